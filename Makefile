@@ -14,6 +14,9 @@ DESTDIR ?=
 ARCHITECTURE ?= arm64
 STACK ?= minutehand
 PARAMETERS ?=
+# The name of a deployment, another one each time, and the tags of everything that it creates.
+RELEASE ?= $(shell date -u +%Y-%m-%dT%H:%M:%SZ)
+TAGS ?= app=minutehand
 # Where sam, cargo-lambda and zig are, once they are installed.
 TOOLS := $(CURDIR)/target/clients/aws/bin
 
@@ -22,7 +25,7 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy functions local-lambda
+.PHONY: help tools run fmt check test convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy doctor functions local-lambda rewind smoke
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -204,9 +207,23 @@ deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; i
 	'$(TOOLS)/sam' validate --lint --template infra/template.yaml
 	'$(TOOLS)/sam' build --template infra/template.yaml --build-dir target/sam
 	'$(TOOLS)/sam' deploy --template-file target/sam/template.yaml --stack-name '$(STACK)' --resolve-s3 \
-		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset \
-		--parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset --tags $(TAGS) \
+		--parameter-overrides Architecture=$(ARCHITECTURE) Release=$(RELEASE) $(PARAMETERS)
 	'$(TOOLS)/python' infra/tools/protect '$(STACK)'
+
+# The token of the API is in the variable MINUTEHAND_TOKEN.
+OPTIONS ?=
+smoke: ## use every part of the stack STACK once: jobs, roles, logs; OPTIONS=--long for twenty minutes more
+	@infra/tools/install >/dev/null
+	@'$(TOOLS)/python' infra/tools/smoke '$(STACK)' $(OPTIONS)
+
+doctor: ## look at the stack STACK and its account: quotas, settings, alarms; says what to do
+	@infra/tools/install >/dev/null
+	@'$(TOOLS)/python' infra/tools/doctor '$(STACK)' $(OPTIONS)
+
+rewind: ## send again what the queue of STACK has lost, as after a failover; OPTIONS='--to INSTANT' or --dry-run
+	@infra/tools/install >/dev/null
+	@'$(TOOLS)/python' infra/tools/rewind '$(STACK)' $(OPTIONS)
 
 local-lambda: ## cargo lambda watch: the three functions beside an AWS in one process; prints events to send
 	@tests/e2e/watch

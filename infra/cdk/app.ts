@@ -11,6 +11,8 @@ import { Construct } from 'constructs';
 
 /** The functions in the template, and the folders of their packages. */
 const FUNCTIONS = { ApiFunction: 'api', SweeperFunction: 'sweeper', ExecutorFunction: 'executor' };
+/** The aliases in the template. */
+const ALIASES = ['ApiLive', 'SweeperLive', 'ExecutorLive'];
 
 export interface MinutehandProps extends StackProps {
   /** Folder with the packages: one folder per function, which contains `bootstrap`. */
@@ -29,6 +31,23 @@ export class Minutehand extends Stack {
       templateFile: join(__dirname, '..', 'template.yaml'),
       parameters: props.parameters,
     });
+    for (const name of ALIASES) {
+      // The include writes a condition in an update policy as the object that stands for it.
+      const alias = this.template.getResource(name);
+      alias.cfnOptions.updatePolicy = undefined;
+      alias.addOverride('UpdatePolicy', {
+        CodeDeployLambdaAliasUpdate: {
+          'Fn::If': [
+            'IsGradual',
+            {
+              ApplicationName: { Ref: 'Deployments' },
+              DeploymentGroupName: { Ref: name.replace('Live', 'Deployments') },
+            },
+            { Ref: 'AWS::NoValue' },
+          ],
+        },
+      });
+    }
     for (const [name, folder] of Object.entries(FUNCTIONS)) {
       const path = join(props.packages, folder);
       if (!existsSync(join(path, 'bootstrap'))) {

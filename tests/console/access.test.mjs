@@ -135,6 +135,9 @@ describe('axe finds nothing, in light and in dark, and 320 px need no second scr
     await heading(page, '12 dead letters.');
     await page.getByText('A look at 2 of about 12.').waitFor();
     await clean(page);
+    await press(page, page.getByRole('button', { name: 'Message' }).first(), 'Enter');
+    await page.getByText('"errorType": "ActionStuck"').waitFor();
+    await clean(page);
   });
 
   using('an hour of the calendar, and what a spread would change', `${place('calendar')}?day=2027-03-15`, async (page) => {

@@ -50,6 +50,7 @@ describe('signing in', () => {
     const open_ = await startServer({ token: null });
     const tab = await open(open_, '#/settings');
     await tab.page.getByText('nobody: this server asks for no token').waitFor();
+    await tab.page.getByText('Nobody is asked for a token here.').waitFor();
     assert.equal(await tab.page.getByRole('dialog').count(), 0);
     await tab.close();
     await open_.stop();

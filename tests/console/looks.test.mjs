@@ -78,11 +78,13 @@ function load(query) {
   return { from: iso(from), to: iso(to), counts, starts: null, jobs: 1_171, top: [{ at: iso(from), count: 1_798, groups }], position: null };
 }
 
+const COLLECTIONS = [['ops', 'Disabled', 31, 50], ['billing', 'Enabled', 214, 1_000], ['reports', 'Enabled', 12, 50], ['shop', 'Enabled', 947, 1_000]]
+  .map(([collection, state, jobs, jobsMax]) => ({ resourceGroup: 'dev', collection, state, since: iso(NOW - 3 * DAY), jobs, jobsMax }));
 const ANSWERS = [
   ['/me', () => ({ principal: { kind: 'token', label: 'web shop' }, may: ['read', 'run', 'write'], now: iso(NOW), clockRate: 1, home: 'aws', region: 'eu-west-1', version: '1.0.0', timeZones: '2026e', planLimits: true, actions: [] })],
-  ['/overview', () => ({ headline: { kind: 'allWell' }, collections: { all: 4, off: 1 }, jobs: { all: 1_204 }, late: { count: 0, isLeast: false, oldest: null }, sweep: { at: iso(NOW - 12_000) }, work: { at: iso(NOW - 3_000) }, deadLetters: 3 })],
-  ['/failures', () => ({ items: [{ at: iso(nights[0]), resourceGroup: 'dev', collection: 'billing', job: 'invoice-export', message: bad, recent: RECENT['invoice-export'] }, { at: iso(nights[1]), resourceGroup: 'dev', collection: 'shop', job: 'price-feed', message: bad }], position: null })],
-  ['/upcoming', () => ({ items: NAMES.map((job, n) => ({ at: iso(NOW - (NOW % MINUTE) + (n + 1) * 3 * MINUTE), resourceGroup: 'dev', collection: n % 2 ? 'shop' : 'billing', job, sentence: NIGHTLY, recent: RECENT[job] ?? 'oooooooooooooooooooo' })), complete: true })],
+  ['/overview', () => ({ headline: { kind: 'allWell' }, collections: { all: 4, off: 1, items: COLLECTIONS }, jobs: { all: 1_204 }, late: { count: 0, isLeast: false, oldest: null, items: [] }, sweep: { at: iso(NOW - 12_000) }, work: { at: iso(NOW - 3_000) }, deadLetters: 3 })],
+  ['/failures', () => ({ items: [{ at: iso(nights[0]), resourceGroup: 'dev', collection: 'billing', job: 'invoice-export', message: bad }, { at: iso(nights[1]), resourceGroup: 'dev', collection: 'shop', job: 'price-feed', message: bad }], position: null })],
+  ['/upcoming', () => ({ items: NAMES.map((job, n) => ({ at: iso(NOW - (NOW % MINUTE) + (n + 1) * 3 * MINUTE), resourceGroup: 'dev', collection: n % 2 ? 'shop' : 'billing', job, sentence: NIGHTLY })), complete: true })],
   ['/load', load],
   ['/rows', () => ({ columns, items: rows, position: null })],
   ['/next', () => ({ sentence: NIGHTLY, occurrences: coming, ends: false, clockChanges: [{ at: '2027-11-07T06:30:00Z', local: '2027-11-07T02:30:00', offset: '-05:00', note: { kind: 'firstOfTwo', text: 'the first of two 01:30' } }] })],

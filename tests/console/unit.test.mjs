@@ -14,9 +14,10 @@ let documents;
 let outcomes;
 let spans;
 let clocks;
+let mend;
 
 before(async () => {
-  const names = ['document', 'outcome', 'spans', 'clock'];
+  const names = ['document', 'outcome', 'spans', 'clock', 'mend'];
   await require('esbuild').build({
     entryPoints: names.map((name) => join(sources, `${name}.ts`)),
     bundle: true,
@@ -24,7 +25,7 @@ before(async () => {
     outdir: folder,
     outExtension: { '.js': '.mjs' },
   });
-  [documents, outcomes, spans, clocks] = await Promise.all(names.map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)))));
+  [documents, outcomes, spans, clocks, mend] = await Promise.all(names.map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)))));
 });
 after(() => rmSync(folder, { recursive: true }));
 
@@ -191,3 +192,43 @@ for (const [text, instants] of [
     assert.deepEqual(clocks.meant(text, 'America/New_York', NOW)?.map((at) => new Date(at).toISOString()) ?? null, instants);
   });
 }
+
+for (const [message, document, name, after] of [
+  ["'recurrence.schedul' is not a property; did you mean 'schedule'?", { recurrence: { schedul: { hours: [2] } } }, 'Use schedule', { recurrence: { schedule: { hours: [2] } } }],
+  ["'Recurrence.Frequncy' is not a property; did you mean 'frequency'?", { recurrence: { frequncy: 'day' } }, 'Use frequency', { recurrence: { frequency: 'day' } }],
+  ["Line 3: 'recurrence.timeZone' is \"Berln\"; use an IANA or Windows time zone name, such as 'Europe/Berlin'.", { recurrence: { timeZone: 'Berln' } }, 'Use Europe/Berlin', { recurrence: { timeZone: 'Europe/Berlin' } }],
+  ["'minutehand.retry.jitter' is \"half\"; use one of none, full.", { minutehand: { retry: { jitter: 'half' } } }, 'Use none', { minutehand: { retry: { jitter: 'none' } } }],
+  ["'properties.quota.maxJobCount' is 0; use a whole number from 1 to 1000.", { quota: { maxJobCount: 0 } }, 'Use 1', { quota: { maxJobCount: 1 } }],
+  ["'action.retryPolicy.retryCount' is 21; use 0 to 20.", { action: { retryPolicy: { retryCount: 21 } } }, 'Use 20', { action: { retryPolicy: { retryCount: 20 } } }],
+  ["'minutehand.catchUp.max' has no effect without \"policy\": \"all\"; use that or leave it out.", { minutehand: { catchUp: { policy: 'last', max: 3 } } }, 'Leave it out', { minutehand: { catchUp: { policy: 'last' } } }],
+]) {
+  test(`it is mended as is said: ${message}`, () => {
+    let next;
+    const [[first, make]] = mend.mendings(document, message, (one) => { next = one; });
+    make();
+    assert.deepEqual([first, next], [name, after]);
+  });
+}
+
+for (const [message, document] of [
+  ["'recurrence.schedule.weekDays' is \"x\"; use one of monday, tuesday.", { recurrence: { schedule: { weekDays: ['x'] } } }],
+  ["'odd' is not a property; known properties are a, b.", { odd: 1 }],
+  ['The server cannot be reached.', {}],
+  ["'startTime' is \"soon\"; write an instant.", { startTime: 'soon' }],
+]) {
+  test(`nothing is offered where nothing is said to be right: ${message}`, () => assert.deepEqual(mend.mendings(document, message, () => {}), []));
+}
+
+test('jobs that fail alike share a line where the newest of them stands, if they are many', () => {
+  const failure = (job, at, host) => ({ at, resourceGroup: 'g', collection: 'c', job, target: `POST ${host}`, message: `Http Action - Response from host '${host}': 'BadGateway'` });
+  const failing = outcomes.byJob([failure('z', '1', 'two'), ...['a', 'b', 'c', 'd', 'd'].map((job, n) => failure(job, String(n + 2), 'one')), failure('y', '9', 'two')]);
+  assert.deepEqual(failing.map(({ last, times }) => [last.job, times]), [['y', 1], ['d', 2], ['c', 1], ['b', 1], ['a', 1], ['z', 1]]);
+  const lines = outcomes.inLines(failing);
+  assert.deepEqual(lines.map((line) => line.jobs?.length ?? line.last.job), ['y', 4, 'z']);
+  assert.deepEqual([lines[1].host, lines[1].said], ['one', 'Bad Gateway']);
+});
+
+test('secrets stand where a converted document refers to them, and nowhere else', () => {
+  const document = { action: { request: { headers: { a: { $env: 'ONE' }, b: 'c' } }, list: [{ $env: 'TWO' }, null, 1] } };
+  assert.deepEqual(documents.withSecrets(document, { ONE: 'x', TWO: 'y' }), { action: { request: { headers: { a: 'x', b: 'c' } }, list: ['y', null, 1] } });
+});

@@ -101,12 +101,12 @@ class Emulator:
         _signal_group(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def client(self, service):
+    def client(self, service, region=REGION):
         """An SDK client with all permissions."""
         return boto3.client(
             service,
             endpoint_url=self.url,
-            region_name=REGION,
+            region_name=region,
             aws_access_key_id="test",
             aws_secret_access_key="test",
             config=Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60),
@@ -155,9 +155,12 @@ class Stack:
 
     def __init__(self, emulator, project):
         self.emulator, self.project = emulator, project
+        self.deployments = 0
 
     def deploy(self, **parameters):
-        """Deploys or updates the stack, and reads its outputs."""
+        """Deploys or updates the stack as another release, and reads its outputs."""
+        self.deployments += 1
+        parameters = {"Release": f"r{self.deployments}", **parameters}
         self.emulator.run(
             *["sam", "deploy", "--template-file", self.project / "build" / "template.yaml"],
             *["--stack-name", self.NAME, "--resolve-s3", "--capabilities", "CAPABILITY_IAM"],

@@ -13,6 +13,12 @@ ABSENT = {"Ref": "AWS::NoValue"}
 NETWORK = {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "Targets": "private"}
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"
 QUEUE = "arn:aws:sqs:eu-west-1:123456789012:reports"
+BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
+DOMAIN = {
+    "DomainName": "jobs.example.org",
+    "CertificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/c",
+}
+TRUSTSTORE = "s3://bucket/authorities.pem"
 
 
 class Transformed:
@@ -32,10 +38,19 @@ class Transformed:
         session = boto3.Session(region_name="us-east-1")
         translated = Translator({}, Parser(), boto_session=session).translate(plain(template), {})
         self.conditions = translated["Conditions"]
-        self.resources = {
-            name: self.value(resource.get("Properties", {}))
+        exist = {
+            name: resource
             for name, resource in translated["Resources"].items()
             if self.holds(resource.get("Condition"))
+        }
+        self.types = {name: resource["Type"] for name, resource in exist.items()}
+        self.resources = {
+            name: self.value(resource.get("Properties", {})) for name, resource in exist.items()
+        }
+        self.policies = {
+            name: self.value(resource["UpdatePolicy"])
+            for name, resource in exist.items()
+            if "UpdatePolicy" in resource
         }
 
     def holds(self, condition):
@@ -175,3 +190,124 @@ def checks(path):
         Transformed(path, Dashboard="yes", AlarmEmail="you@example.org").resources
     )
     yield "WarmWriteUnits, KeyArn, Dashboard, AlarmEmail: as given, or nothing"
+
+    yield from versions(path, plainly)
+    yield from standby(path, plainly)
+    yield from address(path, plainly)
+    yield from organisation(path, plainly)
+
+
+def versions(path, plainly):
+    """Release, GradualDeployment."""
+    functions = {"Api": "ApiFunction", "Sweeper": "SweeperFunction", "Executor": "ExecutorFunction"}
+    groups = {f"{name}Deployments" for name in functions}
+    parts = {f"{name}{part}" for name in functions for part in ["Version", "Live"]}
+    callers = {
+        "Api": [("Integration", "IntegrationUri"), ("ApiPermission", "FunctionName")],
+        "Sweeper": [("Tick", "Targets"), ("TickPermission", "FunctionName")],
+        "Executor": [("Deliveries", "FunctionName")],
+    }
+    gradual = {*groups, "Deployments", "DeploymentsRole"}
+    released = Transformed(path, Release="r1")
+    for without in [plainly, Transformed(path, GradualDeployment="yes")]:
+        assert not (parts | gradual | {"SweeperLiveInvokes"}) & set(without.resources)
+    assert parts | {"SweeperLiveInvokes"} <= set(released.resources)
+    assert not gradual & set(released.resources)
+    for name, places in callers.items():
+        for resource, member in places:
+            called = str(plainly.resources[resource][member]) + str(released.resources[resource][member])
+            assert f"{functions[name]}'" in called and f"'Ref': '{name}Live'" in called, called
+            assert f"{name}Live" not in str(plainly.resources[resource]), resource
+            assert functions[name] not in str(released.resources[resource]), resource
+    # A version of an unchanged function is refused, so each release changes the functions.
+    for name, function in functions.items():
+        assert released.resources[f"{name}Version"]["Description"] == "r1"
+        description = released.resources[function]["Description"]["Fn::Sub"]
+        assert description.endswith("${Release}"), description
+    invokes = ["MaximumRetryAttempts", "MaximumEventAgeInSeconds"]
+    latest, live = (
+        released.resources[name] for name in ["SweeperFunctionEventInvokeConfig", "SweeperLiveInvokes"]
+    )
+    assert [latest[it] for it in invokes] == [live[it] for it in invokes], live
+    yield "Release: every caller of a function uses its alias, or none does"
+
+    moved = Transformed(path, Release="r1", GradualDeployment="yes")
+    assert gradual <= set(moved.resources), gradual - set(moved.resources)
+    for name in functions:
+        with_policy = moved.policies[f"{name}Live"]["CodeDeployLambdaAliasUpdate"]
+        expected = {"ApplicationName": "Deployments", "DeploymentGroupName": f"{name}Deployments"}
+        assert {key: it["Ref"] for key, it in with_policy.items()} == expected, with_policy
+        assert released.policies[f"{name}Live"] == {}, released.policies
+        group = moved.resources[f"{name}Deployments"]
+        alarms = [alarm["Name"]["Ref"] for alarm in group["AlarmConfiguration"]["Alarms"]]
+        assert group["AlarmConfiguration"]["Enabled"] is True and alarms, group
+        assert set(alarms) <= set(moved.resources), alarms
+        assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"], group
+    yield "GradualDeployment: CodeDeploy with alarms for each alias, or nothing"
+
+
+def standby(path, plainly):
+    """Active, TableName."""
+    waits = Transformed(path, Active="no").resources
+    for resources, is_active in [(plainly.resources, True), (waits, False)]:
+        assert resources["Tick"]["State"] == ("ENABLED" if is_active else "DISABLED")
+        assert resources["Deliveries"]["Enabled"] is is_active
+        reserved = resources["ApiFunction"].get("ReservedConcurrentExecutions")
+        assert reserved == (None if is_active else 0), reserved
+        missing = resources["NoSweepAlarm"]["TreatMissingData"]
+        assert missing == ("breaching" if is_active else "notBreaching"), missing
+    assert set(waits) == set(plainly.resources), "a standby lacks a resource"
+    yield "Active: tick, deliveries and API, or none of them"
+
+    assert "TableName" not in plainly.resources["Table"]
+    assert Transformed(path, TableName="jobs").resources["Table"]["TableName"] == "jobs"
+    yield "TableName: as given, or as AWS makes it"
+
+
+def address(path, plainly):
+    """DomainName, CertificateArn, HostedZoneId, TruststoreUri, TruststoreVersion, DefaultAddress."""
+    domain = {"Domain", "DomainMapping"}
+    assert not (domain | {"DomainRecord"}) & set(plainly.resources)
+    assert plainly.resources["HttpApi"]["DisableExecuteApiEndpoint"] is False
+    named = Transformed(path, **DOMAIN).resources
+    assert domain <= set(named) and "DomainRecord" not in named
+    assert named["HttpApi"]["DisableExecuteApiEndpoint"] is False
+    assert "MutualTlsAuthentication" not in named["Domain"], named["Domain"]
+    assert named["Domain"]["DomainName"] == DOMAIN["DomainName"], named["Domain"]
+    configured = named["Domain"]["DomainNameConfigurations"][0]
+    assert configured["CertificateArn"] == DOMAIN["CertificateArn"], configured
+    zone = Transformed(path, **DOMAIN, HostedZoneId="Z1").resources["DomainRecord"]
+    assert (zone["HostedZoneId"], zone["Name"]) == ("Z1", DOMAIN["DomainName"]), zone
+    closed = Transformed(path, **DOMAIN, DefaultAddress="closed").resources["HttpApi"]
+    assert closed["DisableExecuteApiEndpoint"] is True, closed
+    # The address that AWS gives would let in clients without a certificate.
+    for version, expected in [("", {}), ("v1", {"TruststoreVersion": "v1"})]:
+        given = {"TruststoreUri": TRUSTSTORE, "TruststoreVersion": version}
+        mutual = Transformed(path, **DOMAIN, **given).resources
+        stored = mutual["Domain"]["MutualTlsAuthentication"]
+        assert stored == {"TruststoreUri": TRUSTSTORE, **expected}, stored
+        assert mutual["HttpApi"]["DisableExecuteApiEndpoint"] is True
+    yield "DomainName, TruststoreUri: a domain, with certificates of clients and one address only, or neither"
+
+
+def organisation(path, plainly):
+    """PermissionsBoundaryArn, Tracing."""
+    everything = {"ActionArns": QUEUE, "Release": "r1", "GradualDeployment": "yes"}
+    kinds = Transformed(path, **everything).types
+    roles = [name for name, kind in kinds.items() if kind == "AWS::IAM::Role"]
+    assert len(roles) == 5, roles
+    bounded = Transformed(path, **everything, PermissionsBoundaryArn=BOUNDARY).resources
+    free = Transformed(path, **everything).resources
+    for role in roles:
+        assert bounded[role]["PermissionsBoundary"] == BOUNDARY, role
+        assert "PermissionsBoundary" not in free[role], role
+    yield f"PermissionsBoundaryArn: on all {len(roles)} roles, or on none"
+
+    functions = ["ApiFunction", "SweeperFunction", "ExecutorFunction"]
+    traced = Transformed(path, Tracing="yes").resources
+    for resources, mode in [(plainly.resources, "PassThrough"), (traced, "Active")]:
+        assert {resources[name]["TracingConfig"]["Mode"] for name in functions} == {mode}
+    assert "TracesPolicy" not in plainly.resources
+    allowed = [role["Ref"] for role in traced["TracesPolicy"]["Roles"]]
+    assert allowed == [name.replace("Function", "Role") for name in functions], allowed
+    yield "Tracing: of every function, whose role allows it, or of none"

@@ -27,6 +27,10 @@ NEVER = 1 << 62
 LATE = 7 * MINUTE
 # How long what is asked for may be under way where workers stall for longer than their leases.
 LATE_AND_STALLED = 30 * MINUTE
+# How long what is asked for may wait where collections limit their starts: behind hundreds of runs.
+LATE_AND_LIMITED = 25 * MINUTE
+# "Within five seconds of its place": and until its call.
+AFTER_PLACE = 6 * SECOND
 # A lost message is sent again by a timer that looks every twenty minutes, and may be lost again.
 LATE_AND_LOST = 50 * MINUTE
 # From the last look at a job until its call.
@@ -274,6 +278,14 @@ class Collection:
         self.offs, self.notice = [], None
         # When it was switched on, and what the clock showed.
         self.ons = []
+        # How many may start in a second, and since when.
+        self.limits = [(since, None)]
+
+    def limit(self, first, last):
+        """The limit that held in all of a time."""
+        ends = [at for at, _ in self.limits[1:]] + [NEVER]
+        held = {limit for (at, limit), end in zip(self.limits, ends) if at <= last and end >= first}
+        return held.pop() if len(held) == 1 else None
 
     def switch(self, is_on, at, clock):
         if is_on and not self.is_on:
@@ -429,6 +441,8 @@ class Judge:
         self.gaps = {} if is_machine else {of: self.silent(it) for of, it in beats.items()}
         self.silences = self.machine.silences() if is_machine else {}
         self.late = LATE_AND_STALLED if self.head["stalls"] else LATE
+        if any(len(it.limits) > 1 for it in self.collections.values()):
+            self.late = LATE_AND_LIMITED
         self.horizon = self.end["at"] - HOUR
         self.by_key = {(it.uid, it.token, it.nominal, it.role, it.number): it
                        for it in self.attempts.values() if not it.is_run}
@@ -472,6 +486,8 @@ class Judge:
         body = self.asked(line, None)["body"]["properties"]
         if "onFailure" in body.get("minutehand", {}):
             it.notice = Retry(body["minutehand"]["onFailure"])
+        if "maxPerSecond" in body.get("minutehand", {}):
+            it.limits.append((at, body["minutehand"]["maxPerSecond"]))
         if body.get("quota"):
             it.quota = body["quota"]["maxJobCount"]
         if "state" in body or it.is_on is None:
@@ -647,7 +663,7 @@ class Judge:
     # The rules.
 
     def judge(self):
-        for rule in (self.owed, self.left_out, self.overlaps, self.calls, self.doubled, self.followed, self.rows,
+        for rule in (self.owed, self.left_out, self.overlaps, self.limited, self.calls, self.doubled, self.followed, self.rows,
                      self.counters, self.pauses, self.states, self.expiries, self.asked_runs, self.quotas):
             rule()
         self.kept(self.end)
@@ -764,6 +780,25 @@ class Judge:
                     self.bad("overlap", f"{last[2]} and {name}", at)
                 if done > end:
                     end, last = done, (at, done, name)
+
+    def limited(self):
+        """No more attempts of a collection start than it allows."""
+        calls = defaultdict(list)
+        for it in self.attempts.values():
+            job = self.jobs.get(it.uid)
+            if job:
+                calls[job.collection.uid] += [(line["clock"], it.id) for line in it.calls]
+        for uid, starts in calls.items():
+            starts.sort()
+            for n, (first, _) in enumerate(starts):
+                # Places are given out one after the other: a burst shows in a few starts.
+                for count, (last, name) in enumerate(starts[n:n + 20], 1):
+                    limit = self.collections[uid].limit(first - CLOCKS, last + CLOCKS)
+                    if limit is None:
+                        break
+                    if count > (last - first + AFTER_PLACE) * limit / SECOND + 1:
+                        self.bad("more starts than its collection allows", name, last)
+                        break
 
     def policies(self, it):
         """The policies that may have decided what follows an attempt: those in force from its start

@@ -10,10 +10,10 @@ mod manage;
 pub use error::AppError;
 pub use manage::{
     AcceptedCheck, Ahead, AskedKind, AskedWork, Author, CheckedChange, CheckedRequest,
-    CloudServiceSettings, CloudServiceView, CollectionView, Coming, Condition, DeadLetterView,
-    Etag, Etags, ExecutionView, Explanation, Failures, FailuresPosition, JobCheck, JobDescription,
-    JobRow, JobStatus, JobView, LETTERS_MAX, LeftOutView, Load, LoadGroup, Manage, ManagePorts,
-    ManageSettings, Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak, PutOutcome,
-    Redriven, ResourceSettings, ResourceView, Upcoming, UpcomingOccurrence, WantedFailures,
-    WantedLoad, WantedOccurrences,
+    CloudServiceSettings, CloudServiceView, CollectionOverview, CollectionView, Coming, Condition,
+    DeadLetterView, Etag, Etags, ExecutionView, Explanation, Failures, FailuresPosition, JobCheck,
+    JobDescription, JobRow, JobStatus, JobView, LETTERS_MAX, LateJob, LeftOutView, Load, LoadGroup,
+    Manage, ManagePorts, ManageSettings, Overview, PastOccurrence, PastOccurrences, PastOutcome,
+    Peak, PutOutcome, Redriven, ResourceSettings, ResourceView, Upcoming, UpcomingOccurrence,
+    WantedFailures, WantedLoad, WantedOccurrences,
 };

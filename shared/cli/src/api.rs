@@ -31,7 +31,7 @@ impl ApiArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::silent(&self.options, environment)?;
         let method = Method::from_bytes(self.method.to_uppercase().as_bytes());
         let method = method.map_err(|_| {
             Failure::refused(format!("'{}' is not a method: use GET, PUT or another", self.method))

@@ -64,7 +64,7 @@ impl ConsoleArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::silent(&self.options, environment)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).await;
         let listener = listener.map_err(|error| {
             let failure = format!("cannot listen on port {}: {error}", self.port);

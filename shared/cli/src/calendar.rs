@@ -1,7 +1,7 @@
-//! `calendar`: how much fires in each hour of a week, as a map of heat.
+//! `calendar`: how much fires in each part of each day of a week, as a map of heat.
 
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, TimeDelta, Timelike as _, Utc, Weekday};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use client::AheadQuery;
 use recurrence::zone::Zone;
 use recurrence::{WrittenDate, format_instant};
@@ -14,7 +14,9 @@ use crate::options::Options;
 use crate::output::times::local;
 use crate::work::Work;
 
-const HOURS: usize = 24;
+const MINUTES_OF_DAY: usize = 24 * 60;
+/// How wide the map is, unless its steps are too many.
+const WIDTH: usize = 48;
 /// From nothing to the most.
 const BLOCKS: [&str; 5] = ["·", "░", "▒", "▓", "█"];
 const LETTERS: [&str; 5] = [".", "1", "2", "3", "4"];
@@ -27,6 +29,9 @@ pub struct CalendarArgs {
     /// Week, like 2027-W12 [default: the seven days from today on]
     #[arg(long, value_name = "YEAR-WEEK")]
     week: Option<String>,
+    /// Span of one sign
+    #[arg(long, value_name = "SPAN", default_value = "1h")]
+    step: Step,
     /// Zone of the hours [default: UTC]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
@@ -34,11 +39,64 @@ pub struct CalendarArgs {
     options: Options,
 }
 
-/// How much fires in each hour of a day. An hour that the clock skips has nothing, one that it shows
+/// The span of one sign: a part of a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Step {
+    #[value(name = "15m")]
+    QuarterHour,
+    #[value(name = "30m")]
+    HalfHour,
+    #[value(name = "1h")]
+    Hour,
+    #[value(name = "2h")]
+    TwoHours,
+    #[value(name = "3h")]
+    ThreeHours,
+    #[value(name = "6h")]
+    SixHours,
+}
+
+impl Step {
+    const fn minutes(self) -> usize {
+        match self {
+            Self::QuarterHour => 15,
+            Self::HalfHour => 30,
+            Self::Hour => 60,
+            Self::TwoHours => 120,
+            Self::ThreeHours => 180,
+            Self::SixHours => 360,
+        }
+    }
+
+    /// The longest span of which it consists and that the server counts, in minutes and in its words.
+    const fn counted(self) -> (i64, &'static str) {
+        match self {
+            Self::QuarterHour | Self::HalfHour => (15, "PT15M"),
+            Self::Hour | Self::TwoHours | Self::ThreeHours | Self::SixHours => (60, "PT1H"),
+        }
+    }
+
+    const fn in_a_day(self) -> usize {
+        MINUTES_OF_DAY / self.minutes()
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::QuarterHour => "15 minutes",
+            Self::HalfHour => "30 minutes",
+            Self::Hour => "an hour",
+            Self::TwoHours => "2 hours",
+            Self::ThreeHours => "3 hours",
+            Self::SixHours => "6 hours",
+        }
+    }
+}
+
+/// How much fires in each step of a day. A step that the clock skips has nothing, one that it shows
 /// twice has both.
 struct Day {
     date: NaiveDate,
-    counts: [u64; HOURS],
+    counts: Vec<u64>,
 }
 
 impl CalendarArgs {
@@ -47,22 +105,26 @@ impl CalendarArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         let zone = self.zone.as_deref().map(zone_named).transpose()?;
         let first = match &self.week {
             Some(week) => first_day(week)?,
             None => local(zone, work.now()).0.date(),
         };
-        let days = week(&work, self.collection.as_deref(), first, zone).await?;
+        let days = week(&work, self.collection.as_deref(), (first, self.step), zone).await?;
         if work.json.is_some() {
             let days: Vec<_> = days
                 .iter()
                 .map(|day| json!({"date": day.date.to_string(), "counts": day.counts}))
                 .collect();
             let zone = zone.map_or("UTC", |zone| zone.name());
-            return work.screen.line(&json!({"zone": zone, "days": days}).to_string());
+            return work.screen.line(
+                &json!({"zone": zone, "minutes": self.step.minutes(), "days": days}).to_string(),
+            );
         }
-        work.screen.print(&map(&days, work.screen.ascii))
+        let map = map(&days, self.step, work.screen.ascii);
+        let lines = map.lines().map(|line| work.screen.cut(line) + "\n");
+        work.screen.print(&lines.collect::<String>())
     }
 }
 
@@ -76,13 +138,14 @@ fn first_day(week: &str) -> Result<NaiveDate> {
     })
 }
 
-/// The seven days from one on. The server counts each hour of the zone's clock.
+/// The seven days from one on. The server counts from the midnight of the zone's clock.
 async fn week(
     work: &Work,
     collection: Option<&str>,
-    first: NaiveDate,
+    (first, step): (NaiveDate, Step),
     zone: Option<Zone>,
 ) -> Result<Vec<Day>> {
+    let (counted, counted_name) = step.counted();
     let outside = || Failure::refused("--week is outside the calendar");
     let end = first.checked_add_days(Days::new(7)).ok_or_else(outside)?;
     let from = hour_start(first, 0, zone)?;
@@ -91,17 +154,18 @@ async fn week(
         from: Some(format_instant(from)),
         to: Some(format_instant(hour_start(end, 0, zone)?)),
         zone: zone.map(|zone| zone.name().to_owned()),
-        step: Some("PT1H".to_owned()),
+        step: Some(counted_name.to_owned()),
         limit: None,
     };
     let load = work.client().load(&work.defaults().place.subscription, &query).await?;
     let days = (0..7).map_while(|n| first.checked_add_days(Days::new(n)));
-    let mut days: Vec<Day> = days.map(|date| Day { date, counts: [0; HOURS] }).collect();
-    for (hours, count) in (0_i64..).zip(load.counts) {
-        let (shown, _) = local(zone, from + TimeDelta::hours(hours));
+    let mut days: Vec<Day> =
+        days.map(|date| Day { date, counts: vec![0; step.in_a_day()] }).collect();
+    for (n, count) in (0_i64..).zip(load.counts) {
+        let (shown, _) = local(zone, from + TimeDelta::minutes(counted * n));
         let day = days.iter_mut().find(|day| day.date == shown.date());
-        let hour = usize::try_from(shown.hour()).unwrap_or_default();
-        if let Some(slot) = day.and_then(|day| day.counts.get_mut(hour)) {
+        let minute = usize::try_from(shown.num_seconds_from_midnight() / 60).unwrap_or_default();
+        if let Some(slot) = day.and_then(|day| day.counts.get_mut(minute / step.minutes())) {
             *slot += count;
         }
     }
@@ -124,24 +188,24 @@ fn hour_start(date: NaiveDate, hour: usize, zone: Option<Zone>) -> Result<DateTi
     })
 }
 
-fn map(days: &[Day], ascii: bool) -> String {
-    let most = days.iter().flat_map(|day| day.counts).max().unwrap_or_default();
+fn map(days: &[Day], step: Step, ascii: bool) -> String {
+    let most = days.iter().flat_map(|day| &day.counts).copied().max().unwrap_or_default();
     let signs = if ascii { &LETTERS } else { &BLOCKS };
-    let mut text =
-        "              00    03    06    09    12    15    18    21        sum\n".to_owned();
+    let wide = (WIDTH / step.in_a_day()).max(1);
+    let width = wide * step.in_a_day();
+    let hours = (0..8).map(|n| format!("{:<1$}", format!("{:02}", n * 3), width / 8));
+    let hours = hours.collect::<Vec<_>>().concat();
+    let mut text = format!("{:<12}  {hours}  {:>7}\n", "", "sum");
     for day in days {
         let blocks: String =
-            day.counts.iter().map(|count| sign(*count, most, signs).repeat(2)).collect();
+            day.counts.iter().map(|count| sign(*count, most, signs).repeat(wide)).collect();
         let sum: u64 = day.counts.iter().sum();
         let date =
             format!("{} {:>2} {}", day.date.weekday(), day.date.day(), day.date.format("%b"));
         text.extend([format!("{date:<12}  {blocks}  {sum:>7}\n")]);
     }
     let [none, .., most_of_all] = signs;
-    text.extend([format!(
-        "{none} is none, {most_of_all} up to {most} in an hour
-"
-    )]);
+    text.extend([format!("{none} is none, {most_of_all} up to {most} in {}\n", step.words())]);
     text
 }
 
@@ -174,6 +238,27 @@ mod tests {
         assert_eq!(hours(1), TimeDelta::hours(1));
         assert_eq!(hours(2), TimeDelta::zero());
         assert_eq!(hours(3), TimeDelta::hours(1));
+    }
+
+    #[test]
+    fn a_map_has_a_sign_for_each_step() {
+        for (step, signs) in [
+            (Step::QuarterHour, format!("{}4{}", ".".repeat(10), ".".repeat(85))),
+            (Step::HalfHour, format!("{}4{}", ".".repeat(5), ".".repeat(42))),
+            (Step::Hour, format!("{}44{}", ".".repeat(4), ".".repeat(42))),
+            (Step::TwoHours, format!("....4444{}", ".".repeat(40))),
+            (Step::ThreeHours, format!("444444{}", ".".repeat(42))),
+            (Step::SixHours, format!("444444444444{}", ".".repeat(36))),
+        ] {
+            let mut counts = vec![0; step.in_a_day()];
+            counts[150 / step.minutes()] = 9;
+            let date = NaiveDate::from_ymd_opt(2027, 3, 1).unwrap();
+            let map = map(&[Day { date, counts }], step, true);
+            let lines: Vec<&str> = map.lines().collect();
+            assert_eq!(lines[1], format!("Mon  1 Mar    {signs}        9"));
+            assert_eq!(lines[0].chars().count(), lines[1].chars().count(), "{map}");
+            assert_eq!(lines[2], format!(". is none, 4 up to 9 in {}", step.words()));
+        }
     }
 
     #[test]

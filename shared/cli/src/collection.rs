@@ -14,7 +14,7 @@ use crate::load::{LoadArgs, load};
 use crate::options::Options;
 use crate::output::ask;
 use crate::output::plural;
-use crate::output::table::Table;
+use crate::output::table::{Table, harmless};
 use crate::work::{Work, in_collection};
 
 /// The arguments of `collection`.
@@ -38,13 +38,16 @@ enum CollectionCommand {
     },
     /// Create a collection
     Create(CreateArgs),
-    /// Change properties of a collection: minutehand.timeZone=Europe/Berlin quota.maxJobCount=50
+    /// Change properties and tags of a collection: minutehand.timeZone=Europe/Berlin tags.team=shop
     Set {
         /// Name of the collection
         name: String,
-        /// Property and its new value, as JSON or text; null removes the property
-        #[arg(required = true, value_name = "PROPERTY=VALUE")]
+        /// Property and its new value, as JSON or text, or tags.NAME and its text; null removes it
+        #[arg(required_unless_present = "max_per_second", value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
+        /// Most attempts that start in a second, or `off`; the others wait
+        #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
+        max_per_second: Option<Limit>,
     },
     /// Change a collection in an editor
     Edit {
@@ -85,6 +88,25 @@ struct CreateArgs {
     #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
           allow_negative_numbers = true)]
     max_jobs: Option<u32>,
+    /// Most attempts that start in a second; the others wait
+    #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
+          allow_negative_numbers = true)]
+    max_per_second: Option<u32>,
+}
+
+/// A limit that is set or removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Of(u32),
+    Off,
+}
+
+fn limit(text: &str) -> std::result::Result<Limit, String> {
+    if text == "off" {
+        return Ok(Limit::Off);
+    }
+    let number = input::positive(text).map_err(|error| format!("{error}, or 'off'"))?;
+    Ok(Limit::Of(number))
 }
 
 impl CollectionArgs {
@@ -93,12 +115,14 @@ impl CollectionArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         match &self.command {
             CollectionCommand::List => list(&work).await,
             CollectionCommand::Show { name } => show(&work, name).await,
             CollectionCommand::Create(args) => create(&work, args).await,
-            CollectionCommand::Set { name, changes } => set(&work, name, changes).await,
+            CollectionCommand::Set { name, changes, max_per_second } => {
+                set(&work, name, changes, *max_per_second).await
+            }
             CollectionCommand::Edit { name } => edit(&work, name).await,
             CollectionCommand::Load(args) => load(&work, args).await,
             CollectionCommand::Enable { name } => switch(&work, name, true).await,
@@ -121,10 +145,16 @@ async fn list(work: &Work) -> Result<()> {
         work.screen.hint("no collections; `minutehand collection create NAME` makes one");
         return Ok(());
     }
-    let mut table = Table::new(&["collection", "state", "time zone"]);
+    let has_limits = listed.iter().any(|item| max_per_second(&item.value).is_some());
+    let titles = ["collection", "state", "time zone", "starts a second"];
+    let columns = if has_limits { titles.len() } else { titles.len() - 1 };
+    let mut table = Table::new(titles.get(..columns).unwrap_or(&titles));
     for Listed { value, .. } in &listed {
         let zone = zone(value).unwrap_or("UTC").to_owned();
-        table.row(vec![value.name.clone(), state(work, &value.properties.state), zone]);
+        let limit = max_per_second(value).map(|limit| limit.to_string()).unwrap_or_default();
+        let mut row = vec![value.name.clone(), state(work, &value.properties.state), zone, limit];
+        row.truncate(columns);
+        table.row(row);
     }
     work.screen.table(&table)
 }
@@ -139,6 +169,10 @@ fn state(work: &Work, state: &str) -> String {
 
 fn zone(collection: &CollectionDocument) -> Option<&str> {
     collection.properties.rest.get("minutehand")?.get("timeZone")?.as_str()
+}
+
+fn max_per_second(collection: &CollectionDocument) -> Option<u64> {
+    collection.properties.rest.get("minutehand")?.get("maxPerSecond")?.as_u64()
 }
 
 async fn show(work: &Work, name: &str) -> Result<()> {
@@ -160,6 +194,14 @@ async fn show(work: &Work, name: &str) -> Result<()> {
         plural(jobs, "job"),
         zone(collection).unwrap_or("UTC")
     );
+    if let Some(tags) = collection.tags.as_ref().filter(|tags| !tags.is_empty()) {
+        let tags = tags.iter().map(|(name, value)| format!("{name}={value}"));
+        text.extend([format!("tags {}\n", harmless(&tags.collect::<Vec<_>>().join(", ")))]);
+    }
+    if let Some(limit) = max_per_second(collection) {
+        let of = if limit == 1 { "attempt starts" } else { "attempts start" };
+        text.extend(["At most ", &limit.to_string(), " ", of, " in a second; others wait.\n"]);
+    }
     if collection.properties.state != "Enabled" {
         text.push_str("Its jobs do not fire while it is off.\n");
     }
@@ -169,9 +211,15 @@ async fn show(work: &Work, name: &str) -> Result<()> {
 async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     let path = work.defaults().collection(Some(&args.name))?;
     let mut properties = Map::new();
+    let mut extensions = Map::new();
     if let Some(zone) = &args.zone {
-        let zone = zone_named(zone)?;
-        properties.insert("minutehand".to_owned(), json!({"timeZone": zone.name()}));
+        extensions.insert("timeZone".to_owned(), zone_named(zone)?.name().into());
+    }
+    if let Some(limit) = args.max_per_second {
+        extensions.insert("maxPerSecond".to_owned(), limit.into());
+    }
+    if !extensions.is_empty() {
+        properties.insert("minutehand".to_owned(), extensions.into());
     }
     if let Some(max) = args.max_jobs {
         properties.insert("quota".to_owned(), json!({"maxJobCount": max}));
@@ -192,9 +240,19 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     }
 }
 
-async fn set(work: &Work, name: &str, changes: &[String]) -> Result<()> {
+async fn set(
+    work: &Work,
+    name: &str,
+    changes: &[String],
+    max_per_second: Option<Limit>,
+) -> Result<()> {
     let collection = work.defaults().collection(Some(name))?;
-    let patch = merge_patch(changes)?;
+    let mut changes = changes.to_vec();
+    changes.extend(max_per_second.map(|limit| match limit {
+        Limit::Of(number) => format!("minutehand.maxPerSecond={number}"),
+        Limit::Off => "minutehand.maxPerSecond=null".to_owned(),
+    }));
+    let patch = patch(&changes)?;
     let answer = work.client().patch_collection(&collection, &patch).await;
     let answer = answer.map_err(in_collection(work, &collection))?;
     match &work.json {
@@ -203,6 +261,32 @@ async fn set(work: &Work, name: &str, changes: &[String]) -> Result<()> {
             work.screen.line(&format!("changed {}", work.defaults().short_collection(&collection)))
         }
     }
+}
+
+/// The merge patch of a collection. Its tags stand beside its properties, and are text.
+fn patch(changes: &[String]) -> Result<Value> {
+    let is_tag = |change: &&String| change.starts_with("tags.");
+    let (tags, properties): (Vec<&String>, Vec<&String>) = changes.iter().partition(is_tag);
+    let mut patch = Map::new();
+    if !properties.is_empty() {
+        let properties: Vec<String> = properties.into_iter().cloned().collect();
+        if let Value::Object(merged) = merge_patch(&properties)? {
+            patch = merged;
+        }
+    }
+    let mut new_tags = Map::new();
+    for tag in tags {
+        let named = tag.strip_prefix("tags.").and_then(|tag| tag.split_once('='));
+        let Some((name, value)) = named.filter(|(name, _)| !name.is_empty()) else {
+            return Err(Failure::refused(format!("'{tag}': write a tag like tags.team=shop")));
+        };
+        let value = if value == "null" { Value::Null } else { value.into() };
+        new_tags.insert(name.to_owned(), value);
+    }
+    if !new_tags.is_empty() {
+        patch.insert("tags".to_owned(), new_tags.into());
+    }
+    Ok(patch.into())
 }
 
 async fn edit(work: &Work, name: &str) -> Result<()> {
@@ -280,6 +364,34 @@ fn told(work: &Work, name: &str, did: &str, says: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tags_stand_beside_the_properties() {
+        let patched = |changes: &[&str]| {
+            patch(&changes.iter().map(|&change| change.to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            patched(&["tags.team=shop", "state=Disabled", "tags.cost.unit=7", "tags.old=null"])
+                .unwrap(),
+            json!({"properties": {"state": "Disabled"},
+                "tags": {"team": "shop", "cost.unit": "7", "old": null}})
+        );
+        assert_eq!(patched(&["tags.a=b"]).unwrap(), json!({"tags": {"a": "b"}}));
+        for wrong in ["tags.team", "tags.=x"] {
+            let message = patched(&[wrong]).unwrap_err().message;
+            assert!(message.contains("like tags.team=shop"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_a_number_or_off() {
+        assert_eq!(limit("10"), Ok(Limit::Of(10)));
+        assert_eq!(limit("off"), Ok(Limit::Off));
+        for wrong in ["0", "-1", "ten", ""] {
+            let expected = "use a whole number of at least 1, or 'off'".to_owned();
+            assert_eq!(limit(wrong), Err(expected), "{wrong}");
+        }
+    }
 
     #[test]
     fn an_edit_becomes_a_merge_patch() {

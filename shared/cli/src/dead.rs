@@ -73,7 +73,7 @@ impl DeadArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         match &self.command {
             DeadCommand::List { limit } => list(&work, *limit).await,
             DeadCommand::Show { id } => show(&work, id).await,

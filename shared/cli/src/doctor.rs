@@ -45,7 +45,7 @@ impl DoctorArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::silent(&self.options, environment)?;
         let mut checks = vec![server(&work).await];
         if checks.iter().all(|check| check.trouble.is_none()) {
             match Fleet::read(&work, self.collection.as_deref()).await {

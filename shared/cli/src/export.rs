@@ -1,4 +1,5 @@
-//! `export`: the jobs of collections as files for `apply`.
+//! `export`: the jobs of collections as files for `apply`, as templates of the Azure Resource Manager, or
+//! as commands.
 //!
 //! The server answers no secrets, so a file has none: a password is missing, a header with a credential
 //! says that it is withheld. Both mean for `apply` that the stored one stays.
@@ -6,8 +7,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::Args;
-use client::Job;
+use clap::{Args, ValueEnum};
+use client::{CollectionPath, Job};
+use recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 use crate::environment::Environment;
@@ -17,16 +19,49 @@ use crate::options::Options;
 use crate::output::plural;
 use crate::work::Work;
 
+/// The type of a collection in a template, and of its jobs.
+const ARM_COLLECTION: &str = "Microsoft.Scheduler/jobCollections";
+const ARM_JOB: &str = "Microsoft.Scheduler/jobCollections/jobs";
+const ARM_VERSION: &str = "2016-03-01";
+const ARM_SCHEMA: &str =
+    "https://schema.management.azure.com/schemas/2015-01-01/deploymentTemplate.json#";
+
 /// The arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Collection [default: every collection of the group]
-    collection: Option<String>,
+    /// Collection, or COLLECTION/JOB for one job [default: every collection of the group]
+    name: Option<String>,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: Format,
     /// Directory to write one file for each collection into; without it, the files are printed
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
     options: Options,
+}
+
+/// The forms of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Files for apply
+    Json,
+    /// Templates of the Azure Resource Manager
+    Arm,
+    /// Commands for a shell, which create the jobs
+    Cli,
+}
+
+/// A collection to export.
+struct Exported<'a> {
+    path: &'a CollectionPath,
+    name: String,
+    /// The collection as the server answers it.
+    document: Value,
+    /// Whether all its jobs are exported, and so the collection itself.
+    is_whole: bool,
+    /// The names and the definitions.
+    jobs: Vec<(&'a str, Map<String, Value>)>,
 }
 
 impl ExportArgs {
@@ -35,8 +70,14 @@ impl ExportArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
-        let fleet = Fleet::read(&work, self.collection.as_deref()).await?;
+        let work = Work::open(&self.options, environment).await?;
+        let named = self.name.as_deref().map(|name| work.defaults().collection_or_job(name));
+        let (collection, only) = named.transpose()?.unzip();
+        let only = only.flatten();
+        let fleet = match (&collection, &only) {
+            (Some(collection), Some(job)) => one(&work, collection, job).await?,
+            _ => Fleet::read(&work, self.name.as_deref()).await?,
+        };
         if fleet.is_cut {
             return Err(Failure::refused(format!(
                 "there are more than {JOBS_MAX} jobs: export one collection after the other"
@@ -45,16 +86,20 @@ impl ExportArgs {
         let mut over = 0;
         for members in &fleet.collections {
             over += members.jobs.iter().filter(|job| is_over(job)).count();
-            let document = document(&work, members).await?;
-            let text = serde_json::to_string_pretty(&document)
-                .map_err(|error| Failure::failed(format!("cannot write JSON: {error}")))?;
+            let exported = Exported::of(&work, members, only.is_none()).await?;
+            let text = match self.format {
+                Format::Json => pretty(&exported.file())?,
+                Format::Arm => pretty(&exported.template())?,
+                Format::Cli => exported.commands(&work).await?,
+            };
             let Some(dir) = &self.output else {
-                work.screen.line(&text)?;
+                work.screen.print(&text)?;
                 continue;
             };
             let name = members.path.collection.to_lowercase();
-            let path = dir.join(format!("{name}.json"));
-            let written = fs::create_dir_all(dir).and_then(|()| fs::write(&path, text + "\n"));
+            let extension = if self.format == Format::Cli { "sh" } else { "json" };
+            let path = dir.join(format!("{name}.{extension}"));
+            let written = fs::create_dir_all(dir).and_then(|()| fs::write(&path, text));
             written.map_err(|error| {
                 Failure::failed(format!("cannot write {}: {error}", path.display()))
             })?;
@@ -69,34 +114,158 @@ impl ExportArgs {
     }
 }
 
+/// One job, as if it were all of its collection.
+async fn one(work: &Work, collection: &CollectionPath, job: &str) -> Result<Fleet> {
+    let path = collection.clone();
+    let job = work.client().job(&path.job(job)).await?.value;
+    let members = Members { path, is_on: true, jobs: vec![job] };
+    Ok(Fleet { collections: vec![members], is_cut: false })
+}
+
 /// A job that has finished cannot be applied: no file can say that it has.
 fn is_over(job: &Job) -> bool {
     matches!(job.state(), "completed" | "faulted")
 }
 
-async fn document(work: &Work, members: &Members) -> Result<Value> {
-    let collection = work.client().collection(&members.path).await?.value;
-    let mut properties = Map::new();
-    if let Some(extension) = collection.properties.rest.get("minutehand") {
-        properties.insert("minutehand".to_owned(), extension.clone());
+fn pretty(document: &Value) -> Result<String> {
+    let text = serde_json::to_string_pretty(document);
+    Ok(text.map_err(|error| Failure::failed(format!("cannot write JSON: {error}")))? + "\n")
+}
+
+impl<'a> Exported<'a> {
+    async fn of(work: &Work, members: &'a Members, is_whole: bool) -> Result<Self> {
+        let Members { path, jobs, .. } = members;
+        let answer = work.client().collection(path).await?;
+        let jobs = jobs.iter().filter(|job| !is_over(job));
+        Ok(Self {
+            path,
+            name: work.defaults().short_collection(path),
+            document: serde_json::from_str(&answer.text).unwrap_or_default(),
+            is_whole,
+            jobs: jobs.map(|job| (job.short_name(), definition(job))).collect(),
+        })
     }
-    if !members.is_on {
-        properties.insert("state".to_owned(), collection.properties.state.into());
+
+    fn property(&self, name: &str) -> Option<&Value> {
+        self.document.get("properties")?.get(name)
     }
-    let jobs: Map<String, Value> = members
-        .jobs
-        .iter()
-        .filter(|job| !is_over(job))
-        .map(|job| (job.short_name().to_owned(), Value::Object(definition(job))))
-        .collect();
-    let mut document = Map::new();
-    document
-        .insert("collection".to_owned(), work.defaults().short_collection(&members.path).into());
-    if !properties.is_empty() {
-        document.insert("properties".to_owned(), properties.into());
+
+    /// The state, if the collection is not on.
+    fn state(&self) -> Option<&Value> {
+        self.property("state").filter(|state| *state != "Enabled")
     }
-    document.insert("jobs".to_owned(), jobs.into());
-    Ok(json!(document))
+
+    /// The file for `apply`.
+    fn file(&self) -> Value {
+        let mut properties = Map::new();
+        let parts = [("minutehand", self.property("minutehand")), ("state", self.state())];
+        for (name, value) in parts.into_iter().filter(|_| self.is_whole) {
+            if let Some(value) = value {
+                properties.insert(name.to_owned(), value.clone());
+            }
+        }
+        let jobs = self.jobs.iter().cloned();
+        let jobs: Map<String, Value> =
+            jobs.map(|(name, job)| (name.to_owned(), job.into())).collect();
+        let mut document = Map::new();
+        document.insert("collection".to_owned(), self.name.clone().into());
+        if !properties.is_empty() {
+            document.insert("properties".to_owned(), properties.into());
+        }
+        document.insert("jobs".to_owned(), jobs.into());
+        document.into()
+    }
+
+    /// The template of the Azure Resource Manager.
+    fn template(&self) -> Value {
+        let collection = &self.path.collection;
+        let mut resources = Vec::new();
+        if self.is_whole {
+            let mut resource = Map::new();
+            resource.insert("type".to_owned(), ARM_COLLECTION.into());
+            resource.insert("apiVersion".to_owned(), ARM_VERSION.into());
+            resource.insert("name".to_owned(), collection.clone().into());
+            for name in ["location", "tags", "properties"] {
+                let value = self.document.get(name).filter(|value| !value.is_null());
+                resource.extend(value.map(|value| (name.to_owned(), literal(value))));
+            }
+            resources.push(Value::Object(resource));
+        }
+        for (name, job) in &self.jobs {
+            let mut resource = json!({
+                "type": ARM_JOB, "apiVersion": ARM_VERSION, "name": format!("{collection}/{name}"),
+                "properties": literal(&Value::Object(job.clone())),
+            });
+            if let (true, Some(resource)) = (self.is_whole, resource.as_object_mut()) {
+                let id = format!("[resourceId('{ARM_COLLECTION}', '{collection}')]");
+                resource.insert("dependsOn".to_owned(), json!([id]));
+            }
+            resources.push(resource);
+        }
+        json!({"$schema": ARM_SCHEMA, "contentVersion": "1.0.0.0", "resources": resources})
+    }
+
+    /// The commands that create the jobs, for a shell.
+    async fn commands(&self, work: &Work) -> Result<String> {
+        let mut text = String::new();
+        if self.is_whole {
+            text.extend([format!("minutehand collection create {}\n", self.name)]);
+            text.extend(
+                self.settings()
+                    .map(|changes| format!("minutehand collection set {}{changes}\n", self.name)),
+            );
+        }
+        for (name, job) in &self.jobs {
+            let mut job = job.clone();
+            if !job.contains_key("startTime") {
+                // It begins where the job began; without one, `job create` would have to refuse it.
+                let anchor = work.client().describe(&self.path.job(*name)).await?.value.anchor;
+                let start = anchor.unwrap_or_else(|| format_instant(work.now()));
+                job.insert("startTime".to_owned(), start.into());
+            }
+            let json = pretty(&job.into())?;
+            text.extend([format!(
+                "minutehand job create {}/{name} -f - <<'JSON'\n{json}JSON\n",
+                self.name
+            )]);
+        }
+        Ok(text)
+    }
+
+    /// What `collection set` has to say after `collection create`.
+    fn settings(&self) -> Option<String> {
+        let properties = [("minutehand", self.property("minutehand")), ("state", self.state())];
+        let properties = properties.into_iter().filter_map(|(name, value)| {
+            let value = value?;
+            Some(format!("{name}={value}"))
+        });
+        let tags = self.document.get("tags").and_then(Value::as_object).into_iter().flatten();
+        let tags =
+            tags.map(|(name, value)| format!("tags.{name}={}", value.as_str().unwrap_or_default()));
+        let changes: Vec<_> =
+            properties.chain(tags).map(|change| format!(" {}", quoted(&change))).collect();
+        (!changes.is_empty()).then_some(changes.concat())
+    }
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A value in a template: a text in brackets would be an expression.
+fn literal(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.starts_with('[') && text.ends_with(']') => {
+            format!("[{text}").into()
+        }
+        Value::Array(items) => items.iter().map(literal).collect(),
+        Value::Object(object) => {
+            let object = object.iter().map(|(name, value)| (name.clone(), literal(value)));
+            Value::Object(object.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// The properties of a job without what only the server sets.
@@ -107,4 +276,63 @@ pub(crate) fn definition(job: &Job) -> Map<String, Value> {
         properties.remove("state");
     }
     properties
+}
+
+#[cfg(test)]
+mod tests {
+    use client::GroupPath;
+
+    use super::*;
+
+    fn exported(path: &CollectionPath, is_whole: bool) -> Exported<'_> {
+        let job =
+            json!({"action": {"type": "Http", "request": {"body": "[x]", "uri": "http://a"}}});
+        Exported {
+            path,
+            name: "ops".to_owned(),
+            document: json!({
+                "location": "here", "tags": {"team": "it's"},
+                "properties": {"state": "Disabled", "minutehand": {"timeZone": "Europe/Berlin"}},
+            }),
+            is_whole,
+            jobs: vec![("a", job.as_object().cloned().unwrap())],
+        }
+    }
+
+    fn path() -> CollectionPath {
+        let place = GroupPath { subscription: "me".to_owned(), group: "dev".to_owned() };
+        CollectionPath { place, collection: "ops".to_owned() }
+    }
+
+    #[test]
+    fn one_job_leaves_its_collection_alone() {
+        let path = path();
+        let (whole, one) = (exported(&path, true), exported(&path, false));
+        assert_eq!(whole.file()["properties"]["state"], "Disabled");
+        assert_eq!(one.file().get("properties"), None);
+        assert_eq!(whole.template()["resources"].as_array().unwrap().len(), 2);
+        let template = one.template();
+        let resources = template["resources"].as_array().unwrap();
+        let [job] = &resources[..] else { panic!("{template}") };
+        assert_eq!((&job["name"], job.get("dependsOn")), (&json!("ops/a"), None));
+    }
+
+    #[test]
+    fn a_text_in_brackets_is_no_expression_of_a_template() {
+        let template = exported(&path(), true).template();
+        let body = template.pointer("/resources/1/properties/action/request/body");
+        assert_eq!(body, Some(&json!("[[x]")));
+        assert_eq!(
+            template.pointer("/resources/1/dependsOn/0"),
+            Some(&json!("[resourceId('Microsoft.Scheduler/jobCollections', 'ops')]"))
+        );
+    }
+
+    #[test]
+    fn the_settings_of_a_collection_are_words_of_a_shell() {
+        assert_eq!(
+            exported(&path(), true).settings().unwrap(),
+            r#" 'minutehand={"timeZone":"Europe/Berlin"}' 'state="Disabled"' 'tags.team=it'\''s'"#
+        );
+    }
 }

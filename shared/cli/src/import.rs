@@ -140,7 +140,7 @@ impl ImportArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         let mut options = ConvertOptions::at(now(&work).await);
         let (format, into) = match self.from {
             ImportFrom::Crontab { template, method, zone, system, into } => {

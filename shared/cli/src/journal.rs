@@ -29,13 +29,10 @@ impl JournalArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
-        let (path, job) = match self.name.as_deref().filter(|name| is_job(name)) {
-            Some(name) => {
-                let job = work.defaults().job(name)?;
-                (job.collection, Some(job.job))
-            }
-            None => (work.defaults().collection(self.name.as_deref())?, None),
+        let work = Work::open(&self.options, environment).await?;
+        let (path, job) = match &self.name {
+            Some(name) => work.defaults().collection_or_job(name)?,
+            None => (work.defaults().collection(None)?, None),
         };
         let changes = work.client().journal(&path, job.as_deref(), self.limit).await;
         let changes = changes.map_err(in_collection(&work, &path))?;
@@ -62,30 +59,11 @@ impl JournalArgs {
     }
 }
 
-/// Whether a name has the form of a job: COLLECTION/JOB, or with subscription and group before it.
-fn is_job(name: &str) -> bool {
-    matches!(name.split('/').count(), 2 | 4)
-}
-
 /// What was done, in words.
 fn words(operation: &str) -> &str {
     match operation {
         "switchedOn" => "switched on",
         "switchedOff" => "switched off",
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_or_four_parts_name_a_job() {
-        for (name, expected) in
-            [("ops", false), ("ops/report", true), ("s/g/ops", false), ("s/g/ops/report", true)]
-        {
-            assert_eq!(is_job(name), expected, "{name}");
-        }
     }
 }

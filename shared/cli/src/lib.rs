@@ -12,6 +12,7 @@ mod api;
 mod apply;
 mod bridge;
 mod calendar;
+mod clock;
 mod collection;
 mod completions;
 mod context;
@@ -21,6 +22,7 @@ mod editor;
 mod environment;
 mod export;
 mod failure;
+mod failures;
 mod fleet;
 mod import;
 mod input;
@@ -34,6 +36,7 @@ mod mcp;
 mod options;
 mod output;
 mod reference;
+mod repeat;
 mod top;
 mod version;
 mod wait;
@@ -90,6 +93,8 @@ pub enum Command {
     Top(top::TopArgs),
     /// Show how many occurrences are due in each hour of a week
     Calendar(calendar::CalendarArgs),
+    /// Show the occurrences that failed for good
+    Failures(failures::FailuresArgs),
     /// Show who changed what in a collection
     Journal(journal::JournalArgs),
     /// Look at messages that are no longer delivered, send them again, or delete them
@@ -162,6 +167,7 @@ impl Command {
             Self::Watch(args) => Some(args.options()),
             Self::Top(args) => Some(args.options()),
             Self::Calendar(args) => Some(args.options()),
+            Self::Failures(args) => Some(args.options()),
             Self::Journal(args) => Some(args.options()),
             Self::Dead(args) => Some(args.options()),
             Self::Doctor(args) => Some(args.options()),
@@ -226,6 +232,7 @@ async fn carry_out(
         Command::Watch(args) => args.run(environment).await,
         Command::Top(args) => args.run(environment).await,
         Command::Calendar(args) => args.run(environment).await,
+        Command::Failures(args) => args.run(environment).await,
         Command::Journal(args) => args.run(environment).await,
         Command::Dead(args) => args.run(environment).await,
         Command::Doctor(args) => args.run(environment).await,

@@ -48,6 +48,18 @@ impl Defaults {
         }
     }
 
+    /// Reads the name of a collection, or of a job if it has two or four parts.
+    pub(crate) fn collection_or_job(
+        &self,
+        written: &str,
+    ) -> Result<(CollectionPath, Option<String>)> {
+        if matches!(written.split('/').count(), 2 | 4) {
+            let JobPath { collection, job } = self.job(written)?;
+            return Ok((collection, Some(job)));
+        }
+        Ok((self.collection(Some(written))?, None))
+    }
+
     /// Whether a name of a job leaves its collection to the default.
     pub(crate) fn is_default_collection(&self, path: &CollectionPath) -> bool {
         self.collection.is_none()
@@ -106,6 +118,19 @@ mod tests {
         ] {
             let job = defaults(context).job(written).map(|job| job.to_string()).map_err(|_| ());
             assert_eq!(job, read.map(ToOwned::to_owned), "{written}");
+        }
+    }
+
+    #[test]
+    fn two_or_four_parts_name_a_job() {
+        for (written, path, job) in [
+            ("ops", "me/dev/ops", None),
+            ("ops/report", "me/dev/ops", Some("report")),
+            ("s/g/ops", "s/g/ops", None),
+            ("s/g/ops/report", "s/g/ops", Some("report")),
+        ] {
+            let (collection, found) = defaults(None).collection_or_job(written).unwrap();
+            assert_eq!((collection.to_string().as_str(), found.as_deref()), (path, job));
         }
     }
 

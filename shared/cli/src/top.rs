@@ -13,7 +13,7 @@ use crate::failure::Result;
 use crate::options::Options;
 use crate::output::table::Table;
 use crate::output::{count, plural};
-use crate::wait::pause;
+use crate::repeat::Repeat;
 use crate::work::{Work, in_collection};
 
 /// How often it is drawn.
@@ -30,8 +30,10 @@ pub struct TopArgs {
     /// Only the occurrences of this collection [default: those of the subscription]
     collection: Option<String>,
     /// Print it once and exit
-    #[arg(long)]
+    #[arg(long, conflicts_with = "watch")]
     once: bool,
+    #[command(flatten)]
+    repeat: Repeat,
     #[command(flatten)]
     options: Options,
 }
@@ -42,26 +44,20 @@ impl TopArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         let collection = self.collection.as_deref();
         let collection = collection.map(|name| work.defaults().collection(Some(name)));
         let collection = collection.transpose()?;
-        loop {
-            let seen = Seen::read(&work, collection.clone()).await?;
-            let once = self.once || !work.screen.is_terminal();
-            if let Some(json) = &work.json {
-                json.document(&work.screen, &seen.document())?;
-            } else if !once {
-                work.screen.clear()?;
+        // A pipe gets it once, unless it is told otherwise.
+        let goes_on = !self.once && (work.screen.is_terminal() || self.repeat.is_wanted());
+        let look = async |work: &Work| {
+            let seen = Seen::read(work, collection.clone()).await?;
+            match &work.json {
+                Some(json) => json.document(&work.screen, &seen.document()),
+                None => seen.draw(work),
             }
-            if work.json.is_none() {
-                seen.draw(&work)?;
-            }
-            if once {
-                return Ok(());
-            }
-            pause(EVERY).await;
-        }
+        };
+        if goes_on { self.repeat.or_every(EVERY).run(work, look).await } else { look(&work).await }
     }
 }
 
@@ -79,7 +75,7 @@ impl Seen {
         let client = work.client();
         let overview = client.overview(subscription).await?;
         let since = format_instant(work.now() - FAILED_SINCE);
-        let failures = client.failures(subscription, &since, FAILURES_MAX).await?;
+        let failures = client.failures(subscription, (None, None), &since, FAILURES_MAX).await?;
         let jobs: BTreeSet<&str> = failures.iter().map(|it| it.value.uid.as_str()).collect();
         let failing = (jobs.len(), failures.len() >= FAILURES_MAX);
         let path = collection.clone();

@@ -22,7 +22,7 @@ impl VersionArgs {
 
     /// A server that does not answer is no failure: the program has a version all the same.
     pub(crate) async fn run(self, program: &clap::Command, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::silent(&self.options, environment)?;
         let own = program.render_version();
         let health = work.client().health().await;
         let server: Option<Value> =

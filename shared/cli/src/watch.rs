@@ -44,7 +44,7 @@ impl WatchArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         let (collection, only) = match self.name.as_deref().map(|name| (name, name.split_once('/')))
         {
             Some((_, Some((collection, job)))) => (Some(collection), Some(job)),

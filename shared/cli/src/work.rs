@@ -7,6 +7,7 @@ use client::{Client, CollectionPath, Limits};
 use recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
+use crate::clock::TestClock;
 use crate::context::Session;
 use crate::environment::Environment;
 use crate::failure::{Failure, NOT_FOUND, Result};
@@ -29,10 +30,26 @@ pub(crate) struct Work {
     pub(crate) json: Option<Json>,
     pub(crate) environment: Environment,
     pub(crate) utc: bool,
+    /// The test clock of a server on this machine.
+    test_clock: Option<TestClock>,
+    /// Whether spans until now are left out: they change although nothing happens.
+    pub(crate) is_still: bool,
 }
 
 impl Work {
-    pub(crate) fn open(options: &Options, environment: Environment) -> Result<Self> {
+    /// Finds out which server to talk to, and asks one on this machine for its clock.
+    pub(crate) async fn open(options: &Options, environment: Environment) -> Result<Self> {
+        let mut work = Self::silent(options, environment)?;
+        if work.client().server().is_loopback() {
+            // A server that does not answer now does not answer the command either, which says so.
+            let server = work.client().me().await.ok();
+            work.test_clock = server.and_then(|it| TestClock::of(&it, environment.now()));
+        }
+        Ok(work)
+    }
+
+    /// The same without a request.
+    pub(crate) fn silent(options: &Options, environment: Environment) -> Result<Self> {
         Self::with_limits(options, environment, Limits::default())
     }
 
@@ -47,6 +64,8 @@ impl Work {
             json: Json::wanted(options),
             environment,
             utc: options.utc,
+            test_clock: None,
+            is_still: false,
         })
     }
 
@@ -64,12 +83,13 @@ impl Work {
     }
 
     pub(crate) fn now(&self) -> DateTime<Utc> {
-        self.environment.now()
+        let now = self.environment.now();
+        self.test_clock.map_or(now, |clock| clock.at(now))
     }
 
     /// Writes instants in a zone, unless UTC is asked for.
     pub(crate) fn times(&self, zone: Option<Zone>) -> Times {
-        Times { now: self.now(), zone: zone.filter(|_| !self.utc) }
+        Times { now: self.now(), zone: zone.filter(|_| !self.utc), is_still: self.is_still }
     }
 }
 

@@ -47,10 +47,7 @@ pub struct AheadQuery {
 
 impl AheadQuery {
     fn path(&self, subscription: &str, what: &str) -> String {
-        let collection = self
-            .collection
-            .as_ref()
-            .map(|path| format!("{}/{}", path.place.group, path.collection));
+        let collection = self.collection.as_ref().map(CollectionPath::in_subscription);
         let parameters = [
             ("collection", &collection),
             ("from", &self.from),
@@ -125,7 +122,8 @@ impl Client {
         self.get(path).await
     }
 
-    /// The occurrences of a subscription that failed for good since an instant, the newest first.
+    /// The occurrences of a subscription that failed for good since an instant, the newest first; perhaps
+    /// only those of a collection, or of its jobs with a name.
     ///
     /// # Errors
     ///
@@ -133,11 +131,19 @@ impl Client {
     pub async fn failures(
         &self,
         subscription: &str,
+        (collection, job): (Option<&CollectionPath>, Option<&str>),
         since: &str,
         max: usize,
     ) -> Result<Vec<Listed<FailureItem>>, Error> {
         let (subscription, since) = (escaped(subscription), escaped(since));
-        let path = format!("/minutehand/v1/subscriptions/{subscription}/failures?since={since}&");
+        let collection = collection.map(CollectionPath::in_subscription);
+        let given = [("collection", collection.as_deref()), ("job", job)];
+        let given = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let mut path =
+            format!("/minutehand/v1/subscriptions/{subscription}/failures?since={since}&");
+        for (name, value) in given {
+            path.extend([name, "=", &escaped(value), "&"]);
+        }
         self.positioned(&path, max).await
     }
 

@@ -34,7 +34,7 @@ pub use transport::{Client, Limits, Method, Options};
 pub use types::{
     Beat, ClockNote, CollectionDocument, CollectionProperties, ComingOccurrence, DeadLetterItem,
     DeadLettersAnswer, Description, Evidence, FailureItem, Headline, HistoryItem,
-    HistoryProperties, Job, JournalChange, Late, ListedJob, LoadAnswer, Near, NextAnswer,
+    HistoryProperties, Job, JournalChange, Late, ListedJob, LoadAnswer, MeAnswer, Near, NextAnswer,
     NotFiringReason, Numbers, OverviewAnswer, RedriveAnswer, SkippedLast, Status, UpcomingItem,
     WhyAnswer,
 };

@@ -71,6 +71,11 @@ impl CollectionPath {
         format!("{}/jobCollections/{}{below}", self.place.v1(), escaped(&self.collection))
     }
 
+    /// The path within the subscription, as queries name it: group and name.
+    pub(crate) fn in_subscription(&self) -> String {
+        format!("{}/{}", self.place.group, self.collection)
+    }
+
     /// The path of a job of the collection.
     #[must_use]
     pub fn job(&self, job: impl Into<String>) -> JobPath {

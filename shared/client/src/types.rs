@@ -3,10 +3,22 @@
 //! A property that a server may leave out is optional or has a default, and unknown ones are
 //! ignored: an answer of a newer version is still read. Instants stay text, as the server wrote them.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::answer::Listed;
+
+/// What a server says of its clock.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MeAnswer {
+    /// What it shows.
+    pub now: String,
+    /// How fast it runs: 1, unless it is a test clock.
+    pub clock_rate: f64,
+}
 
 /// A collection.
 #[derive(Debug, Clone, Deserialize)]
@@ -16,6 +28,9 @@ pub struct CollectionDocument {
     pub id: String,
     /// The name.
     pub name: String,
+    /// The tags.
+    #[serde(default)]
+    pub tags: Option<BTreeMap<String, String>>,
     /// What else it has.
     #[serde(default)]
     pub properties: CollectionProperties,
@@ -136,6 +151,9 @@ pub struct Description {
     pub since: String,
     /// When it fires, in words.
     pub sentence: String,
+    /// The start of a job that names none.
+    #[serde(default)]
+    pub anchor: Option<String>,
     /// The next occurrence.
     #[serde(default)]
     pub next: Option<String>,
@@ -264,9 +282,26 @@ pub struct UpcomingItem {
 
 /// An occurrence that failed for good.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct FailureItem {
+    /// When it was due.
+    pub at: String,
+    /// `scheduled`, or `run` if a user asked for it.
+    pub kind: String,
+    /// When the last attempt ended.
+    pub ended_at: String,
+    /// The resource group of the collection.
+    pub resource_group: String,
+    /// The collection.
+    pub collection: String,
+    /// The job.
+    pub job: String,
     /// The identity of the job.
     pub uid: String,
+    /// How many attempts were made.
+    pub attempts: u32,
+    /// The beginning of what the last one said.
+    pub message: String,
 }
 
 /// How a subscription is doing.

@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::error::Error;
 use crate::path::{JobPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::{Description, Job, NextAnswer, RedriveAnswer, WhyAnswer};
+use crate::types::{Description, Job, MeAnswer, NextAnswer, RedriveAnswer, WhyAnswer};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -26,6 +26,15 @@ impl Client {
     pub async fn health(&self) -> Result<ServerHealth, Error> {
         let received = self.send(&Request::new(Method::GET, "/healthz".to_owned())).await?;
         Ok(ServerHealth { text: received.text, date: received.date })
+    }
+
+    /// Asks for the clock of the schedule.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn me(&self) -> Result<MeAnswer, Error> {
+        Ok(self.get("/minutehand/v1/me".to_owned()).await?.value)
     }
 
     /// Describes a job: its definition, when it fires in words, and why it does not.

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.9307517b9a7f.css",
-        bytes: include_bytes!("../dist/app.9307517b9a7f.css.gz"),
+        name: "app.1d6f2edcd628.css",
+        bytes: include_bytes!("../dist/app.1d6f2edcd628.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
-        etag: "\"9307517b9a7ff7492a5aacdffc40f73b\"",
+        etag: "\"1d6f2edcd6287270ed9c6d4161fc0a8a\"",
         is_hashed: true,
     },
     File {
-        name: "app.de8def3e7152.js",
-        bytes: include_bytes!("../dist/app.de8def3e7152.js.gz"),
+        name: "app.7c64012dfad9.js",
+        bytes: include_bytes!("../dist/app.7c64012dfad9.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"de8def3e71529afe215e7e6e2030f05d\"",
+        etag: "\"7c64012dfad9d16fd446f19b92991d7f\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"e7e4ecd0369a4693ab9e6149bdbb9c3d\"",
+        etag: "\"bdd64b09afea7609c3ef58d86dac02cb\"",
         is_hashed: false,
     },
     File {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::firing::Slot;
 use crate::tick::{from_ticks, ticks};
 
 /// How long history is kept after an attempt ended.
@@ -121,6 +122,8 @@ pub struct Attempt {
     pub under_policy: bool,
     /// Whether it takes turns with the other attempts of its job, as far as was known when it was sent.
     pub takes_turn: bool,
+    /// The slot that it took, if its collection limits its starts and it had to wait.
+    pub slot: Option<Slot>,
 }
 
 impl Attempt {
@@ -138,6 +141,7 @@ impl Attempt {
             sent_late_at: None,
             under_policy: false,
             takes_turn: false,
+            slot: None,
         }
     }
 

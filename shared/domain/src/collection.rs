@@ -2,6 +2,7 @@
 
 use crate::action::FailureAction;
 use crate::extensions::CollectionExtensions;
+use crate::limits::CollectionLimits;
 use crate::name::Name;
 use crate::plan::{Plan, Quota};
 
@@ -71,6 +72,13 @@ impl CollectionDefinition {
     /// The same, to change it.
     pub fn on_failure_mut(&mut self) -> Option<&mut FailureAction> {
         self.extensions.as_mut()?.on_failure.as_mut()
+    }
+
+    /// The limits of its attempts.
+    #[must_use]
+    pub fn limits(&self) -> CollectionLimits {
+        let per_second = self.extensions.as_ref().and_then(|it| it.max_per_second);
+        CollectionLimits { per_second }
     }
 
     /// The time zone of jobs that name none.

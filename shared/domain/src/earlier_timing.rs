@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 
 use crate::schedule::Schedule;
 use crate::tick::{from_ticks, ticks};
-use crate::timing::Timing;
+use crate::timing::{FIRST_GENERATION, Timing};
 
 /// How many are remembered.
 pub const EARLIER_TIMINGS_MAX: usize = 8;
@@ -104,6 +104,15 @@ impl HeldTiming {
     }
 }
 
+/// When a job was created: the beginning of its first timing. If the clock was set back after that, it is
+/// the earliest beginning. `None` if the first timing is forgotten.
+#[must_use]
+pub fn created_at(earlier: &[EarlierTiming], timing: &Timing) -> Option<DateTime<Utc>> {
+    let first = earlier.first().map_or(timing.generation, |it| it.generation);
+    let begins = earlier.iter().map(|it| it.since).chain([timing.since]);
+    begins.min().filter(|_| first == FIRST_GENERATION)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +170,21 @@ mod tests {
         }
         // Another version changed the timing in between.
         assert_eq!(held(399, 7), None);
+    }
+
+    #[test]
+    fn the_first_timing_says_when_the_job_was_created() {
+        let created = |earlier: &[EarlierTiming], generation| {
+            created_at(earlier, &timing(generation, 400)).map(|at| at.timestamp())
+        };
+        assert_eq!(created(&[], 0), Some(400));
+        assert_eq!(created(&[earlier(0, 100, false), earlier(1, 200, true)], 2), Some(100));
+        // Another version forgot what came between.
+        assert_eq!(created(&[earlier(0, 100, true)], 7), Some(100));
+        assert_eq!(created(&[earlier(1, 100, true)], 2), None);
+        assert_eq!(created(&[], 1), None);
+        // The clock was set back.
+        assert_eq!(created(&[earlier(0, 900, true)], 1), Some(400));
     }
 
     #[test]

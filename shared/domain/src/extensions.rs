@@ -14,6 +14,7 @@ use crate::dates::{EXCLUDE, Exclude, ExtraDates};
 use crate::duration::Span;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
+use crate::limits::PerSecond;
 use crate::pause::{PAUSE_ON_FAILURE, PAUSED, PauseOnFailure, Paused};
 use crate::policies::{
     CATCH_UP, CatchUp, JITTER, OVERLAP, Overlap, read_jitter, read_max_lateness, write_jitter,
@@ -57,6 +58,8 @@ pub struct CollectionExtensions {
     pub time_zone: Option<String>,
     /// The action for occurrences of any job of the collection that fail for good.
     pub on_failure: Option<FailureAction>,
+    /// How many attempts of its jobs may start in a second.
+    pub max_per_second: Option<PerSecond>,
 }
 
 impl JobExtensions {
@@ -113,22 +116,27 @@ impl JobExtensions {
 }
 
 impl CollectionExtensions {
-    pub(crate) const SHAPE: Shape = Object(&[("timeZone", Leaf), ("onFailure", FAILURE_ACTION)]);
+    pub(crate) const SHAPE: Shape =
+        Object(&[("timeZone", Leaf), ("onFailure", FAILURE_ACTION), ("maxPerSecond", Leaf)]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let on_failure = fields.object("onFailure")?;
         Ok(Self {
             time_zone: read_time_zone(fields)?,
             on_failure: on_failure.map(|action| FailureAction::read(&action)).transpose()?,
+            max_per_second: fields
+                .whole("maxPerSecond", 1, PerSecond::MAX)?
+                .and_then(PerSecond::new),
         })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self { time_zone, on_failure } = self;
+        let Self { time_zone, on_failure, max_per_second } = self;
         let mut document = ObjectBuilder::default();
         document
             .maybe("timeZone", time_zone.as_deref())
-            .object("onFailure", on_failure.as_ref().map(FailureAction::write));
+            .object("onFailure", on_failure.as_ref().map(FailureAction::write))
+            .maybe("maxPerSecond", max_per_second.map(PerSecond::get));
         document
     }
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::attempt::{Attempt, Occurrence, Record, kept_until};
+use crate::collection_place::CollectionPlace;
 
 /// The most characters of a message in the list. The history has all of it.
 pub const MESSAGE_CHARS_MAX: usize = 200;
@@ -12,8 +13,8 @@ pub const MESSAGE_CHARS_MAX: usize = 200;
 pub struct FailedOccurrence {
     /// The job.
     pub job_uid: String,
-    /// The path of its collection: subscription, resource group and name, separated by slashes.
-    pub collection_path: String,
+    /// The path of its collection.
+    pub collection_path: CollectionPlace,
     /// The name of the job.
     pub job: String,
     /// The instant of the occurrence.
@@ -36,7 +37,7 @@ pub struct FailedJob<'a> {
     /// The id of the job.
     pub uid: &'a str,
     /// The path of its collection.
-    pub collection_path: &'a str,
+    pub collection_path: &'a CollectionPlace,
     /// Its name.
     pub name: &'a str,
     /// What its action calls.
@@ -49,7 +50,7 @@ impl FailedOccurrence {
     pub fn new(job: FailedJob<'_>, attempt: &Attempt, record: &Record) -> Self {
         Self {
             job_uid: job.uid.to_owned(),
-            collection_path: job.collection_path.to_owned(),
+            collection_path: job.collection_path.clone(),
             job: job.name.to_owned(),
             nominal_at: attempt.occurrence.nominal_at(),
             is_run: matches!(attempt.occurrence, Occurrence::Run { .. }),
@@ -58,13 +59,6 @@ impl FailedOccurrence {
             message: record.message.chars().take(MESSAGE_CHARS_MAX).collect(),
             target: job.target.map(str::to_owned),
         }
-    }
-
-    /// The subscription, the resource group and the name of its collection.
-    #[must_use]
-    pub fn place(&self) -> [&str; 3] {
-        let mut parts = self.collection_path.splitn(3, '/');
-        std::array::from_fn(|_| parts.next().unwrap_or_default())
     }
 
     /// When it is no longer answered, whether or not it has been removed.
@@ -96,14 +90,14 @@ mod tests {
         };
         let job = FailedJob {
             uid: "u",
-            collection_path: "s/my group/ops",
+            collection_path: &CollectionPlace::read("s/my group/ops").unwrap(),
             name: "Report",
             target: Some("POST example.org"),
         };
         let failed = FailedOccurrence::new(job, &attempt, &record);
         assert_eq!((failed.attempts, failed.is_run), (4, false));
         assert_eq!(failed.message, "ü".repeat(200));
-        assert_eq!(failed.place(), ["s", "my group", "ops"]);
+        assert_eq!(failed.collection_path.group(), "my group");
         assert_eq!(failed.expires_at(), at(91) + KEPT_FOR);
     }
 }

@@ -14,6 +14,9 @@ use crate::job::{JobDefinition, Switch};
 use crate::policies::Policies;
 use crate::schedule::Schedule;
 
+/// The generation of a job that was never changed.
+pub const FIRST_GENERATION: u64 = 0;
+
 /// The stored part of a job's timetable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
@@ -43,7 +46,7 @@ impl Timing {
     /// The timing of a new job.
     #[must_use]
     pub fn created(job: &JobDefinition, now: DateTime<Utc>) -> Self {
-        Self::starting(0, job, now)
+        Self::starting(FIRST_GENERATION, job, now)
     }
 
     /// A timing that starts now.

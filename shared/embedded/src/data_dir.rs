@@ -19,7 +19,7 @@
 //! | 1 | the first |
 //! | 2 | queue and history may contain notices of failures, which a reader of format 1 refuses |
 //! | 3 | records say what follows them, and counted attempts are remembered in items of their own: a reader of format 2 would miscount |
-//! | 4 | jobs may let no attempts overlap, which a reader of format 3 does not know |
+//! | 4 | jobs may let no attempts overlap, and collections may have limits, which a reader of format 3 does not know |
 //!
 //! A directory of an older format keeps it until it is opened for firing: a backup does not change it.
 //! Each format contains the earlier ones, so nothing but `format` is written, in one step.

@@ -9,6 +9,7 @@
 //! | claim | the item does not exist | a claim that another worker takes over when its lease is over |
 //! | take over a claim | it is the claim that was seen, and has not ended | the same |
 //! | release | the claim is the caller's, and has not ended | nothing |
+//! | postpone | the same | an attempt that waits for its slot: a claim that does not count, and that gives way to who comes with a slot |
 //! | record | the claim is the caller's, and has not ended | the record, from which every later step can be repeated |
 //!
 //! Claims that led to nothing are counted. The last claim that is allowed is not for acting, but for
@@ -49,6 +50,22 @@ impl Attempts for DynamoStore {
 
     async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
         only_answer(self.release_all(std::slice::from_ref(claim)).await)
+    }
+
+    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
+        self.forget_prefetched(claim);
+        let write = Write::update(
+            item_key(claim),
+            "SET claims = claims - :one, lease_until = :until, expires_at = :expires",
+        )
+        .when("claim_id = :mine AND claims > :none AND attribute_not_exists(ended_at)")
+        .with(":one", number(1))
+        .with(":none", number(0))
+        .with(":until", ticks(until))
+        .with(":expires", expiry(until))
+        .with(":mine", text(self.stored_claim_id(&claim.claim_id)));
+        // What the caller no longer holds need not be given back.
+        self.table.write(MeteredCall::Postpone, write).await.map(drop)
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
@@ -195,7 +212,10 @@ impl DynamoStore {
 
     fn first_write(&self, request: &ClaimRequest) -> ClaimWrite {
         let id = self.stored_claim_id(&request.claim.claim_id);
-        ClaimWrite { write: put(&request.claim, &id), if_done: Claimed::Won }
+        let claim = &request.claim;
+        // Who comes with a slot has been here before.
+        let write = if claim.attempt.slot.is_some() { begin(claim, &id) } else { put(claim, &id) };
+        ClaimWrite { write, if_done: Claimed::Won }
     }
 
     fn claim_step(
@@ -208,7 +228,9 @@ impl DynamoStore {
             WriteOutcome::Done => ClaimStep::Answer(write.if_done),
             // The claim that was there a moment ago is gone.
             WriteOutcome::ConditionFailed(None) => {
-                ClaimStep::Again(Box::new(self.first_write(request)))
+                let id = self.stored_claim_id(&request.claim.claim_id);
+                let write = put(&request.claim, &id);
+                ClaimStep::Again(Box::new(ClaimWrite { write, if_done: Claimed::Won }))
             }
             WriteOutcome::ConditionFailed(Some(item)) => {
                 let seen = SeenClaim::read(&item)?;
@@ -252,6 +274,11 @@ pub struct SeenClaim {
 }
 
 impl SeenClaim {
+    /// Whether nobody holds the attempt, because it waits for its slot.
+    const fn waits(&self) -> bool {
+        self.claims == 0 && self.record.is_none()
+    }
+
     fn read(item: &Item) -> Result<Self, StoreError> {
         let reader = Reader::new(item);
         let record = read_record(&reader)?;
@@ -284,6 +311,13 @@ pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim, is_void: bool)
         return Decision::Answer(Claimed::Ended(record.clone()));
     }
     let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
+    if seen.waits() {
+        return if request.claim.attempt.slot.is_some() || lease_until <= request.now {
+            Decision::TakeOver { claims: 1 }
+        } else {
+            Decision::Answer(Claimed::Held { lease_until })
+        };
+    }
     if seen.claim_id == id {
         return if lease_until == request.claim.lease_until {
             Decision::Answer(won(seen.claims))
@@ -318,6 +352,20 @@ fn put(claim: &Claim, id: &str) -> Write {
         .maybe("attempt_due_at", own_due_at(&claim.attempt))
         .set("expires_at", expiry(claim.lease_until));
     Write::put(at, item).when("attribute_not_exists(pk)")
+}
+
+/// Begins an attempt that waits for its slot.
+fn begin(claim: &Claim, id: &str) -> Write {
+    Write::update(
+        item_key(claim),
+        "SET claim_id = :claim, claims = :one, lease_until = :lease, expires_at = :expires",
+    )
+    .when("claims = :none AND attribute_not_exists(ended_at)")
+    .with(":claim", text(id))
+    .with(":one", number(1))
+    .with(":none", number(0))
+    .with(":lease", ticks(claim.lease_until))
+    .with(":expires", expiry(claim.lease_until))
 }
 
 fn take_over(claim: &Claim, id: &str, seen: &SeenClaim, claims: u32) -> Write {
@@ -403,7 +451,9 @@ pub(crate) fn read(item: &Item) -> Result<HistoryEntry, StoreError> {
     let due_at = reader.optional_ticks("attempt_due_at")?;
     let attempt = read_attempt(reader.text("sk")?, due_at)
         .ok_or_else(|| reader.corrupt("sk", "it is no attempt"))?;
-    Ok(HistoryEntry { attempt, record: read_record(&reader)? })
+    let record = read_record(&reader)?;
+    let waits = record.is_none() && reader.optional_number("claims")? == Some(0_u32);
+    Ok(HistoryEntry { attempt, record, waits })
 }
 
 fn read_record(reader: &Reader<'_>) -> Result<Option<Record>, StoreError> {

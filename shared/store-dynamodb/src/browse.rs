@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
 use domain::journal::JournalEntry;
@@ -39,7 +40,10 @@ impl Browse for DynamoStore {
         found.as_ref().map(collections::read).transpose()
     }
 
-    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
         let switch = self.table.browse(keys::switch(collection_uid)).await?;
         switch.map(|switch| collections::collection_path(&Reader::new(&switch))).transpose()
     }

@@ -1,13 +1,19 @@
 //! Collections: an item under its name, and a switch that snapshots read.
+//!
+//! The switch of a collection with limits has its plan under another name. So a worker of a version that
+//! knows no limits cannot read it, and starts none of its attempts.
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
+use domain::collection_place::CollectionPlace;
 use domain::document::{load_collection_shown, write_collection};
 use domain::journal::JournalEntry;
+use domain::limits::{CollectionLimits, PerSecond};
 use domain::name::{Name, PathSegment};
+use domain::plan::Plan;
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 use ports::{Collections, StoreError};
 
@@ -17,8 +23,16 @@ use crate::table::item::{Item, ItemBuilder, Reader, bytes, date, key, number, te
 use crate::table::keys::Key;
 use crate::table::{List, keys, transact_item as item};
 
+/// The path of a collection, in its switch and in items of its jobs.
+pub(crate) const PATH: &str = "path";
 /// Of a switch: the collection has an action for occurrences that fail for good.
 pub(crate) const FAILURE_ACTION: &str = "failure_action";
+/// Of a switch: the plan.
+const PLAN: &str = "plan";
+/// Of a switch: the plan of a collection with limits.
+const LIMITED_PLAN: &str = "limited_plan";
+/// Of a switch: how many attempts may start in a second.
+const PER_SECOND: &str = "per_second";
 /// Of a collection: the label of the classic API. `label` alone may become a word of DynamoDB's.
 const LABEL: &str = "classic_label";
 
@@ -177,14 +191,17 @@ impl Collections for DynamoStore {
 fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
     let on = record.collection.definition.state.is_on();
     let has_failure_action = record.collection.definition.on_failure().is_some();
+    let limits = record.collection.definition.limits();
+    let plan = if limits == CollectionLimits::NONE { PLAN } else { LIMITED_PLAN };
     // The key of the item that counts the jobs.
     let at = keys::collection(&record.place, &record.collection.name);
     let item = ItemBuilder::at(keys::switch(&record.collection.uid))
-        .text("path", record.place.collection_path(&record.collection.name))
+        .text(PATH, record.place.collection_path(&record.collection.name).as_str())
         .set("on", AttributeValue::Bool(on))
         .maybe(FAILURE_ACTION, has_failure_action.then_some(AttributeValue::Bool(true)))
         .date("on_since", record.on_since)
-        .text("plan", record.collection.definition.plan.name())
+        .text(plan, record.collection.definition.plan.name())
+        .maybe(PER_SECOND, limits.per_second.map(|limit| number(limit.get())))
         .text("at_pk", at.pk)
         .text("at_sk", at.sk)
         .done();
@@ -200,12 +217,32 @@ fn registration(table: &str, record: &CollectionRecord) -> Result<Put, BuildErro
     Put::builder().table_name(table).set_item(Some(item)).build()
 }
 
+/// The plan of a collection, by its switch.
+pub(crate) fn read_plan(switch: &Reader<'_>) -> Result<Plan, StoreError> {
+    let name = if switch.value(LIMITED_PLAN).is_some() { LIMITED_PLAN } else { PLAN };
+    let plan = Plan::read(switch.text(name)?);
+    plan.ok_or_else(|| switch.corrupt(name, "there is none of this name"))
+}
+
+/// The limits of a collection, by its switch.
+pub(crate) fn read_limits(switch: &Reader<'_>) -> Result<CollectionLimits, StoreError> {
+    let per_second = switch.optional_number(PER_SECOND)?;
+    Ok(CollectionLimits { per_second: per_second.and_then(PerSecond::new) })
+}
+
 /// The path of a collection, by its switch. Earlier versions stored only its key, in lower case.
-pub(crate) fn collection_path(switch: &Reader<'_>) -> Result<String, StoreError> {
-    match switch.optional_text("path")? {
-        Some(path) => Ok(path.to_owned()),
-        None => Ok(keys::collection_path(switch.text("at_pk")?, switch.text("at_sk")?)),
+pub(crate) fn collection_path(switch: &Reader<'_>) -> Result<CollectionPlace, StoreError> {
+    if switch.optional_text(PATH)?.is_some() {
+        return read_path(switch);
     }
+    let path = keys::collection_path(switch.text("at_pk")?, switch.text("at_sk")?);
+    path.ok_or_else(|| switch.corrupt("at_sk", "it is no key of a collection"))
+}
+
+/// The path of a collection that an item has.
+pub(crate) fn read_path(item: &Reader<'_>) -> Result<CollectionPlace, StoreError> {
+    let path = CollectionPlace::read(item.text(PATH)?);
+    path.ok_or_else(|| item.corrupt(PATH, "it is no path of a collection"))
 }
 
 fn write(record: &CollectionRecord) -> Item {

@@ -139,7 +139,7 @@ fn is_inside(last: &Item) -> bool {
 fn read(item: &Item) -> Result<Option<EndedItem>, StoreError> {
     let pk = Reader::new(item).text("pk")?;
     if let Some(job_uid) = pk.strip_prefix(EXECUTIONS) {
-        let HistoryEntry { attempt, record } = attempts::read(item)?;
+        let HistoryEntry { attempt, record, .. } = attempts::read(item)?;
         let job_uid = job_uid.to_owned();
         return Ok(record.map(|record| EndedItem::Attempt { job_uid, attempt, record }));
     }

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::failed_occurrence::FailedOccurrence;
 use ports::StoreError;
 
+use crate::collections::{PATH, read_path};
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::{MeteredCall, Write, keys};
@@ -23,12 +24,11 @@ impl DynamoStore {
 }
 
 fn write(failed: &FailedOccurrence) -> Write {
-    let [subscription, ..] = failed.place();
-    let FailedOccurrence { job_uid, nominal_at, ended_at, .. } = failed;
-    let at = keys::failure(subscription, [*ended_at, *nominal_at], job_uid);
+    let FailedOccurrence { job_uid, collection_path, nominal_at, ended_at, .. } = failed;
+    let at = keys::failure(collection_path.subscription(), [*ended_at, *nominal_at], job_uid);
     let item = ItemBuilder::at(at.clone())
         .text("job_uid", job_uid)
-        .text("path", &failed.collection_path)
+        .text(PATH, collection_path.as_str())
         .text("name", &failed.job)
         .set("nominal_at", ticks(*nominal_at))
         .maybe("run", failed.is_run.then_some(AttributeValue::Bool(true)))
@@ -45,7 +45,7 @@ pub(crate) fn read(item: &Item) -> Result<FailedOccurrence, StoreError> {
     let owned = |name: &str| reader.text(name).map(str::to_owned);
     Ok(FailedOccurrence {
         job_uid: owned("job_uid")?,
-        collection_path: owned("path")?,
+        collection_path: read_path(&reader)?,
         job: owned("name")?,
         nominal_at: reader.ticks("nominal_at")?,
         is_run: reader.is_set("run")?,

@@ -12,7 +12,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
 use domain::schedule::Schedule;
 use domain::work_item::JobRef;
@@ -20,7 +19,7 @@ use futures_util::future::try_join;
 use ports::store::{Claim, CollectionRecord, JobSnapshot};
 use ports::{Snapshots, StoreError};
 
-use crate::collections::{FAILURE_ACTION, collection_path};
+use crate::collections::{FAILURE_ACTION, collection_path, read_limits, read_plan};
 use crate::counters::{CHECKSUM, LIST};
 use crate::definitions::Definition;
 use crate::jobs::read_timer;
@@ -175,11 +174,6 @@ fn is_outdated(
     Ok(found.is_none_or(|found| found.uid != job.uid || found.version < meant))
 }
 
-fn read_plan(switch: &Reader<'_>) -> Result<Plan, StoreError> {
-    let plan = Plan::read(switch.text("plan")?);
-    plan.ok_or_else(|| switch.corrupt("plan", "there is none of this name"))
-}
-
 fn snapshot(
     job: &JobRef,
     items: &HashMap<Key, Item>,
@@ -218,5 +212,6 @@ fn snapshot(
         plan: read_plan(&switch)?,
         collection_on_since: switch.is_set("on")?.then_some(on_since),
         has_failure_action: switch.value(FAILURE_ACTION).is_some(),
+        limits: read_limits(&switch)?,
     })))
 }

@@ -12,6 +12,7 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Update};
 use chrono::{DateTime, Utc};
+use domain::collection_place::CollectionPlace;
 use domain::earlier_timing::EarlierTiming;
 use domain::job::JobState;
 use domain::recent::LastSkip;
@@ -63,7 +64,10 @@ impl Timers for DynamoStore {
         wrote.into_iter().map(|wrote| Ok(matches!(wrote?, WriteOutcome::Done))).collect()
     }
 
-    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
         let switch = self.table.get(keys::switch(collection_uid)).await?;
         switch.map(|switch| collection_path(&Reader::new(&switch))).transpose()
     }

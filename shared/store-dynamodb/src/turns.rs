@@ -57,6 +57,8 @@ impl Turns for DynamoStore {
             order.holder = None;
         }
         let own = match items.get(&own).map(attempts::read).transpose()? {
+            // No worker has it, so it is as it was before.
+            Some(entry) if entry.waits => OwnAttempt::New,
             Some(entry) => entry.record.map_or(OwnAttempt::Begun, OwnAttempt::Ended),
             None if items.contains_key(&row) => OwnAttempt::LeftOut,
             None => OwnAttempt::New,

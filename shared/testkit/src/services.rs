@@ -15,6 +15,7 @@ use app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
 use domain::journal::JournalEntry;
@@ -119,7 +120,10 @@ impl Browse for NothingToBrowse {
         Self::fail()
     }
 
-    async fn collection_path(&self, _collection_uid: &str) -> Result<Option<String>, StoreError> {
+    async fn collection_path(
+        &self,
+        _collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
         Self::fail()
     }
 

@@ -91,6 +91,7 @@ OWN = [
         "calendar ops",
         closed(
             zone=text(),
+            minutes={"const": 60},
             days={"type": "array", "items": closed(date=text(), counts=COUNTS), "minItems": 7},
         ),
     ),

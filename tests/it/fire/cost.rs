@@ -12,9 +12,16 @@ use super::world::World;
 /// Write units for each firing until then, and of what calls.
 async fn writes(job: &Value, until: &str, firings: u32) -> f64 {
     let (units, calls) = consumed(job, until, firings).await;
-    // Only jobs that let none overlap have such an item.
-    assert!(!calls.contains_key(&MeteredCall::Turns), "{calls:?}");
-    assert!(!calls.contains_key(&MeteredCall::ReadTurns), "{calls:?}");
+    // Only jobs that let none overlap have such an item, and only collections with limits the other one.
+    for call in [
+        MeteredCall::Turns,
+        MeteredCall::ReadTurns,
+        MeteredCall::Slots,
+        MeteredCall::ReadSlots,
+        MeteredCall::Postpone,
+    ] {
+        assert!(!calls.contains_key(&call), "{calls:?}");
+    }
     units
 }
 
@@ -24,7 +31,17 @@ async fn consumed(
     until: &str,
     firings: u32,
 ) -> (f64, BTreeMap<MeteredCall, Consumed>) {
-    let mut world = World::at("2027-03-01T09:59").await;
+    consumed_in(json!({}), job, until, firings).await
+}
+
+/// The same, in a collection of these properties.
+async fn consumed_in(
+    collection: Value,
+    job: &Value,
+    until: &str,
+    firings: u32,
+) -> (f64, BTreeMap<MeteredCall, Consumed>) {
+    let mut world = World::with("2027-03-01T09:59", collection).await;
     world.put("j", job.clone()).await;
     world.run_until(until).await;
     assert_eq!(world.calls("http://j/").len(), firings as usize);
@@ -55,6 +72,17 @@ async fn a_job_that_lets_none_overlap_writes_one_unit_more_and_reads_four() {
     // Whose turn it is, whether that one has ended, and what is known of the attempt itself.
     let reads = calls[&MeteredCall::ReadTurns].units / 92.0;
     assert!(reads <= 4.0, "{reads}");
+}
+
+#[tokio::test]
+async fn a_job_under_a_limit_writes_one_unit_more_and_reads_one() {
+    let job = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}});
+    let limit = json!({"minutehand": {"maxPerSecond": 10}});
+    let (units, calls) = consumed_in(limit, &job, "2027-03-01T11:31:30", 92).await;
+    assert!(units <= 4.3, "{units}");
+    let reads = calls[&MeteredCall::ReadSlots].units / 92.0;
+    assert!(reads <= 1.0, "{reads}");
+    assert!(!calls.contains_key(&MeteredCall::Postpone), "{calls:?}");
 }
 
 #[tokio::test]

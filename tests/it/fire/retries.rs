@@ -61,7 +61,7 @@ async fn what_fails_for_good_is_listed_once() {
             ("j", instant("2027-03-01T10:00"), 2, false),
         ]
     );
-    assert!(listed.iter().all(|it| it.place() == ["s", "g", "jc"]), "{listed:?}");
+    assert!(listed.iter().all(|it| it.collection_path.as_str() == "s/g/jc"), "{listed:?}");
     assert_eq!(listed[0].target.as_deref(), Some("GET j"));
     // A list from a later time, and one of an earlier day.
     assert_eq!(world.failures(instant("2027-03-02T10:30")).await.len(), 1);

@@ -8,16 +8,18 @@ use app::fire::FireStore;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Pulse};
+use domain::firing::{LeftOut, Pulse, Slot, SlotBook};
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
     HistoryEntry, JobSnapshot, JobTimer, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord,
-    Recorded, TurnsRead, TurnsWrite,
+    Recorded, SlotRequest, TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers, Turns,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError,
+    Timers, Turns,
 };
 
 /// How a call fails.
@@ -191,7 +193,10 @@ impl Timers for Fronted {
         }
     }
 
-    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
         self.inner.timers.collection_path(collection_uid).await
     }
 
@@ -248,6 +253,10 @@ impl Attempts for Fronted {
         self.call(self.inner.attempts.release(claim)).await
     }
 
+    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
+        self.call(self.inner.attempts.postpone(claim, until)).await
+    }
+
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.call(self.inner.attempts.record(claim, record)).await
     }
@@ -258,6 +267,26 @@ impl Attempts for Fronted {
 
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
         self.call(self.inner.attempts.add_failure(failed)).await
+    }
+}
+
+#[async_trait]
+impl Slots for Fronted {
+    async fn read_slots(&self, collection_uid: &str) -> Result<Option<SlotBook>, StoreError> {
+        self.call(self.inner.slots.read_slots(collection_uid)).await
+    }
+
+    async fn open_slots(
+        &self,
+        collection_uid: &str,
+        as_read: Option<SlotBook>,
+        book: SlotBook,
+    ) -> Result<bool, StoreError> {
+        self.call(self.inner.slots.open_slots(collection_uid, as_read, book)).await
+    }
+
+    async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
+        self.call(self.inner.slots.take_slot(request)).await
     }
 }
 

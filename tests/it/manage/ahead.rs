@@ -108,7 +108,9 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     let (world, api) = world().await;
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "notSweeping"}));
-    assert_eq!(found["collections"], json!({"all": 1, "off": 0}));
+    let jc = json!({"resourceGroup": "g", "collection": "jc", "state": "Enabled",
+        "since": NOW, "jobs": 3, "jobsMax": 50});
+    assert_eq!(found["collections"], json!({"all": 1, "off": 0, "items": [jc]}));
     assert_eq!(found["jobs"], json!({"all": 3}));
     let beat_at = Some(instant("2027-03-27T12:00"));
     let pulse = Pulse { beat_at, outages: Vec::new() };
@@ -116,7 +118,7 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "allWell"}));
     assert_eq!(found["sweep"], json!({"at": "2027-03-27T12:00:00Z"}));
-    let none = json!({"count": 0, "isLeast": false, "oldest": null});
+    let none = json!({"count": 0, "isLeast": false, "oldest": null, "items": []});
     assert_eq!((&found["late"], &found["work"]), (&none, &json!({"at": null})));
     // Four minutes after the hour, nothing has moved the timer on.
     world.now_is("2027-03-27T13:04:00Z");
@@ -125,8 +127,43 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "late", "n": 1}));
     assert_eq!(found["late"]["oldest"], "2027-03-27T13:00:00Z");
+    let hourly = json!({"at": "2027-03-27T13:00:00Z", "resourceGroup": "g", "collection": "jc",
+        "job": "hourly"});
+    assert_eq!(found["late"]["items"], json!([hourly]));
     let other = ask(&api, "GET", "/minutehand/v1/subscriptions/other/overview", "").await;
     let other: Value = serde_json::from_str(&other.1).unwrap();
     assert_eq!(other["headline"], json!({"kind": "noJobs"}));
     assert_eq!(other["late"]["count"], 0);
+}
+
+#[tokio::test]
+async fn an_overview_begins_with_the_collections_that_have_been_off_for_longest() {
+    let (world, api) = world().await;
+    let path = |name: &str| COLLECTION.replace("/jc", &format!("/{name}"));
+    let limited = r#"{"properties":{"quota":{"maxJobCount":7}}}"#;
+    assert_eq!(ask(&api, "PUT", &path("limited"), limited).await.0, 201);
+    let off = r#"{"properties":{"state":"Suspended"}}"#;
+    assert_eq!(ask(&api, "PUT", &path("z-first"), off).await.0, 201);
+    world.now_is("2027-03-27T13:04:00Z");
+    assert_eq!(ask(&api, "POST", &format!("{COLLECTION}/disable"), "").await.0, 200);
+    let found = get(&api, "/overview").await;
+    let items = found["collections"]["items"].as_array().unwrap();
+    let short: Vec<_> =
+        items.iter().map(|it| [&it["collection"], &it["state"], &it["jobsMax"]]).collect();
+    let expected = [
+        [json!("z-first"), json!("Suspended"), json!(50)],
+        [json!("jc"), json!("Disabled"), json!(50)],
+        [json!("limited"), json!("Enabled"), json!(7)],
+    ];
+    assert_eq!(short, expected.each_ref().map(<[serde_json::Value; 3]>::each_ref));
+    assert_eq!(items[1]["since"], "2027-03-27T13:04:00Z");
+    // What is switched off is not late.
+    assert_eq!(found["late"]["items"], json!([]));
+    let one = get(&api, "/overview?collections=1").await;
+    assert_eq!(one["collections"]["items"], json!([items[0]]));
+    assert_eq!(one["collections"]["all"], 3);
+    assert_eq!(
+        refused(&api, "/overview?collections=1001").await,
+        "'collections' is '1001'; use a whole number from 0 to 1000."
+    );
 }

@@ -2,6 +2,7 @@
 
 use axum::Router;
 use domain::attempt::Outcome;
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, LeftOutReason, Outage};
 use domain::name::PathSegment;
@@ -104,7 +105,7 @@ async fn occurrences_have_their_attempts_and_what_was_left_out() {
 async fn fail(world: &World, ended_at: &str, collection: &str, job: &str) {
     let failed = FailedOccurrence {
         job_uid: format!("uid of {job}"),
-        collection_path: format!("s/My Group/{collection}"),
+        collection_path: CollectionPlace::read(&format!("s/My Group/{collection}")).unwrap(),
         job: job.to_owned(),
         nominal_at: instant("2027-03-01T09:00"),
         is_run: false,

@@ -3,7 +3,7 @@
 use axum::Router;
 use chrono::TimeDelta;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record};
-use domain::firing::{Outage, Pulse};
+use domain::firing::{LeftOut, LeftOutReason, Outage, Pulse};
 use domain::work_item::JobRef;
 use ports::store::{Claim, ClaimRequest, Claimed, PulseOf, Recorded};
 use ports::{Attempts, Collections, Jobs, Pulses};
@@ -31,6 +31,16 @@ async fn why(api: &Router, at: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
+async fn job_ref(world: &World) -> JobRef {
+    let store = world.firing.as_ref();
+    let segment = |text| domain::name::PathSegment::new(text).unwrap();
+    let place = ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") };
+    let found = Collections::find(store, &place, &named("jc")).await.unwrap().unwrap();
+    let collection_uid = found.collection.uid;
+    let job = Jobs::find(store, &collection_uid, &named("j")).await.unwrap().unwrap();
+    JobRef { uid: job.uid, collection_uid, key: job.name.key() }
+}
+
 /// Claims the first attempt or a retry of an occurrence, and records how it ended.
 pub(super) async fn execute(
     world: &World,
@@ -39,12 +49,7 @@ pub(super) async fn execute(
     outcome: Option<Outcome>,
 ) {
     let store = world.firing.as_ref();
-    let segment = |text| domain::name::PathSegment::new(text).unwrap();
-    let place = ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") };
-    let found = Collections::find(store, &place, &named("jc")).await.unwrap().unwrap();
-    let collection_uid = found.collection.uid;
-    let job = Jobs::find(store, &collection_uid, &named("j")).await.unwrap().unwrap();
-    let job = JobRef { uid: job.uid, collection_uid, key: job.name.key() };
+    let job = job_ref(world).await;
     let first = Attempt::first(0, Occurrence::Scheduled { nominal_at: instant(nominal_at) });
     let started_at = first.due_at + TimeDelta::minutes(number.into());
     let attempt = Attempt { number, due_at: started_at, ..first };
@@ -103,9 +108,8 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
         ("2027-03-11T09:00", "notYet", "It is not due yet."),
         (
             "2027-02-28T09:00",
-            "timingChanged",
-            "The start, recurrence or state of the job has changed at 2027-03-01T12:00:00Z; what it \
-             was before is not known.",
+            "notCreated",
+            "The job did not exist yet: it was created at 2027-03-01T12:00:00Z.",
         ),
     ] {
         let found = why(&api, at).await;
@@ -132,6 +136,39 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
 }
 
 #[tokio::test]
+async fn what_was_left_out_for_a_forgotten_outage_is_recorded() {
+    let (world, api) = world().await;
+    for of in [PulseOf::Sweepers, PulseOf::Workers] {
+        let pulse = Pulse { beat_at: Some(instant("2027-03-10T11:59")), outages: Vec::new() };
+        assert!(world.firing.beat(of, None, &pulse).await.unwrap());
+    }
+    let uid = job_ref(&world).await.uid;
+    let outage = Outage { from: instant("2027-03-06T08:00"), until: instant("2027-03-08T10:00") };
+    let left_out = LeftOut {
+        generation: 0,
+        first: instant("2027-03-06T09:00"),
+        last: instant("2027-03-07T09:00"),
+        occurrences: 2,
+        reason: LeftOutReason::Outage(outage),
+        at: outage.until,
+    };
+    Attempts::leave_out(world.firing.as_ref(), &uid, &left_out).await.unwrap();
+    world.now_is("2027-03-10T12:00:00Z");
+    for (at, verdict) in [
+        ("2027-03-06T09:00", "overtaken"),
+        ("2027-03-07T09:00", "overtaken"),
+        ("2027-03-07T10:00", "notScheduled"),
+        // Of this one there is no trace.
+        ("2027-03-08T09:00", "lost"),
+    ] {
+        assert_eq!(why(&api, at).await["verdict"], verdict, "{at}");
+    }
+    let sentence = "It was left out: nothing worked from 2027-03-06T08:00:00Z to 2027-03-08T10:00:00Z, \
+                    and by then the next occurrence was due.";
+    assert_eq!(why(&api, "2027-03-07T09:00").await["sentence"], sentence);
+}
+
+#[tokio::test]
 async fn an_earlier_timing_explains_its_occurrences() {
     let (world, api) = world().await;
     for of in [PulseOf::Sweepers, PulseOf::Workers] {
@@ -152,6 +189,11 @@ async fn an_earlier_timing_explains_its_occurrences() {
     }
     world.now_is("2027-03-20T12:00:00Z");
     for (at, verdict, sentence) in [
+        (
+            "2027-03-01T09:00",
+            "notCreated",
+            "The job did not exist yet: it was created at 2027-03-01T12:00:00Z.",
+        ),
         (
             "2027-03-04T10:00",
             "otherTiming",

@@ -98,7 +98,8 @@ fn the_judge_finds_a_firing_while_the_collection_is_off() {
         for uid in collections.collect::<Vec<_>>() {
             let mut change = run.changes[0].clone();
             change.at = at;
-            change.what = Change::Collection { uid, on_since: None, on_failure: None };
+            change.what =
+                Change::Collection { uid, on_since: None, on_failure: None, per_second: None };
             run.changes.push(change);
         }
     });
@@ -396,6 +397,16 @@ fn the_judge_finds_a_collection_with_too_many_jobs() {
     });
     finds_in(Scenario::Gone, "refused", |run| {
         run.later.as_mut().unwrap().refusals.push("refused though there was room".to_owned());
+    });
+}
+
+#[test]
+fn the_judge_finds_starts_beyond_a_limit() {
+    finds_in(Scenario::Limits, "too many starts", |run| {
+        let at = run.fires.iter().map(|fire| fire.clock).max().unwrap();
+        for fire in &mut run.fires {
+            fire.clock = at;
+        }
     });
 }
 

@@ -11,9 +11,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::duration::Span;
 use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, LeftOutReason, Outage, Pulse, TurnHolder};
+use domain::firing::{LeftOut, LeftOutReason, Outage, Pulse, Slot, SlotBook, TurnHolder};
 use domain::job::{JobState, Switch};
 use domain::journal::JournalEntry;
+use domain::limits::CollectionLimits;
 use domain::name::{Name, PathSegment};
 use domain::policies::CatchUp;
 use domain::schedule::Schedule;
@@ -21,11 +22,11 @@ use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
     HistoryEntry, JobRecord, JobSnapshot, JobsAtRest, LongRetry, OwnAttempt, Page, PageRequest,
-    Pause, PulseOf, PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, TurnsRead,
-    TurnsWrite,
+    Pause, PulseOf, PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest,
+    TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
+    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Slots, Snapshots,
     StoreError, Timers, Turns,
 };
 use serde_json::{Value, json};
@@ -325,6 +326,10 @@ impl StorePort {
     }
 
     fn mistaken_snapshot(&self, snapshot: Arc<JobSnapshot>) -> Arc<JobSnapshot> {
+        if self.is(Mutation::LimitsAreIgnored) {
+            let limits = CollectionLimits::NONE;
+            return Arc::new(JobSnapshot { limits, ..snapshot.as_ref().clone() });
+        }
         let line = snapshot.timetable.as_deref().map(|line| self.mistaken_line(line));
         if line == snapshot.timetable {
             return snapshot;
@@ -652,6 +657,10 @@ impl Attempts for StorePort {
         self.op(true, || now(self.inner().release(claim))).await
     }
 
+    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
+        self.op(true, || now(self.inner().postpone(claim, until))).await
+    }
+
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.op(true, || self.record_now(claim, record)).await
     }
@@ -663,6 +672,33 @@ impl Attempts for StorePort {
     /// A crash here is one at the next operation: nothing reads the list.
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
         self.inner().add_failure(failed).await
+    }
+}
+
+#[async_trait]
+impl Slots for StorePort {
+    async fn read_slots(&self, collection_uid: &str) -> Result<Option<SlotBook>, StoreError> {
+        self.op(true, || now(self.inner().read_slots(collection_uid))).await
+    }
+
+    async fn open_slots(
+        &self,
+        collection_uid: &str,
+        as_read: Option<SlotBook>,
+        book: SlotBook,
+    ) -> Result<bool, StoreError> {
+        self.op(true, || now(self.inner().open_slots(collection_uid, as_read, book))).await
+    }
+
+    async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
+        let take = || {
+            if self.is(Mutation::SlotsAreShared) {
+                let book = now(self.inner().read_slots(request.collection_uid))?;
+                return Ok(book.map(|it| Slot { at: it.next_at, book: it.number }));
+            }
+            now(self.inner().take_slot(request))
+        };
+        self.op(true, take).await
     }
 }
 

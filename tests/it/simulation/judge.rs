@@ -69,6 +69,8 @@ const DECIDED_WITHIN: i64 = 10 * SECOND;
 const LEASE: i64 = 100 * SECOND;
 /// How long an attempt that waits keeps its place without looking again.
 const PLACE: i64 = 220 * SECOND;
+/// How late after its slot an attempt may start, and how long it takes it to do so.
+const STARTS_WITHIN: i64 = 6 * SECOND;
 /// From reading whose turn it is until the answer is stored.
 const READ_WITHIN: i64 = 5 * SECOND;
 /// The end of time.
@@ -520,6 +522,7 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.starts();
     judge.overlaps();
     judge.overlapped();
+    judge.too_many();
     judge.stale();
     judge.chains();
     judge.notices();
@@ -580,6 +583,8 @@ struct Judge<'a> {
     on_since: BTreeMap<String, Option<i64>>,
     /// When collections were switched on, and what the clock showed.
     ons: BTreeMap<String, Vec<(i64, i64)>>,
+    /// How many attempts may start in a second, by collection, and since when.
+    limits: BTreeMap<String, Vec<(i64, Option<u32>)>>,
     /// The retries of failure actions, by collection. A collection has one from the beginning or not
     /// at all.
     notices: BTreeMap<String, Retry>,
@@ -613,13 +618,15 @@ impl<'a> Judge<'a> {
             offs: BTreeMap::new(),
             on_since: BTreeMap::new(),
             ons: BTreeMap::new(),
+            limits: BTreeMap::new(),
             notices: BTreeMap::new(),
             executed: executed.collect(),
             fired: fired.collect(),
             policies: BTreeMap::new(),
             gone: BTreeMap::new(),
             lag: match run.scenario {
-                Scenario::Harsh => LAG_HARSH,
+                // Hundreds of runs at once wait for their slots, and others behind them.
+                Scenario::Harsh | Scenario::Limits => LAG_HARSH,
                 Scenario::Lossy => LAG_LOSSY,
                 Scenario::Burst => LAG_BURST,
                 Scenario::Mixed
@@ -642,7 +649,8 @@ impl<'a> Judge<'a> {
         let mut known: BTreeMap<&str, (Spec, i64, &str)> = BTreeMap::new();
         for Changed { at, what } in &self.run.changes {
             match what {
-                Change::Collection { uid, on_since, on_failure } => {
+                Change::Collection { uid, on_since, on_failure, per_second } => {
+                    self.limits.entry(uid.clone()).or_default().push((*at, *per_second));
                     self.note_collection(uid, *at, on_since.map(micros), on_failure.as_deref());
                 }
                 Change::JobFinished { .. } => {}
@@ -844,6 +852,13 @@ impl<'a> Judge<'a> {
         lives.skip_while(|life| life.from > at).map(|life| life.skew).next().unwrap_or(0)
     }
 
+    /// From when on something could be done that was due at an instant: not in an outage. So a failure that
+    /// pauses a job right after it ends what waited.
+    fn able_from(&self, due: i64) -> i64 {
+        let outage = self.run.outage.filter(|it| (it.from - LAG..it.until).contains(&due));
+        outage.map_or(due, |it| it.until)
+    }
+
     /// How long processes ran in a time.
     fn worked(&self, from: i64, until: i64) -> i64 {
         if self.run.lives.is_empty() || until <= from {
@@ -907,7 +922,9 @@ impl<'a> Judge<'a> {
             for (nominal, next) in segment.occurrences(self.shown_until(until)) {
                 let due = self.last_due(segment, nominal, until);
                 if due.at >= until
-                    || segment.ends_at.is_some_and(|at| self.worked(due.at, at) < self.lag)
+                    || segment
+                        .ends_at
+                        .is_some_and(|at| self.worked(self.able_from(due.at), at) < self.lag)
                     || self.is_off(&segment.collection_uid, due.at, self.lag, 6 * SECOND)
                     || self.was_off(segment, nominal)
                     || self.is_before_on(&segment.collection_uid, due)
@@ -1223,6 +1240,59 @@ impl<'a> Judge<'a> {
                 && left_out.at <= note.at + holds + SKEW
                 && !self.run.turns.iter().any(is_over)
         })
+    }
+
+    /// Reports starts that are closer to each other than the limit of their collection allows. A start is as
+    /// late as its slot is kept, by the clock of its worker.
+    fn too_many(&mut self) {
+        let of_jobs: BTreeMap<_, _> = self
+            .run
+            .changes
+            .iter()
+            .filter_map(|changed| match &changed.what {
+                Change::Job { uid, collection_uid, .. } => Some((uid, collection_uid)),
+                _ => None,
+            })
+            .collect();
+        let mut starts: BTreeMap<&String, Vec<&Fire>> = BTreeMap::new();
+        for fire in &self.run.fires {
+            if let Some(&of) = of_jobs.get(&fire.uid) {
+                starts.entry(of).or_default().push(fire);
+            }
+        }
+        let mut bad = Vec::new();
+        for (collection, mut fires) in starts {
+            fires.sort_by_key(|fire| fire.clock);
+            for (n, first) in fires.iter().enumerate() {
+                let since = first.clock - DECIDED_WITHIN;
+                let Some(limit) = self.limit(collection, since, first.clock + SKEW) else {
+                    continue;
+                };
+                // Slots are given out one after the other, so a burst shows in a few starts.
+                for (more, last) in (2_i64..).zip(fires.iter().skip(n + 1).take(20)) {
+                    let until = last.clock + SKEW;
+                    if self.limit(collection, since, until) != Some(limit) {
+                        break;
+                    }
+                    let slots = (last.clock - first.clock + STARTS_WITHIN) * i64::from(limit);
+                    if more > slots / SECOND + 1 {
+                        let at = Self::at(last.at);
+                        bad.push(format!("too many starts: {} at {at}", last.execution_id));
+                        break;
+                    }
+                }
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    /// The limit that a collection had for all of a time.
+    fn limit(&self, collection: &str, from: i64, until: i64) -> Option<u32> {
+        let of_collection = self.limits.get(collection).map(Vec::as_slice).unwrap_or_default();
+        let first = of_collection.iter().rposition(|(at, _)| *at <= from)?;
+        let mut held = of_collection.iter().skip(first).filter(|(at, _)| *at <= until);
+        let (_, limit) = held.next()?;
+        held.all(|(_, other)| other == limit).then_some(*limit).flatten()
     }
 
     fn stale(&mut self) {

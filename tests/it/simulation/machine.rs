@@ -286,7 +286,11 @@ impl World {
     pub(super) async fn run_machine(self: Arc<Self>, span: i64) {
         const HOUR: i64 = 3_600 * SECOND;
         const WORKS_FOR: i64 = 15 * 60 * SECOND;
+        const OUTAGE_MIN: i64 = 101 * SECOND;
         let mut skew = 0;
+        // What waits since before the last process is known to a repair only if the pause between the
+        // two was an outage, and if what had waited before that one was known, too.
+        let (mut is_known, mut paused) = (true, OUTAGE_MIN);
         loop {
             let now = self.time.now();
             let is_last = now >= span;
@@ -308,14 +312,16 @@ impl World {
             self.time.until(self.time.now() + down).await;
             let jumps = [0, 0, 2, -2, 90, -90, 900, -900, 3_600, -3_600, 3 * 3_600];
             let jump = SECOND * self.time.chance().pick(&jumps);
+            let mut jumped = 0;
             if jump != 0 && (-HOUR..=4 * HOUR).contains(&(skew + jump)) {
+                jumped = jump;
                 skew += jump;
                 self.time.tally.note(Fault::ClockJump);
             }
-            // What waits since before the last process is not known to a repair, so that one has had the
-            // time to take it.
             let has_worked = self.time.now() - down - now >= WORKS_FOR;
-            if self.time.chance().happens(300_000) && has_worked {
+            is_known = has_worked || (is_known && paused >= OUTAGE_MIN);
+            paused = down + jumped;
+            if self.time.chance().happens(300_000) && is_known {
                 self.repair(skew).await;
             }
         }

@@ -13,22 +13,24 @@ use domain::attempt::{Attempt, Occurrence, Record, Role};
 use domain::document::write_collection;
 use domain::earlier_timing::EarlierTiming;
 use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, LeftOutReason, Pulse, TurnHolder, TurnOrder};
+use domain::firing::{LeftOut, LeftOutReason, Pulse, Slot, SlotBook, TurnHolder, TurnOrder};
 use domain::job::{self, JobState};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::recent::LastSkip;
 use domain::recently_counted::{Evicted, RecentlyCounted, end_of};
 use domain::schedule::Schedule;
+use domain::tick::{from_ticks, ticks};
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, AfterUpdate, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
     CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
     JobTimer, JobsAtRest, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord,
-    Recorded, Recount, ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord, TurnsRead, TurnsWrite,
+    Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey, TimerRecord,
+    TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
+    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Slots, Snapshots,
     StoreError, Timers, Turns,
 };
 
@@ -83,6 +85,8 @@ pub(super) struct Tables {
     pub(super) left_out: BTreeMap<String, BTreeMap<LeftOutKey, LeftOut>>,
     /// Whose turn it is, by job.
     turns: BTreeMap<String, TurnsItem>,
+    /// The next slot, by collection.
+    slots: BTreeMap<String, SlotBook>,
     /// How many jobs were created, by collection.
     creations: BTreeMap<String, u64>,
     /// Deleted collections whose switch a mutation leaves.
@@ -150,6 +154,8 @@ pub(super) enum Change {
         on_since: Option<DateTime<Utc>>,
         /// Its failure action.
         on_failure: Option<String>,
+        /// How many of its attempts may start in a second.
+        per_second: Option<u32>,
     },
     CollectionDeleted {
         uid: String,
@@ -194,6 +200,13 @@ pub(super) struct ExecutionItem {
     /// The process on a machine that claimed it.
     process: u64,
     pub(super) record: Option<Record>,
+}
+
+impl ExecutionItem {
+    /// Whether it waits for its slot.
+    pub(super) fn waits(&self) -> bool {
+        self.claims == 0 && self.record.is_none()
+    }
 }
 
 impl JobItem {
@@ -348,7 +361,9 @@ impl Memory {
         let on_failure = document.pointer("/properties/minutehand/onFailure");
         let on_failure = on_failure.map(ToString::to_string);
         let uid = record.collection.uid.clone();
-        self.note(tables, Change::Collection { uid, on_since, on_failure });
+        let per_second = document.pointer("/properties/minutehand/maxPerSecond");
+        let per_second = per_second.map(|limit| u32::try_from(limit.as_u64().unwrap()).unwrap());
+        self.note(tables, Change::Collection { uid, on_since, on_failure, per_second });
     }
 
     fn expire_definition_now(&self, Finish { job, version, expires_at, .. }: &Finish) -> bool {
@@ -440,6 +455,7 @@ impl Memory {
                         sent_late_at: None,
                         under_policy: false,
                         takes_turn: false,
+                        slot: None,
                         ..claim.attempt.clone()
                     },
                     claim_id: claim.claim_id.clone(),
@@ -454,7 +470,12 @@ impl Memory {
         if let Some(record) = &seen.record {
             return Claimed::Ended(record.clone());
         }
-        let claims = if seen.claim_id == claim.claim_id {
+        let claims = if seen.waits() {
+            if claim.attempt.slot.is_none() && seen.lease_until > *now {
+                return Claimed::Held { lease_until: seen.lease_until };
+            }
+            1
+        } else if seen.claim_id == claim.claim_id {
             seen.claims
         } else if seen.lease_until < *now {
             (seen.claims + 1).min(CLAIMS_MAX)
@@ -476,6 +497,17 @@ impl Memory {
         let is_held = |it: &ExecutionItem| it.claim_id == claim.claim_id && it.record.is_none();
         if of_job.get(&key).is_some_and(is_held) {
             of_job.remove(&key);
+        }
+    }
+
+    fn postpone_now(&self, claim: &Claim, until: DateTime<Utc>) {
+        let mut tables = self.tables();
+        let key = self.key(&claim.attempt, &claim.claim_id);
+        let of_job = tables.executions.get_mut(&claim.job.uid);
+        let Some(item) = of_job.and_then(|of_job| of_job.get_mut(&key)) else { return };
+        if item.claim_id == claim.claim_id && item.record.is_none() && item.claims > 0 {
+            item.claims -= 1;
+            item.lease_until = tick(until);
         }
     }
 
@@ -524,6 +556,7 @@ impl Memory {
         let row = left_out_key(nominal_at, attempt.generation, LeftOutReason::Overlap);
         let own = match item(attempt).map(|item| item.record.clone()) {
             Some(Some(record)) => OwnAttempt::Ended(record),
+            Some(None) if item(attempt).is_some_and(ExecutionItem::waits) => OwnAttempt::New,
             Some(None) => OwnAttempt::Begun,
             None if tables.left_out.get(job_uid).is_some_and(|it| it.contains_key(&row)) => {
                 OwnAttempt::LeftOut
@@ -715,6 +748,7 @@ impl Memory {
             plan: collection.collection.definition.plan,
             collection_on_since: on.then_some(collection.on_since),
             has_failure_action: collection.collection.definition.on_failure().is_some(),
+            limits: collection.collection.definition.limits(),
         })
     }
 }
@@ -971,6 +1005,11 @@ fn definition(job: &JobRecord) -> Definition {
     }
 }
 
+/// An instant as the store keeps it, to the tick.
+fn tick(at: DateTime<Utc>) -> DateTime<Utc> {
+    from_ticks(ticks(at)).unwrap()
+}
+
 /// The whole seconds of an instant, as the store keeps it.
 fn whole(at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
     at.and_then(|at| DateTime::from_timestamp(at.timestamp(), 0))
@@ -998,6 +1037,7 @@ impl History for Memory {
             // History does not tell whether an attempt waited in a timer.
             attempt: Attempt { is_long: false, ..item.attempt.clone() },
             record: item.record.clone(),
+            waits: item.waits(),
         });
         Ok(Page { items: items.collect(), next: None })
     }
@@ -1105,6 +1145,11 @@ impl Attempts for Memory {
         Ok(())
     }
 
+    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
+        self.postpone_now(claim, until);
+        Ok(())
+    }
+
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         Ok(self.record_now(claim, record))
     }
@@ -1133,6 +1178,41 @@ impl Turns for Memory {
     async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
         self.give_back_turn_now(claim);
         Ok(())
+    }
+}
+
+#[async_trait]
+impl Slots for Memory {
+    async fn read_slots(&self, collection_uid: &str) -> Result<Option<SlotBook>, StoreError> {
+        Ok(self.tables().slots.get(collection_uid).copied())
+    }
+
+    async fn open_slots(
+        &self,
+        collection_uid: &str,
+        as_read: Option<SlotBook>,
+        book: SlotBook,
+    ) -> Result<bool, StoreError> {
+        let slots = &mut self.tables().slots;
+        let is_as_read = slots.get(collection_uid).copied() == as_read;
+        if is_as_read {
+            let next_at = tick(book.next_at);
+            slots.insert(collection_uid.to_owned(), SlotBook { next_at, ..book });
+        }
+        Ok(is_as_read)
+    }
+
+    async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
+        let SlotRequest { collection_uid, per_second, not_before, not_after } = request;
+        let mut tables = self.tables();
+        let Some(book) = tables.slots.get_mut(collection_uid) else { return Ok(None) };
+        let range = tick(not_before)..=tick(not_after);
+        if book.per_second != per_second || !range.contains(&book.next_at) {
+            return Ok(None);
+        }
+        let slot = Slot { at: book.next_at, book: book.number };
+        *book = SlotBook::after(slot, per_second);
+        Ok(Some(slot))
     }
 }
 

@@ -74,6 +74,7 @@ fn scenario(seed: u64) -> Scenario {
         // Among the seeds that are not kept for what they once showed.
         1 | 9 if seed >= POLICIES_FROM => Scenario::Policies,
         5 if seed >= POLICIES_FROM => Scenario::Overlap,
+        8 if seed >= POLICIES_FROM => Scenario::Limits,
         6 => Scenario::Lossy,
         10 => Scenario::Harsh,
         13 => Scenario::Upgrade,
@@ -141,6 +142,19 @@ fn jobs_that_let_none_overlap_are_well() {
     }
     println!("figure: {left_out} occurrences were left out in {SEEDS} runs");
     assert!(left_out > 300, "{left_out}");
+}
+
+#[test]
+fn collections_with_limits_are_well() {
+    let mut fires = 0;
+    for seed in 0..SEEDS {
+        let run = play(seed, Scenario::Limits, None);
+        fires += run.fires.len();
+        let again = format!("again with `SCENARIO=Limits SEED={seed} make simulate`");
+        assert_eq!(judge(&run), [""; 0], "{again}");
+    }
+    println!("figure: {fires} actions under limits in {SEEDS} runs");
+    assert!(fires > 10_000, "{fires}");
 }
 
 /// Plays seeds with a mistake until the judge finds it; without it the same run is well.
@@ -222,6 +236,9 @@ mutations! {
     overlap_no_seq: OverlapNoSeq,
     overlap_skips_begun: OverlapSkipsBegun,
     dead_run_on: DeadRunOn,
+    limits_are_ignored: LimitsAreIgnored,
+    slots_are_shared: SlotsAreShared,
+    waits_in_vain: WaitsInVain,
     never_heals: NeverHeals,
     no_retries: NoRetries,
     no_notices: NoNotices,
@@ -248,6 +265,9 @@ fn seeds_that_once_showed_a_defect_pass() {
         let run = play(seed, scenario(seed), None);
         assert_eq!(judge(&run), [""; 0], "again with `SEED={seed} make simulate`");
     }
+    // A clock that was set back forgot the outage that explains an occurrence.
+    let found = judge(&play(87, Scenario::Machine, None));
+    assert_eq!(found, [""; 0], "again with `SCENARIO=Machine SEED=87 make simulate`");
 }
 
 #[test]
@@ -272,12 +292,13 @@ fn until_stopped() {
     play_many(&Task { from, until, actions: None, state: None });
 }
 
-/// At least ten million actions, or `ACTIONS`; goes on where it was stopped if `STATE` names a file.
+/// At least ten million actions, or `ACTIONS`, from the first seed on whose runs may have policies; goes
+/// on where it was stopped if `STATE` names a file.
 #[test]
 #[ignore = "it takes an hour: `make prove`"]
 fn ten_million_actions() {
     let actions = Some(number("ACTIONS").unwrap_or(10_000_000));
-    let from = number("FROM").unwrap_or(0);
+    let from = number("FROM").unwrap_or(POLICIES_FROM);
     play_many(&Task { from, until: u64::MAX, actions, state: text("STATE").map(Into::into) });
 }
 

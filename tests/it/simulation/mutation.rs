@@ -109,6 +109,12 @@ pub(super) enum Mutation {
     OverlapSkipsBegun,
     /// An attempt whose worker has died still has the turn when its lease is over.
     DeadRunOn,
+    /// The limits of collections are ignored.
+    LimitsAreIgnored,
+    /// Attempts that take their slots one after the other get the same one.
+    SlotsAreShared,
+    /// The message of an attempt that waits for its slot is not sent.
+    WaitsInVain,
     /// A failed attempt is not followed by another.
     NoRetries,
     /// An occurrence that has failed for good is not told.
@@ -140,7 +146,7 @@ pub(super) enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 63] = [
+    pub(super) const ALL: [Self; 66] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -183,6 +189,9 @@ impl Mutation {
         Self::OverlapNoSeq,
         Self::OverlapSkipsBegun,
         Self::DeadRunOn,
+        Self::LimitsAreIgnored,
+        Self::SlotsAreShared,
+        Self::WaitsInVain,
         Self::NeverExpires,
         Self::TimerExpiresFirst,
         Self::SwitchStays,
@@ -223,6 +232,9 @@ impl Mutation {
             | Self::OverlapNoSeq
             | Self::OverlapSkipsBegun
             | Self::DeadRunOn => Some(Scenario::Overlap),
+            Self::LimitsAreIgnored | Self::SlotsAreShared | Self::WaitsInVain => {
+                Some(Scenario::Limits)
+            }
             Self::TimersStay
             | Self::NeverExpires
             | Self::TimerExpiresFirst

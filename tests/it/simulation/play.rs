@@ -51,6 +51,8 @@ pub(super) enum Scenario {
     Policies,
     /// Jobs let no attempts overlap.
     Overlap,
+    /// Collections limit the starts of their jobs, which are run many times at once.
+    Limits,
     /// The queue loses messages.
     Lossy,
     /// Faults are several times as frequent, and workers stall.
@@ -66,11 +68,12 @@ pub(super) enum Scenario {
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 10] = [
+pub(super) const SCENARIOS: [Scenario; 11] = [
     Scenario::Mixed,
     Scenario::Outage,
     Scenario::Policies,
     Scenario::Overlap,
+    Scenario::Limits,
     Scenario::Lossy,
     Scenario::Harsh,
     Scenario::Gone,
@@ -101,6 +104,11 @@ pub(super) enum Request {
         collection: &'static str,
         state: CollectionState,
         quota: Option<u32>,
+    },
+    /// Changes the limits of a collection.
+    Limit {
+        collection: &'static str,
+        per_second: Option<u32>,
     },
     /// Gives a collection a failure action.
     Notify {
@@ -186,9 +194,8 @@ fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
     play.world.time.run(play.span + TAIL);
     play.world.log_end("end");
     let mut run = Run::of(&play.world, scenario, play.span, play.outage);
-    // With a mistake, an answer may be right about what should not have happened. What waits for the end of
-    // another attempt of its job has no answer of its own yet.
-    if play.world.mutation.is_none() && scenario != Scenario::Overlap {
+    // With a mistake, an answer may be right about what should not have happened.
+    if play.world.mutation.is_none() {
         run.explained = why::ask(&play.world, &run);
     }
     if matches!(scenario, Scenario::Gone | Scenario::Upgrade) {
@@ -242,6 +249,11 @@ impl Play {
             Scenario::Overlap => {
                 self.changes();
                 self.some_runs();
+            }
+            Scenario::Limits => {
+                self.limits();
+                self.changes();
+                self.bursts();
             }
             // What one process does at once is a group.
             Scenario::Burst | Scenario::Machine => {
@@ -324,6 +336,7 @@ impl Play {
             | Scenario::Outage
             | Scenario::Policies
             | Scenario::Overlap
+            | Scenario::Limits
             | Scenario::Gone
             | Scenario::Upgrade => faults,
         };
@@ -547,6 +560,19 @@ impl Play {
         }
     }
 
+    /// Limits, which change now and then.
+    fn limits(&self) {
+        for collection in COLLECTIONS {
+            let per_second = Some(self.pick(&[1, 1, 2, 5]));
+            self.at(2 * SECOND, Request::Limit { collection, per_second });
+            for _ in 0..self.between(0, 4) {
+                let at = self.between(200 * SECOND, self.span);
+                let per_second = self.pick(&[None, Some(1), Some(1), Some(3), Some(10)]);
+                self.at(at, Request::Limit { collection, per_second });
+            }
+        }
+    }
+
     /// Runs that users ask for, some of them at once.
     fn some_runs(&self) {
         for _ in 0..self.between(5, 20) {
@@ -746,6 +772,10 @@ async fn try_ask(manage: &Manage, request: Request) -> Result<(), AppError> {
                 body["properties"]["quota"] = json!({"maxJobCount": jobs_max});
             }
             manage.put_collection(&place, &named(collection), body).await?;
+        }
+        Request::Limit { collection, per_second } => {
+            let body = json!({"properties": {"minutehand": {"maxPerSecond": per_second}}});
+            manage.patch_collection(&place, &named(collection), body).await?;
         }
         Request::Notify { collection, action } => {
             let body = json!({"properties": {"minutehand": {"onFailure": action}}});

@@ -74,6 +74,9 @@ impl QueuePort {
             (Some(Mutation::SkipDisabled), Sender::Sweeper, WorkItem::Attempt { job, .. }) => {
                 self.is_on(job)
             }
+            (Some(Mutation::WaitsInVain), Sender::Worker, WorkItem::Attempt { attempt, .. }) => {
+                attempt.slot.is_none()
+            }
             (Some(Mutation::NoRetries), Sender::Worker, WorkItem::Attempt { attempt, .. }) => {
                 attempt.role == Role::Error || attempt.number == 0
             }

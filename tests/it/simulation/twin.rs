@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
 use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Pulse};
+use domain::firing::{LeftOut, Pulse, Slot, SlotBook};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
@@ -19,10 +19,11 @@ use embedded::Store as Embedded;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
     HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf,
-    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, TurnsRead, TurnsWrite,
+    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TurnsRead,
+    TurnsWrite,
 };
 use ports::{
-    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
+    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Slots, Snapshots,
     StoreError, Timers, Turns,
 };
 use store_dynamodb::{DynamoStore, ensure_table};
@@ -77,7 +78,8 @@ fn the_store_in_memory_answers_as_the_real_one() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = Arc::new(runtime.unwrap());
     let runs = [0, 1, 2, 3, 6, 9, 18, 39].map(|seed| (seed, scenario(seed)));
-    for (seed, scenario) in runs.into_iter().chain([(0, Scenario::Overlap)]) {
+    for (seed, scenario) in runs.into_iter().chain([(0, Scenario::Overlap), (0, Scenario::Limits)])
+    {
         let store = Embedded::in_memory().unwrap();
         runtime.block_on(ensure_table(&store.client(), "simulated")).unwrap();
         let real = DynamoStore::new(store.client(), "simulated").alone("twin");
@@ -296,6 +298,10 @@ impl Attempts for Twin {
         both!(self, Attempts::release(claim))
     }
 
+    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
+        both!(self, Attempts::postpone(claim, until))
+    }
+
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         both!(self, Attempts::record(claim, record))
     }
@@ -321,6 +327,26 @@ impl Turns for Twin {
 
     async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
         both!(self, Turns::give_back_turn(claim))
+    }
+}
+
+#[async_trait]
+impl Slots for Twin {
+    async fn read_slots(&self, collection_uid: &str) -> Result<Option<SlotBook>, StoreError> {
+        both!(self, Slots::read_slots(collection_uid))
+    }
+
+    async fn open_slots(
+        &self,
+        collection_uid: &str,
+        as_read: Option<SlotBook>,
+        book: SlotBook,
+    ) -> Result<bool, StoreError> {
+        both!(self, Slots::open_slots(collection_uid, as_read, book))
+    }
+
+    async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
+        both!(self, Slots::take_slot(request))
     }
 }
 

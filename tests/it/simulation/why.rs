@@ -9,6 +9,7 @@ use std::sync::Arc;
 use app::{Manage, ManagePorts};
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Why};
 use domain::journal::JournalEntry;
@@ -80,8 +81,11 @@ impl Reader {
         for (uid, of_job) in &memory.tables().executions {
             for item in of_job.values() {
                 let at = micros(item.attempt.occurrence.nominal_at());
-                let entry =
-                    HistoryEntry { attempt: item.attempt.clone(), record: item.record.clone() };
+                let entry = HistoryEntry {
+                    attempt: item.attempt.clone(),
+                    record: item.record.clone(),
+                    waits: item.waits(),
+                };
                 attempts.entry((uid.clone(), at)).or_default().push(entry);
             }
         }
@@ -103,7 +107,7 @@ impl Browse for Reader {
         Collections::find(self.memory.as_ref(), place, name).await
     }
 
-    async fn collection_path(&self, uid: &str) -> Result<Option<String>, StoreError> {
+    async fn collection_path(&self, uid: &str) -> Result<Option<CollectionPlace>, StoreError> {
         Browse::collection_path(&NothingToBrowse, uid).await
     }
 
@@ -145,6 +149,7 @@ impl Browse for Reader {
         before: Option<DateTime<Utc>>,
         items_max: u32,
     ) -> Result<Vec<LeftOut>, StoreError> {
+        // The memory answers all of them.
         let all = self.memory.list_left_out(job_uid, PageRequest { from: None, items_max }).await?;
         let rows = all.items.into_iter().filter(|it| before.is_none_or(|at| it.first < at));
         Ok(rows.take(usize::try_from(items_max).unwrap()).collect())

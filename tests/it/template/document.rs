@@ -48,6 +48,17 @@ impl Template {
         &self.0["Parameters"][name]
     }
 
+    /// The names of all parameters.
+    pub(super) fn parameter_names(&self) -> BTreeSet<&str> {
+        let all = self.0["Parameters"].as_object().expect("there are parameters");
+        all.keys().map(String::as_str).collect()
+    }
+
+    /// What the template says about itself.
+    pub(super) fn metadata(&self) -> &Value {
+        &self.0["Metadata"]
+    }
+
     /// The definition of a rule.
     pub(super) fn rule(&self, name: &str) -> &Value {
         &self.0["Rules"][name]

@@ -12,7 +12,10 @@ fn a_function_that_sends_to_its_own_queue_may_invoke_itself() {
     let template = Template::read();
     let queue = json!({ "Fn::GetAtt": ["Queue", "Arn"] });
     assert_eq!(template.properties("Deliveries")["EventSourceArn"], queue);
-    assert_eq!(template.properties("Deliveries")["FunctionName"]["Ref"], "ExecutorFunction");
+    let live_or_latest =
+        json!(["IsVersioned", { "Ref": "ExecutorLive" }, { "Ref": "ExecutorFunction" }]);
+    assert_eq!(template.properties("Deliveries")["FunctionName"]["Fn::If"], live_or_latest);
+    assert_eq!(template.properties("ExecutorLive")["FunctionName"]["Ref"], "ExecutorFunction");
     let statements =
         &template.properties("ExecutorRole")["Policies"][0]["PolicyDocument"]["Statement"];
     let mut statements = statements.as_array().unwrap().iter();
@@ -117,11 +120,11 @@ fn table_and_key_are_protected_from_deletion_and_usable_in_another_region() {
     }
 }
 
-/// The section of infra/README.md about restoring: its commands.
+/// The chapter about restoring: its commands.
 fn steps_of_a_restore() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../infra/README.md");
-    let readme = std::fs::read_to_string(path).unwrap();
-    let (_, section) = readme.split_once("\n### Restore\n").unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/docs/aws-runbooks.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (_, section) = page.split_once("\n## Restore to an earlier instant\n").unwrap();
     let (_, commands) = section.split_once("```sh\n").unwrap();
     commands.split_once("```").unwrap().0.to_owned()
 }
@@ -246,4 +249,69 @@ fn two_regions_have_two_dashboards() {
     let template = Template::read();
     let name = &template.properties("Board")["DashboardName"]["Fn::Sub"];
     assert_eq!(name, "${AWS::StackName}-${AWS::Region}");
+}
+
+/// A permission that is wider than the rest is worth a test of its own.
+#[test]
+fn traces_are_the_only_thing_that_the_functions_may_do_with_everything() {
+    let template = Template::read();
+    let policy = template.resource("TracesPolicy");
+    assert_eq!(policy["Condition"], "Traces");
+    let statements = policy["Properties"]["PolicyDocument"]["Statement"].as_array().unwrap();
+    let [statement] = statements.as_slice() else { panic!("one statement") };
+    assert_eq!(statement["Action"], json!(["xray:PutTraceSegments", "xray:PutTelemetryRecords"]));
+    let shared = template.resource_names("AWS::IAM::Policy").into_iter();
+    let shared: Vec<&str> = shared
+        .filter(|name| template.properties(name)["Roles"].as_array().unwrap().len() > 1)
+        .collect();
+    assert_eq!(shared, ["TracesPolicy"], "the tests of roles judge policies of one role each");
+}
+
+/// SAM publishes no version when only a parameter changes, and AWS none of an unchanged function.
+#[test]
+fn another_release_changes_each_function_and_publishes_a_version_of_it() {
+    let template = Template::read();
+    let functions = template.resource_names("AWS::Serverless::Function");
+    let versions = template.resources("AWS::Lambda::Version");
+    let aliases = template.resources("AWS::Lambda::Alias");
+    for of_functions in [&versions, &aliases] {
+        let named: BTreeSet<&str> =
+            of_functions.iter().map(|it| it["FunctionName"]["Ref"].as_str().unwrap()).collect();
+        assert_eq!(named, functions);
+    }
+    assert!(versions.iter().all(|version| version["Description"] == json!({ "Ref": "Release" })));
+    assert!(aliases.iter().all(|alias| alias["Name"] == "live"));
+    for function in functions {
+        let function = template.properties(function);
+        assert!(function.get("AutoPublishAlias").is_none());
+        let description = function["Description"]["Fn::Sub"].as_str().unwrap();
+        assert!(description.ends_with(" ${Release}"), "{description}");
+    }
+}
+
+#[test]
+fn every_parameter_is_in_a_group_and_has_a_row_with_what_it_means() {
+    let template = Template::read();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../infra/README.md");
+    let readme = std::fs::read_to_string(path).unwrap();
+    let (_, section) = readme.split_once("\n### Parameters\n").unwrap();
+    let (section, _) = section.split_once("\n### ").unwrap();
+    let in_cells: BTreeSet<&str> = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split(" |").next())
+        .flat_map(|cell| cell.split('`').step_by(2))
+        .collect();
+    let groups =
+        template.metadata()["AWS::CloudFormation::Interface"]["ParameterGroups"].as_array();
+    let groups: Vec<&str> = groups
+        .unwrap()
+        .iter()
+        .flat_map(|group| group["Parameters"].as_array().unwrap())
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    let grouped: BTreeSet<&str> = groups.iter().copied().collect();
+    assert_eq!(grouped.len(), groups.len(), "a parameter is in two groups");
+    let declared = template.parameter_names();
+    assert_eq!(grouped, declared, "left: those in groups");
+    assert_eq!(in_cells, declared, "left: those with a row in infra/README.md");
 }

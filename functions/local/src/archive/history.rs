@@ -104,9 +104,11 @@ impl History for ArchivedHistory {
             }
         }
         let (executions, next) = history.first(items_max);
-        let items = executions
-            .into_iter()
-            .map(|it| HistoryEntry { attempt: it.attempt, record: Some(it.record) });
+        let items = executions.into_iter().map(|it| HistoryEntry {
+            attempt: it.attempt,
+            record: Some(it.record),
+            waits: false,
+        });
         Ok(Page { items: items.collect(), next: next.or(rest).and_then(Position::into_text) })
     }
 

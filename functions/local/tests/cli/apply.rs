@@ -148,3 +148,62 @@ fn what_is_exported_can_be_applied() {
     assert_eq!(other.must("apply -f files"), "nothing to do; 3 jobs as the files say\n");
     assert_eq!(other.must("export ops"), world.must("export ops"));
 }
+
+/// A collection with two jobs, which only the API can have made: one has no start.
+fn exportable() -> World {
+    let world = World::new();
+    world.must("collection create ops --zone Europe/Berlin");
+    world.must("collection set ops tags.team=shop");
+    world.must("job create ops/a --at 02:30 --on mon-fri --url http://a/ --retry 2 --body [x]");
+    let body = r#"{"properties":{"recurrence":{"frequency":"day"},"state":"disabled",
+        "action":{"type":"Http","request":{"uri":"http://b/","method":"GET","body":"it's"}}}}"#;
+    let path = "/subscriptions/me/resourceGroups/dev/providers/Microsoft.Scheduler/jobCollections/\
+                ops/jobs/b?api-version=2016-03-01";
+    let put = world.run_with(&["api", "PUT", path, "-f", "-"], body);
+    assert_eq!(put.code, Some(0), "{put:?}");
+    world
+}
+
+#[test]
+fn a_template_that_is_exported_can_be_imported() {
+    let world = exportable();
+    let template = world.json("export ops --format arm");
+    assert_eq!(template["resources"].as_array().unwrap().len(), 3, "{template}");
+    assert_eq!(template["resources"][0]["tags"]["team"], "shop");
+    let one = world.json("export ops/a --format arm");
+    assert_eq!(one["resources"][0]["name"], "ops/a", "{one}");
+
+    let other = World::new();
+    let made =
+        other.run_with(&["import", "azure", "-", "--to", "ops", "--yes"], &template.to_string());
+    assert_eq!(made.code, Some(0), "{made:?}");
+    for (world, starts) in [(&world, "a"), (&other, "a")] {
+        let job = world.json(&format!("job show ops/{starts} --json"));
+        assert_eq!(job["properties"]["action"]["request"]["body"], "[x]", "{job}");
+    }
+}
+
+#[test]
+fn commands_that_are_exported_make_the_same_jobs() {
+    let world = exportable();
+    let script = world.must("export ops --format cli");
+    let other = World::new();
+    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_minutehand")).parent().unwrap();
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-e").env_clear().env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    shell.env("HOME", other.home.path()).env("MINUTEHAND_URL", other.url());
+    let made = run(shell.current_dir(other.home.path()), &script);
+    assert_eq!(made.code, Some(0), "{script}\n{made:?}");
+    let without_start = |world: &World| {
+        let mut file = world.json("export ops");
+        file["jobs"]["b"].as_object_mut().unwrap().remove("startTime");
+        file
+    };
+    assert_eq!(without_start(&other), without_start(&world));
+    assert_eq!(other.json("export ops --format arm")["resources"][0]["tags"]["team"], "shop");
+    assert_eq!(
+        world.must("export ops/a --format cli").lines().next().unwrap(),
+        "minutehand job create ops/a -f - <<'JSON'"
+    );
+    assert_eq!(world.run("export ops/nosuch").code, Some(3));
+}

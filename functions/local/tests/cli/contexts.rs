@@ -37,6 +37,11 @@ fn a_login_keeps_the_token_for_its_owner_and_its_server() {
     assert!(none.err.contains("'ops'"), "the collection of the context: {none:?}");
     let listed = mine("context list", "");
     assert_eq!(listed.out, format!("prod\tcurrent\tops\t{url}\n"));
+    let shown = mine("context show", "");
+    assert!(shown.out.starts_with("prod  current\nserver       http://127.0.0.1:"), "{shown:?}");
+    assert!(shown.out.contains("/.config/minutehand/tokens/prod\n"), "{shown:?}");
+    assert!(!shown.out.contains(TOKEN), "{shown:?}");
+    assert_eq!(mine("context show nosuch", "").code, Some(2));
 
     // Another server does not get the token.
     let elsewhere = World::new();

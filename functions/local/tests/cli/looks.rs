@@ -1,4 +1,7 @@
-//! Commands that look at many jobs: `doctor`, `watch`, `top`, `calendar`.
+//! Commands that look at many jobs: `doctor`, `watch`, `top`, `calendar`, `failures`.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
@@ -155,6 +158,29 @@ fn the_load_of_a_collection_is_counted() {
 }
 
 #[test]
+fn the_limit_of_a_collection_is_set_shown_and_removed() {
+    let world = World::new();
+    world.must("collection create ops --max-per-second 10");
+    let limit = || {
+        let shown = world.json("collection show ops --json");
+        shown["properties"]["minutehand"]["maxPerSecond"].clone()
+    };
+    let shown = world.must("collection show ops");
+    assert!(shown.contains("At most 10 attempts start in a second; others wait.\n"), "{shown}");
+    let listed = world.must("collection list");
+    assert!(listed.lines().any(|line| line.contains("ops") && line.contains("10")), "{listed}");
+    world.must("collection set ops --max-per-second 25");
+    assert_eq!(limit(), 25);
+    world.must("collection set ops minutehand.timeZone=UTC --max-per-second off");
+    assert!(limit().is_null());
+    assert!(!world.must("collection show ops").contains("At most"));
+    for wrong in ["", " --max-per-second 0", " --max-per-second many"] {
+        assert_eq!(world.run(&format!("collection set ops{wrong}")).code, Some(2), "{wrong}");
+    }
+    assert_eq!(world.run("collection set ops --max-per-second 1001").code, Some(2));
+}
+
+#[test]
 fn the_versions_of_program_and_server_are_told() {
     let world = World::new();
     let told = world.must("version");
@@ -165,4 +191,89 @@ fn the_versions_of_program_and_server_are_told() {
     let home = tempfile::tempdir().unwrap();
     let away = run(at_home(home.path()).args(words("version --server http://127.0.0.1:1")), "");
     assert_eq!(away.code, Some(0), "{away:?}");
+}
+
+#[test]
+fn occurrences_that_failed_for_good_are_listed() {
+    let world = World::new();
+    let bad = target(503);
+    world.must("collection create ops");
+    assert_eq!(world.run("failures ops").out, "");
+    world.must(&format!("job create ops/bad --every 1h --url http://{bad}/ --retry 0"));
+    world.must(&format!("job create ops/worse --every 1h --url http://{bad}/ --retry 0"));
+    for job in ["bad", "worse"] {
+        assert_eq!(world.run(&format!("job run ops/{job} --wait")).code, Some(5));
+    }
+    let rows = world.must("failures");
+    let jobs: Vec<&str> = rows.lines().map(|row| row.split('\t').nth(1).unwrap()).collect();
+    assert_eq!(jobs, ["ops/worse", "ops/bad"], "{rows}");
+    assert!(rows.lines().all(|row| row.contains(", run\t")), "{rows}");
+    assert_eq!(world.must("failures ops/bad").lines().count(), 1);
+    assert_eq!(world.must("failures ops --limit 1").lines().count(), 1);
+    assert_eq!(world.must("failures --since now"), "");
+    assert_eq!(world.json("failures ops/bad --json=job,attempts")[0]["attempts"], 1);
+    assert_eq!(world.run("failures nosuch").code, Some(3));
+    assert_eq!(world.run("failures --since soon").code, Some(2));
+}
+
+#[test]
+fn a_pipe_gets_the_lines_that_change() {
+    let world = World::new();
+    world.must("job create a --every 3h --url http://a/");
+    world.must("job create b --every 3h --url http://a/");
+    let mut command = world.command();
+    command.args(["job", "list", "--watch=1s"]).stdout(Stdio::piped());
+    let mut watching = Running(command.spawn().unwrap());
+    let mut lines = BufReader::new(watching.0.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().starts_with("a\ton\t"));
+    assert!(next().starts_with("b\ton\t"));
+    world.must("job disable b");
+    assert!(next().starts_with("b\toff\t"));
+    assert_eq!(world.run("job list --watch=1ms").code, Some(2));
+    assert_eq!(world.run("job show nosuch --watch").code, Some(3));
+}
+
+/// A command that does not outlive its test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already only if the test failed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_clock_of_a_server_here_is_the_one_that_counts() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Server::start(["--memory", "--no-auth", "--clock-start", "2031-03-04T05:06:07Z"]);
+    let ask = |line: &str| {
+        let ended =
+            run(at_home(home.path()).env("MINUTEHAND_URL", &server.url).args(words(line)), "");
+        assert_eq!(ended.code, Some(0), "{line}: {ended:?}");
+        ended.out
+    };
+    ask("job create a --every 10d --url http://a/");
+    let job: Value = serde_json::from_str(&ask("job show a --json")).unwrap();
+    let start = job["properties"]["startTime"].as_str().unwrap();
+    assert!(start.starts_with("2031-03-14T05:"), "{start}");
+    let row = ask("job list");
+    assert!(row.contains("\t9 days 23 h\t"), "{row}");
+}
+
+#[test]
+fn the_steps_of_the_calendar_are_parts_of_a_day() {
+    let world = World::new();
+    world.must("job create a --at 02:30 --daily --url http://a/");
+    let counts = |step: &str| {
+        let calendar = world.json(&format!("calendar --week 2030-W10 --step {step} --json"));
+        calendar["days"][0]["counts"].as_array().unwrap().clone()
+    };
+    for (step, count, place) in [("15m", 96, 10), ("30m", 48, 5), ("1h", 24, 2), ("6h", 4, 0)] {
+        let counts = counts(step);
+        assert_eq!((counts.len(), &counts[place]), (count, &1.into()), "{step}");
+    }
+    assert_eq!(world.run("calendar --step 5h").code, Some(2));
 }

@@ -25,6 +25,10 @@ mod mcp;
 #[cfg(test)]
 mod refused;
 #[cfg(test)]
+mod standing;
+#[cfg(test)]
+mod tables;
+#[cfg(test)]
 mod terminal;
 #[cfg(test)]
 mod world;

@@ -1,18 +1,30 @@
 //! A terminal: tables that fit it, colours, and questions. `script` provides it.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::world::{Ended, World, run};
 
 /// Runs a line on a terminal of this width, and types the input.
 fn on_terminal(world: &World, columns: usize, line: &str, input: &str) -> Ended {
+    on_terminal_at(world.home.path(), world.url(), columns, line, input)
+}
+
+/// The same with any home directory and server.
+pub(crate) fn on_terminal_at(
+    home: &Path,
+    url: &str,
+    columns: usize,
+    line: &str,
+    input: &str,
+) -> Ended {
     let program = env!("CARGO_BIN_EXE_minutehand");
     let line = format!("stty cols {columns} rows 24 -echo; exec {program} {line}");
     let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
     command.env_clear().env("PATH", "/usr/bin:/bin").env("TERM", "xterm");
-    command.env("HOME", world.home.path()).env("MINUTEHAND_URL", world.url());
-    run(command.current_dir(world.home.path()), input)
+    command.env("HOME", home).env("MINUTEHAND_URL", url);
+    run(command.current_dir(home), input)
 }
 
 fn world() -> World {
@@ -26,7 +38,7 @@ fn world() -> World {
 }
 
 /// The text without escape sequences.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     console(text).replace('\r', "")
 }
 

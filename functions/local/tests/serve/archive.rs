@@ -44,7 +44,7 @@ fn check_reading_back(server: &Server, kept: &Value) {
     let newest = server.must("GET", "/jc/jobs/j/history", "").json();
     assert_eq!(newest["value"], json!([]));
     let link = newest["nextLink"].as_str().unwrap();
-    let (_, path) = link.split_once(&server.address.to_string()).unwrap();
+    let (_, path) = link.split_once("localhost").unwrap();
     let archived = server.send("GET", path, "").json();
     assert_eq!((&archived["value"], &archived["nextLink"]), (kept, &Value::Null));
     let window = server.must("GET", "/jc/jobs/j/history?$top=5", "").json();

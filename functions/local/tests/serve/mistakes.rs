@@ -1,5 +1,6 @@
 //! Mistakes that people make at first, in one table: each answer says what to change, and nothing is
-//! ignored in silence.
+//! ignored in silence. A port that is taken and a store that is damaged are in `refused`; an address that is
+//! never called in `fire/targets`.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

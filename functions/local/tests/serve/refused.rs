@@ -9,9 +9,9 @@ use std::path::Path;
 
 use crate::server::{Server, command, job};
 
-/// Asserts the exit code and the errors of a start that fails.
+/// Asserts the exit code and the errors of a start that fails. Returns what it said.
 #[track_caller]
-fn refuses(arguments: &[&str], code: i32, errors: &[&str]) {
+fn refuses(arguments: &[&str], code: i32, errors: &[&str]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let output = command().args(arguments).current_dir(dir.path()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -24,6 +24,7 @@ fn refuses(arguments: &[&str], code: i32, errors: &[&str]) {
     if code == 2 {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing was created");
     }
+    said
 }
 
 #[test]
@@ -125,8 +126,12 @@ fn a_start_that_fails_says_why() {
     refuses(&["--data", file.to_str().unwrap()], 1, &["is not a directory: give one with --data"]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let error = format!("cannot listen on {address}: ");
-    refuses(&["--memory", "--no-auth", "--listen", &address], 1, &[&error]);
+    let said = refuses(
+        &["--memory", "--no-auth", "--listen", &address],
+        1,
+        &[&format!("cannot listen on {address}: ")],
+    );
+    assert!(said.contains("stop it, or try --listen with another one"), "{said}");
 }
 
 #[test]

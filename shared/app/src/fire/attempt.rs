@@ -17,6 +17,8 @@
 //!
 //! So every worker that finds the record does the same, however often it does it.
 //!
+//! Where the collection limits its starts, an attempt that may start waits for its [slot](super::slot).
+//!
 //! An attempt may be claimed up to two seconds before it is due. A worker that is told to stop
 //! releases the claims of attempts that are not due yet. The next worker that gets such a message
 //! claims the attempt, and is on time. A crash in between leaves a lease, as after any claim.
@@ -46,6 +48,7 @@ use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
 use super::follow::{EndedAttempt, Undecided};
 use super::loaded_job::{LoadedJob, action, job_path};
+use super::slot::SlotWait;
 use super::{DeliveryPlace, Wait, spans};
 use crate::error::AppError;
 
@@ -93,6 +96,11 @@ impl Executor {
     ) -> Result<Performed, AppError> {
         if self.is_too_early(attempt) {
             return self.send_again(job, attempt).await;
+        }
+        if let Some(slot) = attempt.slot
+            && let Some(performed) = Box::pin(self.before_slot(job, slot, stop)).await?
+        {
+            return Ok(performed);
         }
         if place.is_scarce()
             && let Some(origin) = Box::pin(self.origin(job, attempt)).await?
@@ -153,11 +161,31 @@ impl Executor {
         let outages = self.or_release(&claim, outages).await?;
         let standing = loaded.as_ref().map(LoadedJob::standing);
         let start = StartCheck { now: self.ports.clock.now(), ready_at, outages: &outages };
-        let loaded = match (may_start(&claim.attempt, standing, start), loaded) {
-            (Ok(()), Some(loaded)) if is_out_of_turn(&claim.attempt, &loaded) => {
+        let mut checked = may_start(&claim.attempt, standing, start);
+        if let (Ok(()), Some(loaded)) = (checked, &loaded) {
+            if is_out_of_turn(&claim.attempt, loaded) {
                 self.release(&claim).await;
                 return Ok(Started::OutOfTurn);
             }
+            let slot = self.slot(&claim, loaded, &outages).await;
+            match self.or_release(&claim, slot).await? {
+                SlotWait::No => {}
+                SlotWait::For(slot) if self.is_soon(slot) => {
+                    self.wait_for(slot).await;
+                    let attempt = Attempt { slot: Some(slot), ..claim.attempt.clone() };
+                    // The job may have changed, so everything is read and checked again.
+                    return Box::pin(self.start(Claim { attempt, ..claim }, None, place)).await;
+                }
+                SlotWait::For(slot) => {
+                    return self.postpone(&claim, slot).await.map(Started::Ended);
+                }
+                SlotWait::Full => {
+                    return self.postpone_without_slot(&claim).await.map(Started::Ended);
+                }
+                SlotWait::TooLong(reason) => checked = Err(reason),
+            }
+        }
+        let loaded = match (checked, loaded) {
             (Ok(()), Some(loaded)) => loaded,
             (refused, loaded) => {
                 let reason = refused.err().unwrap_or(SkipReason::Gone);

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::Attempt;
+use domain::collection_place::CollectionPlace;
 use domain::firing::limits::OCCURRENCES_MAX;
 use domain::firing::{LeftOut, Outage, SkipReason, Window, plan_dispatch};
 use domain::schedule::Schedule;
@@ -185,7 +186,11 @@ impl Dispatcher {
     }
 
     /// The path of a job, with one read for each collection of a page.
-    async fn job_path(&self, job: &JobRef, known: &mut HashMap<String, Option<String>>) -> String {
+    async fn job_path(
+        &self,
+        job: &JobRef,
+        known: &mut HashMap<String, Option<CollectionPlace>>,
+    ) -> String {
         let uid = &job.collection_uid;
         if !known.contains_key(uid) {
             let found = self.timers.collection_path(uid).await;

@@ -17,6 +17,7 @@ mod pause;
 mod place;
 mod repair;
 mod schedules;
+mod slot;
 mod stop;
 mod sweep;
 mod turn;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use domain::firing::limits::Spans;
 use ports::{
     ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, History, IdSource, Pulses,
-    Removal, RetryTimers, Sealer, Snapshots, Timers, Turns,
+    Removal, RetryTimers, Sealer, Slots, Snapshots, Timers, Turns,
 };
 
 pub(crate) use dispatch::attempt_message;
@@ -67,6 +68,8 @@ pub struct FireStore {
     pub attempts: Arc<dyn Attempts>,
     /// The turns of jobs that let no attempts overlap.
     pub turns: Arc<dyn Turns>,
+    /// The slots of collections that limit their starts.
+    pub slots: Arc<dyn Slots>,
     /// Reads jobs.
     pub snapshots: Arc<dyn Snapshots>,
     /// Counts attempts.
@@ -85,12 +88,21 @@ pub struct FireStore {
 
 /// A store that implements all that firing needs of one.
 pub trait StoreOfFiring:
-    Attempts + Turns + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
+    Attempts + Turns + Slots + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
 {
 }
 
 impl<S> StoreOfFiring for S where
-    S: Attempts + Turns + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
+    S: Attempts
+        + Turns
+        + Slots
+        + Snapshots
+        + Counters
+        + Timers
+        + RetryTimers
+        + History
+        + Removal
+        + Pulses
 {
 }
 
@@ -101,6 +113,7 @@ impl FireStore {
         Self {
             attempts: store.clone(),
             turns: store.clone(),
+            slots: store.clone(),
             snapshots: store.clone(),
             counters: store.clone(),
             timers: store.clone(),

@@ -4,7 +4,7 @@
 //!
 //! | message | what the store knows | sent again |
 //! |---|---|---|
-//! | an occurrence that was dispatched | the timetable, a timer that is beyond it, and the last sign of life of a worker | those from shortly before that sign of life to the timer, unless their attempts have ended or are known to be left out: the worker finds out which of them an outage cost |
+//! | an occurrence that was dispatched | the timetable, a timer that is beyond it, and the last sign of life of a worker | those from shortly before that sign of life to the timer, and from before an outage that had just ended then, unless their attempts have ended or are known to be left out: the worker finds out which of them an outage cost |
 //! | a retry, an error action or a notice | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
 //! | a `run` that no worker has claimed | nothing | never: the user has to ask again |
 //!
@@ -14,14 +14,15 @@
 //! Timers of long retries, spent timers and timers of deleted collections stay due until their work is
 //! done, so they repair themselves.
 //!
-//! Only what happened around the end of the last process is sent again: the store knows when that was
-//! from the newest attempt. Older attempts have been followed to their end, under the retry policies of
-//! their time.
+//! Only what happened around the end of the last process is sent again, and of the one before an outage that
+//! had just ended: the store knows when that was from the newest attempt and the signs of life. Older
+//! attempts have been followed to their end, under the retry policies of their time.
 //!
 //! A repair writes nothing but messages. A crash leaves some of them, and the next repair sends them
 //! all: each attempt is claimed once, whatever the number of its messages.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -41,7 +42,7 @@ use crate::error::AppError;
 const TIMERS: u32 = 100;
 /// The newest attempts of a job that are looked at, and the newest items of what was left out.
 const ATTEMPTS: u32 = 100;
-/// The most occurrences of a job from the last sign of life on, and between now and its timer. A pass
+/// The most occurrences of a job from each instant on that is looked at. A pass
 /// dispatches 16 of them at most, and the horizon has room for 14. There are more only if nothing took
 /// messages for hours.
 const OCCURRENCES_MAX: usize = 64;
@@ -85,8 +86,8 @@ pub struct RepairPorts {
 struct Repair<'a> {
     ports: &'a RepairPorts,
     now: DateTime<Utc>,
-    /// The last sign of life of a worker.
-    beat_at: Option<DateTime<Utc>>,
+    /// From when on work may have waited at the last sign of life of a worker.
+    waited_since: Vec<DateTime<Utc>>,
     report: RepairReport,
     messages: Vec<QueueMessage>,
     candidates: Vec<Candidate>,
@@ -103,7 +104,13 @@ pub async fn repair(ports: &RepairPorts) -> Result<RepairReport, AppError> {
     let mut repair = Repair {
         ports,
         now: ports.clock.now(),
-        beat_at: ports.store.pulses.read_pulses().await?.workers.beat_at,
+        waited_since: ports
+            .store
+            .pulses
+            .read_pulses()
+            .await?
+            .workers
+            .waited_since(&spans(ports.clock.as_ref())),
         report: RepairReport::default(),
         messages: Vec::new(),
         candidates: Vec::new(),
@@ -175,13 +182,11 @@ impl Repair<'_> {
         };
         let until = if timer.is_spent { DateTime::<Utc>::MAX_UTC } else { due_at };
         let bounds = Bounds { since: snapshot.timing.since, now: self.now, until };
-        let spans = spans(self.ports.clock.as_ref());
         let page = PageRequest { from: None, items_max: ATTEMPTS };
         let left_out = self.ports.store.history.list_left_out(&timer.job.uid, page).await?.items;
         let is_left_out =
             |nominal_at| left_out.iter().any(|it| it.contains(timer.generation, nominal_at));
-        let worked_until = self.beat_at.map(|at| at - spans.horizon);
-        for nominal_at in dispatched(&schedule, bounds, worked_until) {
+        for nominal_at in dispatched(&schedule, bounds, &self.waited_since) {
             let attempt = schedule.attempt(timer.generation, nominal_at);
             if !seen.iter().any(|entry| entry.attempt.is_same(&attempt)) && !is_left_out(nominal_at)
             {
@@ -217,8 +222,12 @@ impl Repair<'_> {
     fn since(&self) -> DateTime<Utc> {
         let spans = spans(self.ports.clock.as_ref());
         let last_seen = self.last_seen.unwrap_or(self.now);
-        let back = spans.horizon + spans.look_again;
-        last_seen.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC)
+        let back = |at: DateTime<Utc>, span| at.checked_sub_signed(span);
+        let since = back(last_seen, spans.horizon + spans.look_again);
+        // Over an outage it may have waited for longer.
+        let waited = self.waited_since.last().and_then(|at| back(*at, spans.look_again));
+        let since = since.unwrap_or(DateTime::<Utc>::MIN_UTC);
+        waited.map_or(since, |waited| waited.min(since))
     }
 
     /// Turns the candidates into messages.
@@ -252,15 +261,15 @@ struct Bounds {
     until: DateTime<Utc>,
 }
 
-/// The occurrences that were dispatched and may not have run: those from `worked_until` on, up to which
-/// workers had certainly worked, the latest one until now, and those from now on.
+/// The occurrences that were dispatched and may not have run: those from each instant of `waited_since` on,
+/// the latest one until now, and those from now on.
 ///
 /// History that has expired cannot tell whether an occurrence has run. So none is older than history is.
 fn dispatched(
     schedule: &Schedule,
     Bounds { since, now, until }: Bounds,
-    worked_until: Option<DateTime<Utc>>,
-) -> Vec<DateTime<Utc>> {
+    waited_since: &[DateTime<Utc>],
+) -> BTreeSet<DateTime<Utc>> {
     let known_since = now.checked_sub_signed(KEPT_FOR - TimeDelta::days(1));
     let since = since.max(known_since.unwrap_or(DateTime::<Utc>::MIN_UTC));
     // Of a job that makes up for more, those that were sent until the outage began may be owed, too.
@@ -272,10 +281,11 @@ fn dispatched(
             .take(max)
     };
     let latest = latest_until(schedule, since, now).unwrap_or(since);
+    let worked_until = waited_since.last().map_or(latest, |at| (*at).max(since));
     // After the latest one, if the clock was set back.
-    let first = worked_until.map_or(latest, |worked_until| worked_until.max(since));
-    let before = from(first).take_while(|at| *at < latest);
-    before.chain(from(latest.max(first))).collect()
+    let coming = from(latest.max(worked_until));
+    let waited = waited_since.iter().flat_map(|at| from((*at).max(since)));
+    waited.filter(|at| *at < latest).chain(coming).collect()
 }
 
 #[cfg(test)]
@@ -296,16 +306,14 @@ mod tests {
     fn found_after(
         rule: &serde_json::Value,
         [since, now, until]: [&str; 3],
-        worked_until: Option<&str>,
+        waited_since: Option<&str>,
     ) -> Vec<String> {
         let rule = Rule::canonical(&Recurrence::from_json(rule).unwrap()).unwrap();
         let timetable = Timetable::new(&rule, Some(at("2027-01-01")), at(since)).unwrap();
         let timetable = Schedule::from(timetable);
         let bounds = Bounds { since: at(since), now: at(now), until: at(until) };
-        dispatched(&timetable, bounds, worked_until.map(at))
-            .into_iter()
-            .map(format_instant)
-            .collect()
+        let waited_since: Vec<_> = waited_since.map(at).into_iter().collect();
+        dispatched(&timetable, bounds, &waited_since).into_iter().map(format_instant).collect()
     }
 
     #[test]
@@ -372,8 +380,8 @@ mod tests {
             now: at("2027-03-01T10:01"),
             until: at("2027-03-01T09:55"),
         };
-        let worked_until = Some(at("2027-03-01T09:27"));
-        let found_all = dispatched(&line.parse().unwrap(), bounds, worked_until);
+        let waited_since = [at("2027-03-01T09:27")];
+        let found_all = dispatched(&line.parse().unwrap(), bounds, &waited_since);
         assert_eq!(found_all.first().copied(), Some(at("2027-03-01T09:30")));
         assert_eq!(found_all.last().copied(), Some(at("2027-03-01T09:50")));
         assert_eq!(found_all.len(), 5);
@@ -382,5 +390,29 @@ mod tests {
         assert_eq!(found(&years, old), ["2027-01-01T00:00:00Z"]);
         let old = ["2027-01-01", "2027-03-02", "2028-01-01"];
         assert_eq!(found(&years, old), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_waited_over_an_outage_is_sent_again() {
+        // An outage from 02:00 to 09:50 ended shortly before the last sign of life, at 09:55: what waited
+        // when it began, the last one of it, which was made up for, and what came then.
+        let waited_since = [at("2027-03-01T09:41"), at("2027-03-01T01:44")];
+        let bounds = Bounds {
+            since: at("2027-03-01"),
+            now: at("2027-03-01T10:01"),
+            until: at("2027-03-01T10:15"),
+        };
+        let minutely: Schedule = "1 every=5minute start=2027-01-01T00:00:00Z".parse().unwrap();
+        let found_all = dispatched(&minutely, bounds, &waited_since);
+        assert_eq!(found_all.first().copied(), Some(at("2027-03-01T01:45")));
+        for sent in ["02:00", "09:45", "09:50", "09:55", "10:00", "10:05", "10:10"] {
+            assert!(found_all.contains(&at(&format!("2027-03-01T{sent}"))), "{sent}");
+        }
+        // It had ended in the outage, and the last one was made up for.
+        let ended: Schedule =
+            "1 every=5minute start=2027-01-01T00:00:00Z last=1803893400".parse().unwrap();
+        let found_all =
+            dispatched(&ended, Bounds { until: DateTime::<Utc>::MAX_UTC, ..bounds }, &waited_since);
+        assert_eq!(found_all.last().copied(), Some(at("2027-03-01T09:30")));
     }
 }

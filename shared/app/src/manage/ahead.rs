@@ -2,12 +2,15 @@
 //! from the index of timers. Only the definitions of jobs with excluded or extra dates are read.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::collection::CollectionState;
 use domain::job::JobState;
 use domain::name::{Name, PathSegment};
+use domain::plan::{JobLimits, PlanLimits};
 use domain::schedule::Schedule;
+use domain::work_item::JobRef;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use ports::store::{
     CollectionRecord, Due, DueTimer, JobTimer, Page, PageRequest, PulseRecord, ResourceGroup,
@@ -69,22 +72,46 @@ pub struct UpcomingOccurrence {
 /// How a subscription is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
-    /// The number of its collections.
-    pub collections: usize,
-    /// How many of them are off.
-    pub collections_off: usize,
-    /// The number of its jobs. It may be too high, as jobs that expire are taken off later.
-    pub jobs: u64,
-    /// The timers that nothing has moved on although they are due.
+    /// Its collections: those that are off first, and of these the one that has been off for longest.
+    pub collections: Vec<CollectionOverview>,
+    /// The number of timers that nothing has moved on although they are due.
     pub late: usize,
-    /// Since when the first of them is due.
-    pub late_since: Option<DateTime<Utc>>,
+    /// Their jobs, each once: first the one that is due for longest.
+    pub late_jobs: Vec<LateJob>,
     /// Whether more timers may be late than were looked at.
     pub late_is_least: bool,
     /// The signs of life of sweepers and of workers.
     pub pulses: PulseRecord,
     /// About how many dead letters the installation has; `None` if that is not known.
     pub dead_letters: Option<u64>,
+}
+
+/// A collection, in short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectionOverview {
+    /// Its resource group.
+    pub place: ResourceGroup,
+    /// Its name.
+    pub name: Name,
+    /// Whether its jobs fire.
+    pub state: CollectionState,
+    /// Since when it has this state, if that is known.
+    pub since: Option<DateTime<Utc>>,
+    /// The number of its jobs. It may be too high, as jobs that expire are taken off later.
+    pub jobs: u32,
+    /// How many jobs it may have, if there is a limit.
+    pub jobs_max: Option<u32>,
+}
+
+/// A job that is late.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateJob {
+    /// Since when it is due.
+    pub due_at: DateTime<Utc>,
+    /// Its collection.
+    pub collection: (ResourceGroup, Name),
+    /// Its name in lower case.
+    pub key: String,
 }
 
 /// A job that fires, by its timer.
@@ -156,27 +183,25 @@ impl Manage {
         let late_before = self.ports.clock.now().checked_sub_signed(LATE_AFTER);
         let timers = self.first_timers(late_before.unwrap_or(DateTime::UNIX_EPOCH)).await?;
         let late_is_least = timers.iter().any(|page| page.next.is_some());
-        let is_on = |record: &CollectionRecord| record.collection.definition.state.is_on();
-        let due = timers.iter().flat_map(|page| &page.items);
-        let late: Vec<_> = due
-            .filter(|due| match &due.what {
-                DueTimer::Job(JobTimer { job, .. }) | DueTimer::Retry { job, .. } => {
-                    collections.get(&job.collection_uid).is_some_and(is_on)
-                }
-                DueTimer::Purge { .. } => false,
-            })
-            .map(|due| due.due_at)
+        let mut late: Vec<_> = timers
+            .into_iter()
+            .flat_map(|page| page.items)
+            .filter_map(|due| late_job(due, &collections))
             .collect();
-        Ok(Overview {
-            collections: collections.len(),
-            collections_off: collections.values().filter(|record| !is_on(record)).count(),
-            jobs: collections.values().map(|record| u64::from(record.job_count)).sum(),
-            late: late.len(),
-            late_since: late.into_iter().min(),
-            late_is_least,
-            pulses,
-            dead_letters,
-        })
+        late.sort_by_key(|(due_at, ..)| *due_at);
+        let mut seen = HashSet::new();
+        let once = late.iter().filter(|(_, job, _)| seen.insert(&job.uid));
+        let late_jobs = once.map(|(due_at, job, record)| LateJob {
+            due_at: *due_at,
+            collection: (record.place.clone(), record.collection.name.clone()),
+            key: job.key.clone(),
+        });
+        let (late, late_jobs) = (late.len(), late_jobs.collect());
+        let plan_limits = self.settings.plan_limits;
+        let mut collections: Vec<_> =
+            collections.into_values().map(|record| in_short(record, plan_limits)).collect();
+        collections.sort_by(|one, other| order(one).cmp(&order(other)));
+        Ok(Overview { collections, late, late_jobs, late_is_least, pulses, dead_letters })
     }
 
     /// The collections whose jobs are asked about.
@@ -250,4 +275,39 @@ fn is_firing(due: &Due, collections: &Collections) -> bool {
     };
     let record = collections.get(&job.collection_uid);
     record.is_some_and(|record| record.collection.definition.state.is_on())
+}
+
+/// The job of a timer that is late, if its collection is on.
+fn late_job(
+    due: Due,
+    collections: &Collections,
+) -> Option<(DateTime<Utc>, JobRef, &CollectionRecord)> {
+    let (DueTimer::Job(JobTimer { job, .. }) | DueTimer::Retry { job, .. }) = due.what else {
+        return None;
+    };
+    let record = collections.get(&job.collection_uid)?;
+    let is_on = record.collection.definition.state.is_on();
+    is_on.then_some((due.due_at, job, record))
+}
+
+fn in_short(record: CollectionRecord, plan_limits: PlanLimits) -> CollectionOverview {
+    let CollectionRecord { place, collection, job_count: jobs, state_since: since, .. } = record;
+    let definition = collection.definition;
+    let limits = JobLimits::of(definition.plan, definition.quota.as_ref(), plan_limits);
+    CollectionOverview {
+        place,
+        name: collection.name,
+        state: definition.state,
+        since,
+        jobs,
+        // A quota that is not allowed any more, since the limits of plans apply now, has none here.
+        jobs_max: limits.ok().and_then(|limits| limits.jobs_max()),
+    }
+}
+
+/// By what collections are sorted.
+fn order(of: &CollectionOverview) -> impl Ord + '_ {
+    let since = of.since.filter(|_| !of.state.is_on());
+    let place = (of.place.group.as_str().to_lowercase(), of.name.as_str().to_lowercase());
+    (of.state.is_on(), since, place)
 }

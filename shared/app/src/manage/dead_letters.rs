@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use domain::attempt::Attempt;
+use domain::collection_place::CollectionPlace;
 use domain::work_item::WorkItem;
 use ports::{ChosenLetters, DeadLetter, DeadLettersDone};
 
@@ -34,7 +35,7 @@ pub struct AskedWork {
     /// The kind.
     pub kind: AskedKind,
     /// The path of the collection; `None` if it is gone.
-    pub collection_path: Option<String>,
+    pub collection_path: Option<CollectionPlace>,
     /// The name of the job in lower case.
     pub job_key: Option<String>,
     /// The attempt, if it asks for one.
@@ -65,7 +66,7 @@ impl Manage {
         max: usize,
     ) -> Result<(u64, Vec<DeadLetterView>), AppError> {
         let seen = self.ports.dead_letters.look(max.min(LETTERS_MAX)).await?;
-        let mut paths: HashMap<String, Option<String>> = HashMap::new();
+        let mut paths: HashMap<String, Option<CollectionPlace>> = HashMap::new();
         let mut views = Vec::new();
         for DeadLetter { id, sent_at, deliveries, reason, work_items } in seen.items {
             let (work_items, unreadable) = match work_items {
@@ -116,7 +117,7 @@ impl Manage {
     }
 }
 
-fn asked(work_item: WorkItem, collection_path: Option<String>) -> AskedWork {
+fn asked(work_item: WorkItem, collection_path: Option<CollectionPlace>) -> AskedWork {
     let job_key = work_item.job().map(|job| job.key.clone());
     let (kind, attempt) = match work_item {
         WorkItem::Attempt { attempt, .. } => (AskedKind::Attempt, Some(attempt)),

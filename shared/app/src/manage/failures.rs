@@ -50,9 +50,10 @@ pub struct Failures {
 
 impl WantedFailures {
     fn wants(&self, failed: &FailedOccurrence, now: DateTime<Utc>) -> bool {
-        let [_, group, collection] = failed.place();
+        let path = &failed.collection_path;
         let is_of = |(wanted_group, wanted): &(PathSegment, Name)| {
-            wanted_group.key() == group.to_lowercase() && wanted.key() == collection.to_lowercase()
+            wanted_group.key() == path.group().to_lowercase()
+                && wanted.key() == path.name().to_lowercase()
         };
         failed.ended_at >= self.since
             && failed.expires_at() > now

@@ -92,7 +92,7 @@ fn executions(
     page: Page<HistoryEntry>,
     is_wanted: impl Fn(&Record) -> bool,
 ) -> Page<ExecutionView> {
-    let ended = page.items.into_iter().filter_map(|HistoryEntry { attempt, record }| {
+    let ended = page.items.into_iter().filter_map(|HistoryEntry { attempt, record, .. }| {
         Some((attempt, record.filter(|record| is_wanted(record))?))
     });
     let views = ended.map(|(attempt, record)| ExecutionView {

@@ -48,7 +48,7 @@ use crate::error::AppError;
 use crate::fire::Dispatcher;
 
 pub use again::Redriven;
-pub use ahead::{Ahead, Overview, Upcoming, UpcomingOccurrence};
+pub use ahead::{Ahead, CollectionOverview, LateJob, Overview, Upcoming, UpcomingOccurrence};
 pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};

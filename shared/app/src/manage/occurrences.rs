@@ -176,7 +176,8 @@ fn grouped(
     timer: &TimerRecord,
 ) -> Vec<PastOccurrence> {
     let mut groups: Vec<Vec<(Attempt, Option<Record>)>> = Vec::new();
-    for HistoryEntry { attempt, record } in entries {
+    // No worker has taken what waits for its slot.
+    for HistoryEntry { attempt, record, .. } in entries.filter(|entry| !entry.waits) {
         // Bounded by the groups of the same instant, which are the last ones.
         let is_of = |group: &&mut Vec<(Attempt, Option<Record>)>| {
             group.first().is_some_and(|(first, _)| {
@@ -260,7 +261,8 @@ mod tests {
             repeat_count: 1,
             then: None,
         };
-        HistoryEntry { attempt: Attempt { role, number, ..first }, record: Some(record) }
+        let attempt = Attempt { role, number, ..first };
+        HistoryEntry { attempt, record: Some(record), waits: false }
     }
 
     fn left_out(first: i64, last: i64) -> LeftOut {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record, Role};
-use domain::earlier_timing::HeldTiming;
+use domain::earlier_timing::{HeldTiming, created_at};
 use domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
 use domain::name::Name;
 use domain::refusal::Refusal;
@@ -60,27 +60,29 @@ impl Manage {
         let timetable = timing.schedule(&definition, &job.uid, now).map_err(Refusal::from)?;
         let rule = definition.recurrence.as_ref().map(Rule::canonical).transpose();
         let found = self.ports.browse.attempts(&job.uid, at).await?;
+        let waits = |entry: &HistoryEntry| entry.waits && entry.attempt.role == Role::Main;
+        let waits_for_slot = found.iter().any(waits);
         let mut attempts: Vec<_> = found
             .into_iter()
-            .filter(|entry| entry.is_answered(now))
-            .map(|HistoryEntry { attempt, record }| (attempt, record))
+            .filter(|entry| entry.is_answered(now) && !entry.waits)
+            .map(|HistoryEntry { attempt, record, .. }| (attempt, record))
             .collect();
         attempts.sort_by_key(|(attempt, _)| (attempt.generation, attempt.role, attempt.number));
         let earlier = HeldTiming::at(at, &job.earlier, timing);
         let of_then = earlier.as_ref().and_then(|held| held.schedule.as_ref());
         let after = at.checked_add_signed(TICK);
-        let left_out = if of_then.unwrap_or(&timetable).policies.leave_out() {
-            self.ports.browse.left_out(&job.uid, after, LEFT_OUT_READ_MAX).await?
-        } else {
-            // What an outage cost is known from the outages.
-            Vec::new()
-        };
+        let read_left_out = || self.ports.browse.left_out(&job.uid, after, LEFT_OUT_READ_MAX);
+        let mut left_out = Vec::new();
+        if of_then.unwrap_or(&timetable).policies.leave_out() {
+            left_out = read_left_out().await?;
+        }
         let pulses = self.ports.browse.pulses().await?;
         let is_on = collection.collection.definition.state.is_on();
         let facts = WhyFacts {
             at,
             now,
             state: job.timer.state,
+            created_at: created_at(&job.earlier, timing),
             since: timing.since,
             finished_at: finished_at(&job),
             timetable: &timetable,
@@ -88,6 +90,7 @@ impl Manage {
             ends_at: rule.map_err(Refusal::from)?.and_then(|rule| rule.end()),
             collection_on_since: is_on.then_some(collection.on_since),
             attempts: &attempts,
+            waits_for_slot,
             left_out: &left_out,
             last_skip: job.timer.counters.last_skip,
             retries: definition.retries(
@@ -102,9 +105,15 @@ impl Manage {
         let around = outages.filter(|outage| (outage.from..=outage.until).contains(&at)).copied();
         // Sweepers and workers are often away together.
         let outages: BTreeMap<_, _> = around.map(|it| ((it.from, it.until), it)).collect();
-        let why = why(&facts);
+        let mut found = why(&facts);
+        // What an outage cost is known from the outage, without a read. But old ones are forgotten, and
+        // so are those that a clock showed that was set back then.
+        if found.is_inferred() && left_out.is_empty() {
+            let recorded = read_left_out().await?;
+            found = why(&WhyFacts { left_out: &recorded, ..facts });
+        }
         Ok(Explanation {
-            why,
+            why: found,
             before: occurrence_before(of_then.unwrap_or(&timetable), at),
             after: after_in(earlier.as_ref(), at).or_else(|| timetable.after(at)),
             earlier,

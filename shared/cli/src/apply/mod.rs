@@ -66,7 +66,7 @@ impl ApplyArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         let plan = self.files.plan(&work).await?;
         if self.dry_run {
             return show(&work, &plan, true);
@@ -93,7 +93,7 @@ impl DiffArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         let plan = self.files.plan(&work).await?;
         show(&work, &plan, true)
     }

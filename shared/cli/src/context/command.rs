@@ -4,13 +4,14 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::config::{Auth, Config, Context, check_name};
-use super::token_file;
+use super::{GROUP_DEFAULT, SUBSCRIPTION_DEFAULT, token_file};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::options::Options;
 use crate::output::json::Json;
 use crate::output::screen::Screen;
 use crate::output::table::Table;
+use crate::reference::COLLECTION_DEFAULT;
 
 /// The arguments of `context`.
 #[derive(Debug, Args)]
@@ -25,6 +26,11 @@ pub struct ContextArgs {
 enum ContextCommand {
     /// List the contexts
     List,
+    /// Show a context: its server, where its token comes from, and what names may leave out
+    Show {
+        /// Name of the context [default: the current one]
+        name: Option<String>,
+    },
     /// Make a context the current one
     Use {
         /// Name of the context
@@ -60,6 +66,7 @@ impl ContextArgs {
         let config = Config::read(environment)?;
         match &self.command {
             ContextCommand::List => self.list(screen, &config),
+            ContextCommand::Show { name } => self.show(screen, &config, name.as_deref()),
             ContextCommand::Use { name } => choose(screen, config, name),
             ContextCommand::Add(args) => self.add(screen, config, args),
             ContextCommand::Remove { name } => remove(screen, config, name),
@@ -97,6 +104,48 @@ impl ContextArgs {
             return Ok(());
         }
         screen.table(&table)
+    }
+
+    fn show(&self, screen: &Screen, config: &Config, name: Option<&str>) -> Result<()> {
+        let Some(name) = name.or(config.file.current.as_deref()) else {
+            return Err(Failure::refused("there is no current context")
+                .hint("`minutehand context list` lists them, `minutehand login` makes one"));
+        };
+        let context = config.context(name)?;
+        let is_current = config.file.current.as_deref() == Some(name);
+        let token = match &context.auth {
+            Some(Auth::TokenCommand(command)) => format!("printed by: {command}"),
+            Some(Auth::TokenFile(path)) => format!("in {}", path.display()),
+            None if token_file(config, name).exists() => {
+                format!("in {}", token_file(config, name).display())
+            }
+            None => "none".to_owned(),
+        };
+        if let Some(json) = Json::wanted(&self.options) {
+            let document = json!({
+                "name": name, "current": is_current, "url": context.url, "token": token,
+                "ca": context.ca, "subscription": context.subscription, "group": context.group,
+                "collection": context.collection,
+            });
+            return json.document(screen, &document.to_string());
+        }
+        let current = if is_current { "  current" } else { "" };
+        screen.line(&format!("{}{current}", screen.bold(name)))?;
+        let ca = context.ca.as_ref().map(|path| path.display().to_string());
+        let or = |given: &Option<String>, default: &str| {
+            given.clone().unwrap_or_else(|| format!("{default} (the default)"))
+        };
+        for (title, text) in [
+            ("server", context.url.clone()),
+            ("token", token),
+            ("trusts", ca.unwrap_or_else(|| "the certificates of the system".to_owned())),
+            ("subscription", or(&context.subscription, SUBSCRIPTION_DEFAULT)),
+            ("group", or(&context.group, GROUP_DEFAULT)),
+            ("collection", or(&context.collection, COLLECTION_DEFAULT)),
+        ] {
+            screen.line(&screen.cut(&format!("{title:<12} {text}")))?;
+        }
+        Ok(())
     }
 
     fn add(&self, screen: &Screen, mut config: Config, args: &AddArgs) -> Result<()> {

@@ -13,6 +13,7 @@ use crate::input;
 use crate::output::marks::marks;
 use crate::output::plural;
 use crate::output::table::Table;
+use crate::repeat::Repeat;
 use crate::work::{Work, in_collection};
 
 /// How many jobs are listed if nothing else is asked for.
@@ -44,6 +45,8 @@ pub(crate) struct ListArgs {
     /// List all jobs
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    pub(super) repeat: Repeat,
 }
 
 /// The states of a job.

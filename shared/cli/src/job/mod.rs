@@ -100,10 +100,14 @@ impl JobArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         match self.command {
-            JobCommand::List(args) => list::list(&work, &args).await,
-            JobCommand::Show(args) => show::show(&work, &args).await,
+            JobCommand::List(args) => {
+                args.repeat.clone().run(work, async |work| list::list(work, &args).await).await
+            }
+            JobCommand::Show(args) => {
+                args.repeat.clone().run(work, async |work| show::show(work, &args).await).await
+            }
             JobCommand::Create(args) => create::create(&work, &args).await,
             JobCommand::Copy(args) => copy::copy(&work, &args).await,
             JobCommand::Set(args) => set::set(&work, &args).await,
@@ -115,7 +119,9 @@ impl JobArgs {
             JobCommand::Run(args) => run::run(&work, &args).await,
             JobCommand::Delete(args) => delete::delete(&work, &args).await,
             JobCommand::History(args) => history::history(&work, &args).await,
-            JobCommand::Next(args) => next::next(&work, &args).await,
+            JobCommand::Next(args) => {
+                args.repeat.clone().run(work, async |work| next::next(work, &args).await).await
+            }
             JobCommand::Why(args) => why::why(&work, &args).await,
         }
     }

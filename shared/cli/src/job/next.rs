@@ -10,6 +10,7 @@ use crate::instant;
 use crate::job::schedule::zone_named;
 use crate::output::table::Table;
 use crate::output::times::read;
+use crate::repeat::Repeat;
 use crate::work::{Work, zone_of};
 
 /// The most occurrences that are shown.
@@ -34,6 +35,8 @@ pub(crate) struct NextArgs {
     /// Show times in this zone [default: the job's]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
+    #[command(flatten)]
+    pub(super) repeat: Repeat,
 }
 
 fn count(text: &str) -> Result<u32, String> {

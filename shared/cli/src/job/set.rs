@@ -25,8 +25,16 @@ pub(crate) struct SetArgs {
 
 pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let changes = merge_patch(&args.changes)?;
-    let answer = work.client().patch_job(&path, &changes, Precondition::Always).await?;
+    let mut changes = merge_patch(&args.changes)?;
+    let mut etag = None;
+    if args.changes.iter().any(|change| is_of_schedule(change)) {
+        // The server replaces a schedule whole, so what is not named is sent again.
+        let stored = work.client().job(&path).await?;
+        keep_schedule(&mut changes, &stored.value.properties);
+        etag = stored.etag;
+    }
+    let condition = etag.as_deref().map_or(Precondition::Always, Precondition::Unchanged);
+    let answer = work.client().patch_job(&path, &changes, condition).await?;
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }
@@ -34,6 +42,24 @@ pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
     let name = work.defaults().short_job(&path);
     work.screen.line(&format!("changed {name}: {}", job.sentence))?;
     say_next(work, &job, "next fires")
+}
+
+/// Whether a change is about a part of the schedule, and not about the whole.
+fn is_of_schedule(change: &str) -> bool {
+    let change = change.trim();
+    change.strip_prefix("properties.").unwrap_or(change).starts_with("recurrence.schedule.")
+}
+
+/// Adds to the schedule of a patch what the stored one has and the patch does not name.
+fn keep_schedule(patch: &mut Value, stored: &Map<String, Value>) {
+    let stored = stored.get("recurrence").and_then(|it| it.get("schedule")?.as_object());
+    let changed = patch.pointer_mut("/properties/recurrence/schedule");
+    let Some(changed) = changed.and_then(Value::as_object_mut) else { return };
+    for (name, value) in stored.into_iter().flatten() {
+        changed.entry(name).or_insert_with(|| value.clone());
+    }
+    // As in a merge patch, nothing removes a part.
+    changed.retain(|_, value| !value.is_null());
 }
 
 /// The merge patch of a document whose properties change.
@@ -103,6 +129,34 @@ mod tests {
             json!({"state": "disabled", "recurrence": {"interval": 2, "schedule": {"hours": [8]},
                 "endTime": null}, "action": {"request": {"body": "{\"a\":1"}}})
         );
+    }
+
+    #[test]
+    fn a_change_of_a_part_keeps_the_rest_of_the_schedule() {
+        let stored = json!({"recurrence": {"frequency": "week",
+            "schedule": {"hours": [9], "minutes": [30], "weekDays": ["monday"]}}});
+        let kept = |arguments: &[&str]| {
+            let changes: Vec<String> = arguments.iter().map(|&it| it.to_owned()).collect();
+            let mut patch = merge_patch(&changes).unwrap();
+            keep_schedule(&mut patch, stored.as_object().unwrap());
+            patch["properties"]["recurrence"]["schedule"].clone()
+        };
+        assert_eq!(
+            kept(&["recurrence.schedule.hours=[8]"]),
+            json!({"hours": [8], "minutes": [30], "weekDays": ["monday"]})
+        );
+        assert_eq!(
+            kept(&["recurrence.schedule.weekDays=null", "recurrence.interval=2"]),
+            json!({"hours": [9], "minutes": [30]})
+        );
+        for (change, expected) in [
+            ("recurrence.schedule.hours=[8]", true),
+            ("properties.recurrence.schedule.hours=[8]", true),
+            ("recurrence.schedule={}", false),
+            ("recurrence.interval=2", false),
+        ] {
+            assert_eq!(is_of_schedule(change), expected, "{change}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::output::count;
 use crate::output::marks::marks;
 use crate::output::table::harmless;
 use crate::output::times::{Times, capitalized};
+use crate::repeat::Repeat;
 use crate::work::{Work, zone_of};
 
 /// How many of the last results are shown.
@@ -24,6 +25,8 @@ const MESSAGE_MAX: usize = 200;
 pub(crate) struct ShowArgs {
     /// Name of the job, or COLLECTION/JOB
     name: String,
+    #[command(flatten)]
+    pub(super) repeat: Repeat,
 }
 
 pub(super) async fn show(work: &Work, args: &ShowArgs) -> Result<()> {

@@ -58,7 +58,7 @@ impl McpArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::silent(&self.options, environment)?;
         if io::stdin().is_terminal() {
             work.screen.note(ON_A_TERMINAL);
         }

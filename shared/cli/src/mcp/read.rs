@@ -95,8 +95,9 @@ pub(super) async fn collections(work: &Work) -> Result<Value> {
     let limit = ITEMS_MAX as usize;
     let listed = work.client().collections(&work.defaults().place).up_to(limit + 1).await?;
     let items = listed.iter().map(|Listed { value, .. }| {
-        let zone = value.properties.rest.get("minutehand").and_then(|own| own.get("timeZone"));
-        json!({"name": value.name, "state": value.properties.state, "timeZone": zone})
+        let own = |name| value.properties.rest.get("minutehand").and_then(|own| own.get(name));
+        json!({"name": value.name, "state": value.properties.state, "timeZone": own("timeZone"),
+            "maxPerSecond": own("maxPerSecond")})
     });
     Ok(list("collections", items.collect(), limit))
 }

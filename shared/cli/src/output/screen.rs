@@ -1,6 +1,7 @@
 //! Where a command prints: answers to standard output, everything else to standard error.
 
 use std::io::{self, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use console::{Style, Term};
 
@@ -22,6 +23,8 @@ pub(crate) struct Screen {
     pub(crate) ascii: bool,
     /// Whether a person can be asked: input, output and errors are a terminal.
     pub(crate) asks: bool,
+    /// What is printed, while it is kept back.
+    kept: Arc<Mutex<Option<String>>>,
 }
 
 impl Screen {
@@ -44,16 +47,36 @@ impl Screen {
             }
         };
         let asks = Term::stderr().is_term() && io::IsTerminal::is_terminal(&io::stdin());
-        Self { layout, colors, quiet: options.quiet, ascii: options.ascii, asks }
+        Self {
+            layout,
+            colors,
+            quiet: options.quiet,
+            ascii: options.ascii,
+            asks,
+            kept: Arc::default(),
+        }
     }
 
     pub(crate) fn is_terminal(&self) -> bool {
         matches!(self.layout, Layout::Terminal { .. })
     }
 
+    /// Keeps back what is printed from now on.
+    pub(crate) fn keep(&self) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(String::new());
+    }
+
+    /// What was kept back. What is printed from now on is not.
+    pub(crate) fn kept(&self) -> String {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+    }
+
     /// Prints an answer.
-    #[expect(clippy::unused_self, reason = "a command prints where its screen is")]
     pub(crate) fn print(&self, text: &str) -> Result<()> {
+        if let Some(kept) = &mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner) {
+            kept.push_str(text);
+            return Ok(());
+        }
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             // The reader, such as `head`, has closed the pipe on purpose: nothing is left to do.
@@ -85,9 +108,14 @@ impl Screen {
         self.print(&table.text(self.layout, &dimmed))
     }
 
-    /// Says something that is not the answer.
-    #[expect(clippy::unused_self, reason = "a command prints where its screen is")]
+    /// Says something that is not the answer. On a terminal that is drawn anew it is a part of that.
     pub(crate) fn note(&self, text: &str) {
+        if let Some(kept) = &mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner) {
+            if self.is_terminal() {
+                kept.extend([text, "\n"]);
+            }
+            return;
+        }
         // If standard error cannot be written, there is no other place to report it.
         let _ = writeln!(io::stderr().lock(), "{text}");
     }

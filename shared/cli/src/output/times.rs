@@ -10,6 +10,8 @@ pub(crate) struct Times {
     pub(crate) now: DateTime<Utc>,
     /// `None` means UTC.
     pub(crate) zone: Option<Zone>,
+    /// Whether spans until now are left out.
+    pub(crate) is_still: bool,
 }
 
 impl Times {
@@ -52,7 +54,8 @@ impl Times {
 
     /// How far away an instant that the server wrote is: `in 3 h 2 min`, or `5 s ago`.
     pub(crate) fn away(&self, instant: &str) -> String {
-        read(instant).map_or_else(String::new, |at| away(at - self.now))
+        let at = read(instant).filter(|_| !self.is_still);
+        at.map_or_else(String::new, |at| away(at - self.now))
     }
 }
 
@@ -121,7 +124,7 @@ mod tests {
 
     fn times(zone: Option<&str>) -> Times {
         let now = read("2026-11-22T14:00:00Z").unwrap();
-        Times { now, zone: zone.map(|name| Zone::named(name).unwrap()) }
+        Times { now, zone: zone.map(|name| Zone::named(name).unwrap()), is_still: false }
     }
 
     #[test]
@@ -153,6 +156,12 @@ mod tests {
         ] {
             assert_eq!(times.with_start(at, start), text);
         }
+    }
+
+    #[test]
+    fn a_span_until_now_can_be_left_out() {
+        let still = Times { is_still: true, ..times(None) };
+        assert_eq!(still.away("2026-11-23T07:23:00Z"), "");
     }
 
     #[test]

@@ -192,23 +192,38 @@ export interface Converted {
 /** How a subscription is doing. */
 export interface Overview {
   headline: { kind: string; n?: number };
-  collections: { all: number; off: number };
+  collections: { all: number; off: number; items: CollectionLine[] };
   jobs: { all: number };
-  late: { count: number; isLeast: boolean; oldest: string | null };
+  late: { count: number; isLeast: boolean; items: JobAt[] };
   sweep: { at: string | null };
   work: { at: string | null };
   /** How many messages were given up, where the server counts them. */
   deadLetters?: number | null;
 }
 
-/** An occurrence that failed for good. */
-export interface Failure {
+/** A collection, in short. */
+export interface CollectionLine {
+  resourceGroup: string;
+  collection: string;
+  state: string;
+  since: string | null;
+  jobs: number;
+  jobsMax: number | null;
+}
+
+/** A job, and an instant at which it was or is due. */
+export interface JobAt {
   at: string;
   resourceGroup: string;
   collection: string;
   job: string;
+}
+
+/** An occurrence that failed for good. */
+export interface Failure extends JobAt {
   message: string;
-  recent?: string | null;
+  /** What was called, in a few words. */
+  target: string | null;
 }
 
 /** A message that was delivered again and again, and never finished. */
@@ -228,7 +243,7 @@ export interface DeadLetter {
 export type Letters = { ids: string[] } | { all: true };
 
 export interface Upcoming {
-  items: { at: string; resourceGroup: string; collection: string; job: string; sentence: string; recent?: string | null }[];
+  items: (JobAt & { sentence: string })[];
   complete: boolean;
 }
 
@@ -371,6 +386,10 @@ const LOAD_PAGES_MAX = 20;
 /** How many of the fullest instants are kept. */
 const PEAKS_MAX = 5;
 
+/** How many collections an overview has, and how many failures are read. */
+const LINES_MAX = 1_000;
+const FAILURES_MAX = 500;
+
 /** How many subscriptions are looked through for groups. */
 const SUBSCRIPTIONS_MAX = 5;
 
@@ -445,11 +464,11 @@ export const api = {
     );
     return { items: rowsOf(answer.columns, answer.items), next: answer.position };
   },
-  overview: (place: Place) => json<Overview>('GET', `${ownSubscription(place)}/overview`),
+  overview: (place: Place) => json<Overview>('GET', `${ownSubscription(place)}/overview?collections=${LINES_MAX}`),
   upcoming: (place: Place, query: Record<string, string>) =>
     json<Upcoming>('GET', `${ownSubscription(place)}/upcoming?${new URLSearchParams(query)}`),
   failures: (place: Place, since: Date) =>
-    json<{ items: Failure[] }>('GET', `${ownSubscription(place)}/failures?since=${enc(since.toISOString())}`),
+    json<{ items: Failure[] }>('GET', `${ownSubscription(place)}/failures?limit=${FAILURES_MAX}&since=${enc(since.toISOString())}`),
   deadLetters: () => json<{ about: number; items: DeadLetter[] }>('GET', '/minutehand/v1/deadletters'),
   redrive: (letters: Letters) => json<{ moved: number }>('POST', '/minutehand/v1/deadletters/redrive', letters),
   deleteLetters: (letters: Letters) => json<{ deleted: number }>('POST', '/minutehand/v1/deadletters/delete', letters),

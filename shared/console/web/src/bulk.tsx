@@ -2,12 +2,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, type Row as JobRow } from './api';
 import { asError } from './load';
+import { each } from './many';
 import { say } from './state';
 import { grouped } from './time';
 import { Confirm, Field } from './ui';
-
-/** How many requests run at once. */
-const AT_ONCE = 8;
 
 export type Verb = keyof typeof VERBS;
 
@@ -39,12 +37,9 @@ export function Bulk({ what, jobs, act, onLeft, onEnd, onClose }: {
   const one = wanted.length === 1 ? wanted[0]?.name ?? '' : null;
   const run = async () => {
     setDone(0);
-    const left = wanted.slice();
     const failed: [string, ApiError][] = [];
     let finished = 0;
-    const lane = async (): Promise<void> => {
-      const job = isStopped.current ? undefined : left.shift();
-      if (!job) return;
+    const left = await each(wanted, () => isStopped.current, async (job) => {
       try {
         await act(job, what, zone);
       } catch (thrown) {
@@ -53,9 +48,7 @@ export function Bulk({ what, jobs, act, onLeft, onEnd, onClose }: {
       }
       finished += 1;
       setDone(finished);
-      return lane();
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    });
     onLeft([...failed.map(([name]) => name), ...left.map((job) => job.name)]);
     onEnd?.(what);
     say(`${verb}: ${finished - failed.length} done, ${failed.length} failed.`);

@@ -6,7 +6,7 @@ import { useLoad } from './load';
 import { Bars, level, summary } from './overview';
 import { Spread } from './spread';
 import { may, place, route, setQuery } from './state';
-import { civil, dayAfter, dayOf, grouped, mondayOf, monthOf, now, parts, shareOf, startOfDay, wideZone } from './time';
+import { civil, dayAfter, dayOf, grouped, mondayOf, monthOf, now, oclock, parts, shareOf, startOfDay, wideZone } from './time';
 import { Choice, Panel, Title } from './ui';
 
 const HOUR = 3_600_000;
@@ -53,7 +53,7 @@ export function cellsOf(load: Pick<Load, 'from' | 'counts'>, zone: string): Map<
     const place = Number(parts(at, zone).time.slice(0, 2));
     const known = cells[place];
     // The clock shows an hour twice when it goes back.
-    cells[place] = known ? { ...known, count: known.count + count } : { at, count, name: `${parts(at, zone).day} at ${two(place)}:00` };
+    cells[place] = known ? { ...known, count: known.count + count } : { at, count, name: `${parts(at, zone).day} at ${oclock(`${two(place)}:00`)}` };
   });
   return days;
 }
@@ -80,7 +80,7 @@ function dayTable(load: Load, zone: string): Table {
     const it = parts(from + hour * HOUR, zone);
     const cells = Array.from({ length: SLICES }, (_, part) => {
       const at = from + hour * HOUR + part * slice;
-      return { at, count: load.counts[hour * SLICES + part] ?? 0, name: parts(at, zone).time };
+      return { at, count: load.counts[hour * SLICES + part] ?? 0, name: oclock(parts(at, zone).time) };
     });
     return { label: it.time, note: hours === 24 ? '' : it.offset, cells };
   });
@@ -276,7 +276,7 @@ function Minutes({ at, zone, only }: { at: number; zone: string; only: Record<st
   return (
     <div class="grid cal2">
       <section class="sheet" aria-labelledby="minutes">
-        <header><h2 id="minutes">{it.day}, {it.time} – {parts(at + HOUR, zone).time}</h2>{load.data && <span class="muted">{summary(load.data, zone, MINUTE)}</span>}<span class="r">a minute</span></header>
+        <header><h2 id="minutes">{it.day}, {oclock(it.time)} – {oclock(parts(at + HOUR, zone).time)}</h2>{load.data && <span class="muted">{summary(load.data, zone, MINUTE)}</span>}<span class="r">a minute</span></header>
         <Panel of={load} rows={3}>{(data) => <div class="hour"><Bars data={data} step={MINUTE} zone={zone} label="Occurrences a minute" /></div>}</Panel>
       </section>
       <section class="sheet who" aria-labelledby="who">

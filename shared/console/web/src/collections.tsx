@@ -6,9 +6,11 @@ import { at, changes, put } from './document';
 import { type Line, Lines } from './fields';
 import { asError, useLoad } from './load';
 import { useKeys, useListKeys } from './keys';
+import { mendings } from './mend';
 import { go, inPlace, link, may, place, route, say, setQuery, tick } from './state';
-import { grouped, now, until } from './time';
-import { Choice, Confirm, Dialog, ErrorPanel, Field, Key, Panel, State, stateOf, stateWord, Title } from './ui';
+import { Full } from './overview';
+import { civil, grouped, now, until, wideZone } from './time';
+import { Choice, Confirm, Dialog, ErrorPanel, Field, Key, Mendings, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
 
 /** A group has at most this many pages of collections that are read. */
@@ -95,6 +97,7 @@ function useLife() {
   const { subscription, group } = place.value;
   const mine = (one: { resourceGroup: string }) => one.resourceGroup.toLowerCase() === group.toLowerCase();
   const coming = useLoad(`coming ${subscription}/${group}`, () => api.upcoming(place.value, { limit: String(COMING) }), 30);
+  const found = useLoad(`lines ${subscription}`, () => api.overview(place.value), 30);
   const failures = useLoad(`failing ${subscription}/${group}`, () => api.failures(place.value, new Date(now() - FAILED_DAYS * 86_400_000)), 60);
   const next = new Map<string, string>();
   for (const one of (coming.data?.items ?? []).filter(mine)) {
@@ -109,7 +112,8 @@ function useLife() {
   return {
     next: (name: string) => next.get(name.toLowerCase()) ?? null,
     failing: (name: string) => failing.get(name.toLowerCase())?.size ?? 0,
-    error: coming.error ?? failures.error,
+    line: (name: string) => found.data?.collections.items.filter(mine).find((one) => one.collection.toLowerCase() === name.toLowerCase()),
+    error: coming.error ?? failures.error ?? found.error,
   };
 }
 
@@ -119,7 +123,13 @@ function List({ all, filter, onChange, onEdit }: { all: Collection[]; filter: st
   const fits = (one: Collection, wanted: string) =>
     wanted === 'all' || (wanted === 'off' ? stateOf(one.properties.state) !== 'on' : life.failing(one.name) > 0);
   const shown = all.filter((one) => fits(one, state) && one.name.toLowerCase().includes(filter.toLowerCase()));
-  useListKeys('.coll td:first-child a');
+  const at = useListKeys('.coll td:first-child a');
+  const open = (page: (name: string) => string) => { const one = shown[at()]; if (one) go(page(one.name)); };
+  useKeys({
+    l: () => open((name) => `${inPlace('calendar')}?collection=${encodeURIComponent(name)}`),
+    s: () => may('write') && setAsking(shown[at()]?.name ?? null),
+  });
+  const [asking, setAsking] = useState<string | null>(null);
   const [most, setMost] = useState(SHOWN);
   const off = all.filter((one) => stateOf(one.properties.state) !== 'on').length;
   return (
@@ -138,8 +148,8 @@ function List({ all, filter, onChange, onEdit }: { all: Collection[]; filter: st
       <section class="sheet coll scrolls" aria-label="Collections" tabIndex={0}>
         {shown.length === 0 ? <p class="none">{filter ? <>No collection's name contains “{filter}”.</> : state === 'off' ? 'None is off.' : `No job failed in the last ${FAILED_DAYS} days.`}</p> : (
           <table>
-            <thead><tr><th>Name</th><th>State</th><th>Plan</th><th class="num">Jobs at most</th><th>Next</th><th class="num">Failing</th><th><span class="vh">Actions</span></th></tr></thead>
-            <tbody>{shown.slice(0, most).map((one) => <Row key={one.name} one={one} life={life} onChange={onChange} onEdit={() => onEdit(one)} />)}</tbody>
+            <thead><tr><th>Name</th><th>State</th><th>Plan</th><th>Jobs</th><th>Next</th><th class="num">Failing</th><th><span class="vh">Actions</span></th></tr></thead>
+            <tbody>{shown.slice(0, most).map((one) => <Row key={one.name} one={one} life={life} isAsked={asking === one.name} onAnswered={() => setAsking(null)} onChange={onChange} onEdit={() => onEdit(one)} />)}</tbody>
           </table>
         )}
         {shown.length > most && <p class="none">The first {grouped(most)} are shown. <button type="button" class="btn sm" onClick={() => setMost(most + SHOWN)}>Show more</button></p>}
@@ -148,13 +158,22 @@ function List({ all, filter, onChange, onEdit }: { all: Collection[]; filter: st
   );
 }
 
-function Row({ one, life, onChange, onEdit }: { one: Collection; life: ReturnType<typeof useLife>; onChange: () => void; onEdit: () => void }) {
+function Row({ one, life, isAsked, onAnswered, onChange, onEdit }: {
+  one: Collection;
+  life: ReturnType<typeof useLife>;
+  /** Whether a key asked to switch it. */
+  isAsked: boolean;
+  onAnswered: () => void;
+  onChange: () => void;
+  onEdit: () => void;
+}) {
   tick.value;
   const next = life.next(one.name);
   const failing = life.failing(one.name);
   const [asking, setAsking] = useState<'switch' | 'delete' | null>(null);
   const isOn = stateOf(one.properties.state) === 'on';
-  const most = one.properties.quota?.maxJobCount;
+  const line = life.line(one.name);
+  const jobs = line ? (line.jobs === 1 ? 'Its job does' : `Its ${grouped(line.jobs)} jobs do`) : 'Its jobs do';
   const turn = async () => {
     await api.switchCollection(place.value, one.name, !isOn);
     say(`${one.name} is ${isOn ? 'off' : 'on'}.`);
@@ -168,9 +187,9 @@ function Row({ one, life, onChange, onEdit }: { one: Collection; life: ReturnTyp
   return (
     <tr>
       <td><a href={inPlace('jobs', one.name)}><b>{one.name}</b></a>{one.tags && Object.keys(one.tags).length > 0 && <small class="faint line">{Object.entries(one.tags).map(([name, value]) => `${name}: ${value}`).join(', ')}</small>}</td>
-      <td><State kind={stateOf(one.properties.state)}>{stateWord(one.properties.state)}</State></td>
+      <td><State kind={stateOf(one.properties.state)}>{stateWord(one.properties.state)}</State>{!isOn && line?.since && <small class="faint line">since {civil(Date.parse(line.since), wideZone())}</small>}</td>
       <td>{one.properties.sku?.name ?? '—'}</td>
-      <td class="num">{most === undefined ? '—' : grouped(most)}</td>
+      <td class="nowrap" title={life.error?.message}>{line ? <Full of={line} /> : '—'}</td>
       <td class="nowrap" title={life.error?.message}>{next === null ? '—' : until(Date.parse(next))}</td>
       <td class="num" title={life.error?.message}>{failing === 0 ? <span class="faint">0</span> : <b class="bad">{grouped(failing)}</b>}</td>
       <td>
@@ -183,12 +202,12 @@ function Row({ one, life, onChange, onEdit }: { one: Collection; life: ReturnTyp
             <button type="button" class="btn sm" onClick={() => setAsking('delete')}>Delete…<span class="vh"> {one.name}</span></button>
           </div>
         )}
-        {asking === 'switch' && (
+        {(asking === 'switch' || isAsked) && (
           <Confirm title={`Switch ${one.name} ${isOn ? 'off' : 'on'}?`} verb={isOn ? 'Switch off' : 'Switch on'}
             text={isOn
-              ? 'Its jobs do not fire until it is on again. What falls due in between is not made up for.'
+              ? `${jobs} not fire until it is on again. What falls due in between is not made up for.`
               : 'Its jobs fire again from their next occurrence on.'}
-            onYes={turn} onClose={() => setAsking(null)} />
+            onYes={turn} onClose={() => { setAsking(null); onAnswered(); }} />
         )}
         {asking === 'delete' && (
           <Confirm title={`Delete ${one.name}?`} verb="Delete" name={one.name}
@@ -241,6 +260,7 @@ function Edit({ old, onDone, onClose }: { old: Collection | null; onDone: () => 
   const tells = at(settings, ON_FAILURE) !== undefined;
   return (
     <Dialog title={old ? old.name : 'New collection'} onClose={onClose}>
+      <Mendings.Provider value={(said) => mendings((settings.properties ?? {}) as Document, said, (properties) => change({ ...settings, properties }))}>
       <form onSubmit={submit}>
         {!old && (
           <Field label="Name">
@@ -263,6 +283,7 @@ function Edit({ old, onDone, onClose }: { old: Collection | null; onDone: () => 
           <button type="submit" class="btn go">{old ? 'Save' : 'Create'}</button>
         </p>
       </form>
+      </Mendings.Provider>
     </Dialog>
   );
 }

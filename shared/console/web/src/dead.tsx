@@ -1,4 +1,5 @@
 // Messages that were delivered again and again and never finished: to look at, to send again, to delete.
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { api, ApiError, type DeadLetter, type Letters } from './api';
 import { useKeys, useListKeys } from './keys';
@@ -79,14 +80,14 @@ function List({ items, about, chosen, setChosen, onOne }: {
   setChosen: (next: ReadonlySet<string>) => void;
   onOne: (what: Asking['what'], one: DeadLetter) => void;
 }) {
-  useListKeys('.letters input');
-  const here = () => items[[...document.querySelectorAll('.letters input')].indexOf(document.activeElement as Element)];
+  const at = useListKeys('.letters input');
   const toggle = (id: string) => {
     const next = new Set(chosen);
     if (!next.delete(id)) next.add(id);
     setChosen(next);
   };
-  useKeys({ x: () => { const one = here(); if (one) toggle(one.id); } });
+  useKeys({ x: () => { const one = items[at()]; if (one) toggle(one.id); } });
+  const [open, setOpen] = useState<string | null>(null);
   const zone = wideZone();
   const instant = (at: string | null) => (at === null ? '—' : withOffset(Date.parse(at), zone));
   return (
@@ -96,7 +97,8 @@ function List({ items, about, chosen, setChosen, onOne }: {
         <thead><tr><th><span class="vh">Choose</span></th><th>First sent</th><th>Job</th><th>Due</th><th class="num">Deliveries</th><th>Why</th><th><span class="vh">Actions</span></th></tr></thead>
         <tbody>
           {items.map((one) => (
-            <tr key={one.id}>
+            <Fragment key={one.id}>
+            <tr>
               <td><input type="checkbox" checked={chosen.has(one.id)} onChange={() => toggle(one.id)} aria-label={`Choose the letter of ${one.job ?? 'an unknown job'}`} /></td>
               <td class="nowrap">{instant(one.firstSentAt)}</td>
               <td>{one.resourceGroup && one.collection && one.job
@@ -106,14 +108,19 @@ function List({ items, about, chosen, setChosen, onOne }: {
               <td class="num">{grouped(one.deliveries)}</td>
               <td>{one.errorType ?? '—'}</td>
               <td>
-                {may('write') && (
-                  <div class="acts end">
-                    <button type="button" class="btn sm" onClick={() => onOne('redrive', one)}>Send again…</button>
-                    <button type="button" class="btn sm" onClick={() => onOne('delete', one)}>Delete…</button>
-                  </div>
-                )}
+                <div class="acts end">
+                  <button type="button" class="btn sm" aria-expanded={one.id === open} onClick={() => setOpen(one.id === open ? null : one.id)}>Message</button>
+                  {may('write') && (
+                    <>
+                      <button type="button" class="btn sm" onClick={() => onOne('redrive', one)}>Send again…</button>
+                      <button type="button" class="btn sm" onClick={() => onOne('delete', one)}>Delete…</button>
+                    </>
+                  )}
+                </div>
               </td>
             </tr>
+            {one.id === open && <tr><td /><td colSpan={6}><pre class="code">{JSON.stringify(one, null, 2)}</pre></td></tr>}
+            </Fragment>
           ))}
         </tbody>
       </table>

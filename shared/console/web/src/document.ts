@@ -193,3 +193,12 @@ export function textAsPairs(written: string): { value: Record<string, string>; s
   }));
   return { value, stray };
 }
+
+/** A converted document with secrets where it refers to them, as `{"$env": "NAME"}`. */
+export function withSecrets(value: unknown, secrets: Record<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => withSecrets(one, secrets));
+  if (!isObject(value)) return value;
+  const { $env: name } = value;
+  if (typeof name === 'string') return secrets[name];
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withSecrets(one, secrets)]));
+}

@@ -8,13 +8,14 @@ import { SpanField } from './fields';
 import { forgetDraft, keepDraft, keptDraft } from './draft';
 import { asError, type Loaded, useLoad } from './load';
 import { useKeys } from './keys';
+import { mendings } from './mend';
 import { go, guard, inPlace, place, route, say, tick } from './state';
 import { isoSpan } from './spans';
-import { civil, grouped, mine, parts, until } from './time';
+import { civil, grouped, mine, oclock, parts, until } from './time';
 import { capital } from './job';
 import { Bars } from './overview';
 import { Policies, RetryPolicies } from './policies';
-import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Panel, Title } from './ui';
+import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Mendings, Panel, Title, Wrong } from './ui';
 
 /** How long the last key rests before the server is asked. */
 const REST_MS = 150;
@@ -154,6 +155,10 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
     setRefused(null);
     setProperties(next);
   };
+  const mended = (next: Document) => {
+    change(next);
+    setJson(JSON.stringify(next, null, 2));
+  };
   const show = (to: Tab) => {
     if (to === 'json') {
       setJson(JSON.stringify(properties, null, 2));
@@ -192,13 +197,16 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
       setRefused(asError(thrown));
     }
   };
+  const home = old ? inPlace('job', collection, startName) : inPlace('jobs', collection);
   const discard = () => {
     leave();
-    go(old ? inPlace('job', collection, startName) : inPlace('jobs', collection));
+    go(home);
   };
   useKeys({
     'Ctrl+Enter': () => void save(false),
     'Ctrl+/': () => show(tab === 'json' ? 'form' : 'json'),
+    // The page asks before what was changed is lost.
+    Escape: () => go(home),
   });
 
   const problem = refused && refused.target !== null
@@ -209,7 +217,7 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
     return about === path || about.startsWith(`${path}.`) ? problem?.message : undefined;
   };
   return (
-    <>
+    <Mendings.Provider value={(said) => mendings(properties, said, mended)}>
       <div class="head">
         <div><Crumbs collection={collection} here={old ? 'edit' : 'new job'} /><Title>{old ? startName : 'New job'}</Title></div>
         <div class="acts">
@@ -235,7 +243,7 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
           collection={collection} onStart={(instant) => change(put(properties, 'startTime', instant))}
           onTime={times(properties).includes(',') ? null : (time) => change(withTimes(properties, time).document)} />
       </div>
-    </>
+    </Mendings.Provider>
   );
 }
 
@@ -443,7 +451,7 @@ function Days({ label, all, chosen, problem, onToggle }: {
             onFocus={() => setHere(place)} onClick={() => onToggle(day)}>{short}</button>
         ))}
       </div>
-      {problem && <p class="err"><span aria-hidden="true">◆</span>{problem}</p>}
+      {problem && <Wrong>{problem}</Wrong>}
     </>
   );
 }
@@ -491,7 +499,7 @@ function Json({ json, onWrite, problem, line }: { json: string; onWrite: (text: 
       <pre class="gutter" aria-hidden="true">{Array.from({ length: count }, (_, row) => <span key={row} class={row + 1 === line ? 'bad' : ''}>{row + 1}{'\n'}</span>)}</pre>
       <textarea aria-label="The job as JSON" spellcheck={false} rows={Math.max(18, count)} value={json} aria-invalid={problem !== null}
         aria-describedby={problem ? 'json-problem' : undefined} onInput={(event) => onWrite(event.currentTarget.value)} />
-      {problem && <p class="err" id="json-problem"><span aria-hidden="true">◆</span>{line !== null && `Line ${line}: `}{problem}</p>}
+      {problem && <Wrong id="json-problem">{`${line === null ? '' : `Line ${line}: `}${problem}`}</Wrong>}
     </div>
   );
 }
@@ -522,7 +530,7 @@ function Cron({ zone, onTake }: { zone: string; onTake: (recurrence: Document) =
         <button type="submit" class="btn">Read it</button>
       </form>
       {error && <ErrorPanel error={error} />}
-      {found?.problems.map((one, row) => <p key={row} class="err"><span aria-hidden="true">◆</span>{one.why} {one.remedy}</p>)}
+      {found?.problems.map((one, row) => <Wrong key={row}>{`${one.why} ${one.remedy}`}</Wrong>)}
       {found && found.jobs.length > 1 && <p class="muted">Cron means either of two things here, so it takes a job for each.</p>}
       {found?.jobs.map((job) => (
         <p key={job.name} class="row2"><span class="voice">{capital(job.sentence)}</span>
@@ -552,6 +560,9 @@ function Elsewhere({ collection, name, properties }: { collection: string; name:
   );
 }
 
+/** What is said of a property that no field of the form is for. */
+const NOWHERE = /^'[^']*' (is not a property|belongs)/;
+
 function Meaning({ asked, problem, isExample, zone, isEdit, collection, onStart, onTime }: {
   asked: Asked;
   problem: string | null;
@@ -577,7 +588,7 @@ function Meaning({ asked, problem, isExample, zone, isEdit, collection, onStart,
   // The first one of the rule itself, if saving fires, too.
   const first = preview?.firesOnSave ? preview.occurrences[1] : preview?.occurrences[0];
   const startInstead = preview?.firesOnSave && first
-    ? <button type="button" class="btn sm" onClick={() => onStart(first.at)}>Start on {dayOf(first.local)} at {first.local.slice(11, 16)} instead</button>
+    ? <button type="button" class="btn sm" onClick={() => onStart(first.at)}>Start on {dayOf(first.local)} at {oclock(first.local.slice(11, 16))} instead</button>
     : null;
   return (
     <aside class="sheet pv" aria-labelledby="meaning">
@@ -588,6 +599,7 @@ function Meaning({ asked, problem, isExample, zone, isEdit, collection, onStart,
       <p class={`say${asked.error ? ' faint' : ''}`} data-testid="sentence">{marked.map(([word, isNew], place) => (isNew ? <mark key={place}>{word}</mark> : word))}</p>
       <p class="vh" aria-live="polite">{spoken}</p>
       {asked.error && <ErrorPanel error={asked.error} />}
+      {!asked.error && problem && NOWHERE.test(problem) && <div class="pad"><Wrong>{problem}</Wrong></div>}
       {check?.warnings.map((warning) => (
         <div class="warn" key={warning.message}><i aria-hidden="true">▲</i><span>{warning.message} {warning.kind === 'firesOnSave' && startInstead}</span></div>
       ))}
@@ -605,8 +617,8 @@ function Meaning({ asked, problem, isExample, zone, isEdit, collection, onStart,
                 return (
                   <tr key={one.at}>
                     <td>{dayOf(one.local)}</td>
-                    <td><b>{one.local.slice(11, 16)}</b> <span class="faint">{one.offset.replace('-', '−')}</span></td>
-                    <td class="muted">{parts(instant, 'UTC').time}</td>
+                    <td><b>{oclock(one.local.slice(11, 16))}</b> <span class="faint">{one.offset.replace('-', '−')}</span></td>
+                    <td class="muted">{oclock(parts(instant, 'UTC').time)}</td>
                     <td class="num muted">{one.note ? <span class="note">▲ {one.note.text}</span> : until(instant).replace(/^in /, '')}</td>
                   </tr>
                 );

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Document, JobProperties } from './api';
 import { at, linesOf, number, put, text, textAsPairs } from './document';
 import { asIsoSpan, isoSpan } from './spans';
-import { Field, Options } from './ui';
+import { Field, Options, Wrong } from './ui';
 
 /** A value to choose: its key, its words, and what is written if that is not the key. */
 export type Option = readonly [key: string, words: string, value?: unknown];
@@ -74,7 +74,7 @@ export function Lines({ base, lines, properties, change, of, isKept = false }: L
 export function Unsaid({ base, lines, properties, of }: Omit<LinesProps, 'change'>) {
   const said = of(base);
   if (said === undefined || shownLines(lines, base, properties).some((line) => of(whole(base, line.path)) !== undefined)) return null;
-  return <p class="err"><span aria-hidden="true">◆</span>{said}</p>;
+  return <Wrong>{said}</Wrong>;
 }
 
 interface OneProps {
@@ -133,25 +133,33 @@ export function SpanField({ label, placeholder, problem, value, write }: TextPro
   );
 }
 
-/** A list, one entry a line; or names and values, `name: value` a line. */
-function Written({ as, label, placeholder, problem, value, write }: TextProps<unknown> & { as: 'list' | 'pairs' }) {
-  const stored = as === 'list' ? (Array.isArray(value) ? value.map(String) : []).join('\n') : pairsAsText(value);
-  const [written, setWritten] = useState(stored);
-  const read = as === 'list' ? { value: linesOf(written), stray: undefined } : textAsPairs(written);
-  const same = as === 'list' ? linesOf(written).join('\n') : pairsAsText(read.value);
-  const shown = read.stray !== undefined || same === stored ? written : stored;
-  const stray = read.stray === undefined || shown !== written ? undefined : `“${read.stray}” has no colon; write “name: value”.`;
-  const take = (next: string) => {
-    setWritten(next);
-    const found = as === 'list' ? { value: linesOf(next), stray: undefined } : textAsPairs(next);
+/** How a list, one entry a line, and names and values, `name: value` a line, are written and read. */
+const WRITTEN = {
+  list: {
+    asText: (value: unknown) => (Array.isArray(value) ? value.map(String) : []).join('\n'),
+    read: (text: string) => ({ value: linesOf(text), stray: undefined }),
+  },
+  pairs: { asText: pairsAsText, read: textAsPairs },
+};
+
+function Written({ as, label, placeholder, problem, value, write }: TextProps<unknown> & { as: keyof typeof WRITTEN }) {
+  const { asText, read } = WRITTEN[as];
+  const stored = asText(value);
+  const [typed, setTyped] = useState<{ text: string; sent: string; stray: string | undefined }>({ text: stored, sent: stored, stray: undefined });
+  // What was typed stays as it was typed, unless the document has something else by now.
+  const { text: shown, stray } = typed.sent === stored ? typed : { text: stored, stray: undefined };
+  const take = (text: string) => {
+    const found = read(text);
+    setTyped({ text, stray: found.stray, sent: found.stray === undefined ? asText(found.value) : stored });
     if (found.stray === undefined) write(Object.keys(found.value).length === 0 ? undefined : found.value);
   };
   return (
-    <Field label={label} problem={stray ?? problem}>
+    <Field label={label} problem={stray === undefined ? problem : `“${stray}” has no colon; write “name: value”.`}>
       {(field) => <textarea {...field} class="i" rows={Math.min(6, Math.max(2, shown.split('\n').length))} spellcheck={false} autocomplete="off" placeholder={placeholder} value={shown} onInput={(event) => take(event.currentTarget.value)} />}
     </Field>
   );
 }
 
-const pairsAsText = (value: unknown): string =>
-  Object.entries((value ?? {}) as Record<string, unknown>).map(([name, one]) => `${name}: ${String(one)}`).join('\n');
+function pairsAsText(value: unknown): string {
+  return Object.entries((value ?? {}) as Record<string, unknown>).map(([name, one]) => `${name}: ${String(one)}`).join('\n');
+}

@@ -1,10 +1,13 @@
 // Jobs of other schedulers. The server reads the file; nothing is written before it is asked for.
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, api, type Converted, type ConvertedJob, FIRST_COLLECTION } from './api';
+import { withSecrets } from './document';
 import { asError, useLoad } from './load';
+import { isTyping } from './keys';
+import { each } from './many';
 import { inPlace, may, place, say } from './state';
 import { grouped, until } from './time';
-import { ErrorPanel, Field, Title } from './ui';
+import { Copy, ErrorPanel, Field, Title } from './ui';
 
 const FORMATS = [
   ['crontab', 'crontab'],
@@ -16,8 +19,11 @@ const EXAMPLES: Record<string, string> = {
   eventbridge: '[{"Name":"nightly","ScheduleExpression":"cron(30 2 * * ? *)","Target":{"Arn":"arn:aws:sqs:…"}}]',
   azure: '{"value":[{"name":"collection/job","properties":{"action":{…}}}]}',
 };
-/** How many jobs are written at once. */
-const AT_ONCE = 8;
+/** What to do where a name is taken. */
+const TAKEN = [['skip', 'is left out'], ['replace', 'replaces the job that is there'], ['rename', 'gets a number after its name']] as const;
+type Taken = (typeof TAKEN)[number][0];
+/** How many numbers are tried. */
+const NUMBERS_MAX = 20;
 
 interface Outcome {
   isDone: boolean;
@@ -49,6 +55,12 @@ export function Import() {
       setError(asError(thrown));
     }
   };
+  useEffect(() => {
+    // Into a field the browser pastes by itself.
+    const pasted = (event: ClipboardEvent) => { if (!isTyping(event.target)) setText(event.clipboardData?.getData('text') ?? ''); };
+    addEventListener('paste', pasted);
+    return () => removeEventListener('paste', pasted);
+  }, []);
   const drop = async (files: FileList | null | undefined) => {
     const file = files?.[0];
     if (file) setText(await file.text());
@@ -109,24 +121,36 @@ function Write({ found, names, isFirst, into, setInto }: {
 }) {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const [isBusy, setBusy] = useState(false);
-  const [replaces, setReplaces] = useState(false);
+  const [taken, setTaken] = useState<Taken>('skip');
   const isStopped = useRef(false);
-  const ready = found.jobs.filter((job) => job.secrets.length === 0);
+  const [secrets, setSecrets] = useState<Record<string, string>>({});
+  const ready = found.jobs.filter((job) => job.secrets.every(({ variable }) => secrets[variable]));
   const left = ready.filter((job) => !outcomes.get(job.name)?.isDone);
   const done = ready.length - left.length;
   const note = (name: string, outcome: Outcome) => setOutcomes((old) => new Map(old).set(name, outcome));
+  const others = new Set(found.jobs.map((job) => job.name.toLowerCase()));
+  /** The name that a job gets; `null` if it is left out. */
+  const nameFor = async (name: string): Promise<string | null> => {
+    const isFree = async (one: string) => !(await api.hasJob(place.value, into, one));
+    if (taken === 'replace' || (await isFree(name))) return name;
+    for (let n = 2; taken === 'rename' && n <= NUMBERS_MAX; n += 1) {
+      const other = `${name}-${n}`;
+      // Another job of the file may have this name.
+      if (!others.has(other.toLowerCase()) && (await isFree(other))) return other;
+    }
+    return null;
+  };
   const write = async (job: ConvertedJob) => {
     try {
-      if (!replaces && (await api.hasJob(place.value, into, job.name))) {
-        note(job.name, { isDone: false, message: 'The name is taken. Allow replacing, or delete that job.' });
-        return;
-      }
-      await api.putJob(place.value, into, job.name, job.document.properties);
-      note(job.name, { isDone: true, message: 'imported' });
+      const name = await nameFor(job.name);
+      if (name === null) return note(job.name, { isDone: false, message: 'left out: the name is taken' });
+      await api.putJob(place.value, into, name, withSecrets(job.document.properties, secrets));
+      note(job.name, { isDone: true, message: name === job.name ? 'imported' : `imported as ${name}` });
     } catch (thrown) {
       note(job.name, { isDone: false, message: asError(thrown).message });
     }
   };
+  const report = () => found.jobs.map((job) => [where(job), `${into}/${job.name}`, outcomes.get(job.name)?.message ?? 'not imported'].join('\t')).join('\n');
   const [error, setError] = useState<ApiError | null>(null);
   const run = async () => {
     setBusy(true);
@@ -139,14 +163,7 @@ function Write({ found, names, isFirst, into, setInto }: {
       setBusy(false);
       return;
     }
-    const queue = left.slice();
-    const lane = async (): Promise<void> => {
-      const job = isStopped.current ? undefined : queue.shift();
-      if (!job) return;
-      await write(job);
-      return lane();
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    await each(left, () => isStopped.current, write);
     setBusy(false);
     say('The import has ended.');
   };
@@ -158,11 +175,12 @@ function Write({ found, names, isFirst, into, setInto }: {
       </header>
       <div class="row2 pad16">
         <Field label="Into">{(given) => <select {...given} class="i" value={into} onChange={(event) => setInto(event.currentTarget.value)}>{names.map((name) => <option key={name}>{name}</option>)}</select>}</Field>
-        <label class="check"><input type="checkbox" checked={replaces} onChange={(event) => setReplaces(event.currentTarget.checked)} /> Replace jobs of the same name</label>
+        <Field label="A job whose name is taken">{(given) => <select {...given} class="i" value={taken} onChange={(event) => setTaken(event.currentTarget.value as Taken)}>{TAKEN.map(([one, words]) => <option key={one} value={one}>{words}</option>)}</select>}</Field>
         {isBusy
           ? <button type="button" class="btn" onClick={() => { isStopped.current = true; }}>Stop</button>
           : may('write') && <button type="button" class="btn go" disabled={left.length === 0 || !into} onClick={() => void run()}>Import {grouped(left.length)} of {grouped(found.jobs.length)}</button>}
         {done > 0 && <a class="btn" href={inPlace('jobs', into)}>Open {into}</a>}
+        {outcomes.size > 0 && <Copy text={report}>Copy the report</Copy>}
       </div>
       {error && <ErrorPanel error={error} />}
       <div class="scrolls" tabIndex={0} role="group" aria-labelledby="jobs">
@@ -176,7 +194,12 @@ function Write({ found, names, isFirst, into, setInto }: {
                   <td class="nowrap faint">{where(job)}</td><td><b>{job.name}</b></td><td class="voice">{job.sentence}</td>
                   <td class="nowrap">{job.next ? until(Date.parse(job.next)) : '—'}</td>
                   <td class={outcome && !outcome.isDone ? 'bad' : ''}>
-                    {outcome?.message ?? (job.secrets.length > 0 ? 'needs a secret: import it with the command line' : job.state)}
+                    {outcome?.message ?? job.state}
+                    {!outcome?.isDone && job.secrets.map(({ pointer, variable }) => (
+                      <Field key={variable} label={`Secret of ${job.name}: ${pointer.split('/').pop()}`}>
+                        {(given) => <input {...given} class="i" type="password" autocomplete="off" value={secrets[variable] ?? ''} onInput={(event) => setSecrets({ ...secrets, [variable]: event.currentTarget.value })} />}
+                      </Field>
+                    ))}
                   </td>
                 </tr>
               );

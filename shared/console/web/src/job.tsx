@@ -9,8 +9,8 @@ import { asError } from './load';
 import { failed, gist, lateBy, messageParts, occurrences, type Occurred, took } from './outcome';
 import { go, inPlace, may, place, say, tick, zoneChoice } from './state';
 import { isoSpan, span } from './spans';
-import { civil, grouped, now, parts, shownZone, until, withOffset } from './time';
-import { Confirm, Copy, Crumbs, ErrorPanel, Key, Marks, OUTCOMES, Panel, State, stateOf, stateWord, Title } from './ui';
+import { civil, grouped, now, oclock, parts, shownZone, until, withOffset } from './time';
+import { Confirm, Copy, copyCommand, Crumbs, ErrorPanel, Key, Marks, OUTCOMES, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
 import { target } from './actions';
 import { saidPolicies } from './policies';
@@ -79,8 +79,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
     e: () => may('write') && go(inPlace('edit', collection, name)),
     r: () => may('run') && setAsking('run'),
     s: () => may('write') && job.data && !isOver && void turn(),
-    y: () => void navigator.clipboard.writeText(`minutehand job show ${collection}/${name}`).then(
-      () => say('The command is copied.'), () => say('The browser did not allow copying.')),
+    y: () => copyCommand(collection, name),
     w: () => document.querySelector<HTMLInputElement>('.why input')?.focus(),
     Escape: () => go(inPlace('jobs', collection)),
   });
@@ -401,7 +400,7 @@ function Next({ data, zone }: { data: Awaited<ReturnType<typeof api.coming>>; zo
           return (
             <tr key={one.at}>
               <td>{it.day}</td>
-              <td><b>{it.time}{it.seconds === '00' ? '' : `:${it.seconds}`}</b></td>
+              <td><b>{oclock(it.time, it.seconds)}</b></td>
               <td class="faint">{it.offset}</td>
               <td class="num muted">{one.note ? <span class="note">▲ {one.note.text}</span> : until(at).replace('in ', '')}</td>
             </tr>

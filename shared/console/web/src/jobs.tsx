@@ -4,11 +4,12 @@ import { type ApiError, api, clockOffset, type Document, type Page, type Row as 
 import { Bulk, type Verb } from './bulk';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
-import { go, inPlace, may, place, route, say, setQuery, tick, zoneChoice } from './state';
-import { grouped, instantOf, localOf, now, parts, shownZone, until, wideZone } from './time';
-import { Crumbs, ErrorPanel, Key, Marks, Skeleton, State, stateOf, stateWord, Title } from './ui';
+import { density, go, inPlace, may, place, route, setQuery, tick, zoneChoice } from './state';
+import { grouped, instantOf, localOf, now, oclock, parts, shownZone, until, wideZone } from './time';
+import { copyCommand, Crumbs, ErrorPanel, Key, Marks, Skeleton, State, stateOf, stateWord, Title } from './ui';
 
-const ROW = 44;
+/** How tall a row is. */
+const TALL = { roomy: 44, dense: 30 };
 /** How many jobs a request asks for: few at first, so that there is something to see. */
 const FIRST = 100;
 const MORE = 500;
@@ -260,6 +261,7 @@ interface GridProps {
 
 function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }: GridProps) {
   const view = useRef<HTMLDivElement>(null);
+  const rowTall = TALL[density.value];
   const [top, setTop] = useState(0);
   const [tall, setTall] = useState(612);
   const [at, setAt] = useState(0);
@@ -275,8 +277,8 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
     watch.observe(element);
     return () => watch.disconnect();
   }, []);
-  const first = Math.max(0, Math.floor(top / ROW) - 3);
-  const last = Math.min(shown.length, Math.ceil((top + tall) / ROW) + 3);
+  const first = Math.max(0, Math.floor(top / rowTall) - 3);
+  const last = Math.min(shown.length, Math.ceil((top + tall) / rowTall) + 3);
   const rows = shown.slice(first, last);
 
   const reach = (row: number) => {
@@ -284,9 +286,9 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
     setAt(next);
     const element = view.current;
     if (!element) return;
-    if (next * ROW < element.scrollTop) element.scrollTop = next * ROW;
-    else if ((next + 1) * ROW > element.scrollTop + element.clientHeight) {
-      element.scrollTop = (next + 1) * ROW - element.clientHeight;
+    if (next * rowTall < element.scrollTop) element.scrollTop = next * rowTall;
+    else if ((next + 1) * rowTall > element.scrollTop + element.clientHeight) {
+      element.scrollTop = (next + 1) * rowTall - element.clientHeight;
     }
   };
   const current = shown[at];
@@ -303,7 +305,7 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
     }
     return next;
   });
-  const screen = Math.max(1, Math.floor(tall / ROW) - 1);
+  const screen = Math.max(1, Math.floor(tall / rowTall) - 1);
   const pressed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== view.current) return;
     const moves: Record<string, number> = {
@@ -323,10 +325,8 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
     else if (event.key === 's' && writes) {
       setChosen(new Set([current.name]));
       setAsking(stateOf(current.state) === 'on' ? 'off' : 'on');
-    } else if (event.key === 'y') {
-      navigator.clipboard.writeText(`minutehand job show ${collection}/${current.name}`).then(
-        () => say('The command is copied.'), () => say('The browser did not allow copying.'));
-    } else if (event.key === 'Escape') setChosen(new Set());
+    } else if (event.key === 'y') copyCommand(collection, current.name);
+    else if (event.key === 'Escape') setChosen(new Set());
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -363,8 +363,8 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
           aria-rowcount={shown.length} aria-multiselectable="true" onKeyDown={pressed}
           aria-activedescendant={current && at >= first && at < last ? `row-${at}` : undefined}
           onScroll={(event) => setTop(event.currentTarget.scrollTop)}
-          style={{ height: `${Math.min(612, Math.max(ROW, shown.length * ROW))}px` }}>
-          <div class="pad" role="presentation" style={{ height: `${shown.length * ROW}px` }}>
+          style={{ height: `${Math.min(612, Math.max(rowTall, shown.length * rowTall))}px` }}>
+          <div class="pad" role="presentation" style={{ height: `${shown.length * rowTall}px` }}>
             {rows.map((job, offset) => (
               <Row key={job.name} job={job} row={first + offset} isCurrent={first + offset === at}
                 isChosen={chosen.has(job.name)} collection={collection} hasMarks={hasMarks}
@@ -375,7 +375,7 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
         </div>
       </div>
       <div class="fo">
-        <span>rows {grouped(Math.min(shown.length, Math.floor(top / ROW) + 1))} – {grouped(Math.min(shown.length, Math.floor((top + tall) / ROW)))} of {grouped(shown.length)}</span>
+        <span>rows {grouped(Math.min(shown.length, Math.floor(top / rowTall) + 1))} – {grouped(Math.min(shown.length, Math.floor((top + tall) / rowTall)))} of {grouped(shown.length)}</span>
         <span role="status">
           {error ? `${whole ? 'These are not the newest' : `Stopped at ${grouped(total)}`}: ${error.message}` : whole ? '' : `${grouped(total)} read so far`}
         </span>
@@ -426,7 +426,7 @@ function Row({ job, row, isCurrent, isChosen, hasMarks, collection, onChoose, on
   const when = next ? parts(Date.parse(next), zone) : null;
   return (
     <div class={`row${isChosen ? ' chosen' : ''}`} role="row" id={`row-${row}`} aria-rowindex={row + 1}
-      aria-selected={isChosen} data-current={isCurrent || undefined} style={{ top: `${row * ROW}px` }}>
+      aria-selected={isChosen} data-current={isCurrent || undefined} style={{ top: `${row * TALL[density.value]}px` }}>
       <span role="gridcell"><input type="checkbox" tabIndex={-1} checked={isChosen} onChange={onChoose} aria-label={`Choose ${name}`} /></span>
       <span role="gridcell" class="nm">
         <State kind={kind}><span class="vh">{kind === 'bad' ? 'failing' : stateWord(job.state)}</span>
@@ -436,7 +436,7 @@ function Row({ job, row, isCurrent, isChosen, hasMarks, collection, onChoose, on
       <span role="gridcell" class="st">{job.sentence}</span>
       {hasMarks && <span role="gridcell" class="mk"><Marks letters={(job.recent ?? '').slice(-20)} /></span>}
       <span role="gridcell" class="nx">
-        {next && when ? <><b>{until(Date.parse(next))}</b><small>{when.day} {when.time} {when.offset}</small></> : <span class="faint">—</span>}
+        {next && when ? <><b>{until(Date.parse(next))}</b><small>{when.day} {oclock(when.time)} {when.offset}</small></> : <span class="faint">—</span>}
       </span>
       <span role="gridcell" class="num">
         {grouped(job.executions)}

@@ -7,7 +7,7 @@ import { useListKeys } from './keys';
 import { asError, useLoad } from './load';
 import { go, inPlace, may, place, route, say, setQuery, zoneChoice } from './state';
 import { shownZone, withOffset } from './time';
-import { Confirm, Crumbs, ErrorPanel, Field, Panel, Skeleton, Title } from './ui';
+import { Confirm, Crumbs, ErrorPanel, Field, Panel, Skeleton, Title, Wrong } from './ui';
 
 /** Reads page after page, as far as one asks. */
 function useEntries(collection: string, job: string) {
@@ -167,7 +167,7 @@ function Undo({ one, collection, onDone, onClose }: { one: Entry; collection: st
                 <pre class="code">{JSON.stringify(patch, null, 2)}</pre>
                 {one.names.includes('secrets') && <span class="line">Secrets stay as they are now: the journal does not have them.</span>}
                 {check?.change?.dropsPending && <span class="line">The timing changes: pending retries are dropped.</span>}
-                {check?.problems.map((problem) => <span key={problem.message} class="err"><span aria-hidden="true">◆</span>{problem.message}</span>)}
+                {check?.problems.map((problem) => <Wrong key={problem.message}>{problem.message}</Wrong>)}
               </>
             ))}
         </Panel>

@@ -4,7 +4,7 @@ import { singleKeys } from './state';
 
 type Actions = Record<string, (event: KeyboardEvent) => void>;
 
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
     (target as HTMLInputElement).type !== 'checkbox';
@@ -45,12 +45,11 @@ export function useKeys(actions: Actions) {
   }, []);
 }
 
-/** Moves the focus along the parts of a list with `j` and `k`; `Enter` does what the part does. */
-export function useListKeys(selector: string) {
-  const move = (step: number) => {
-    const all = [...document.querySelectorAll<HTMLElement>(selector)];
-    const here = all.indexOf(document.activeElement as HTMLElement);
-    all[Math.max(0, Math.min(all.length - 1, here + step))]?.focus();
-  };
+/** Moves the focus along the parts of a list with `j` and `k`; `Enter` does what the part does. Tells which has it. */
+export function useListKeys(selector: string): () => number {
+  const all = () => [...document.querySelectorAll<HTMLElement>(selector)];
+  const here = () => all().indexOf(document.activeElement as HTMLElement);
+  const move = (step: number) => all()[Math.max(0, Math.min(all().length - 1, here() + step))]?.focus();
   useKeys({ j: () => move(1), k: () => move(-1) });
+  return here;
 }

@@ -17,7 +17,7 @@ import { Overview } from './overview';
 import { Settings } from './settings';
 import { loginError, SignIn } from './signin';
 import { go, guard, inPlace, lastCollection, link, me, place, route, said, theme, tick } from './state';
-import { mine, now, parts } from './time';
+import { mine, now, oclock, parts } from './time';
 import { Dialog, ErrorPanel, Key, Skeleton, Title } from './ui';
 import { WhyPage } from './why';
 
@@ -83,7 +83,7 @@ function App() {
             ))}
           </nav>
           <div class="foot">
-            <span>{me.value && `${me.value.version} · tz ${me.value.timeZones}`}</span>
+            <span>{me.value && `${me.value.version} · tz ${me.value.timeZones}`}{me.value?.principal.kind === 'nobody' && <><br />Nobody is asked for a token here.</>}</span>
             <ThemeButton />
           </div>
         </header>
@@ -168,7 +168,7 @@ function Clock({ isLive }: { isLive: boolean }) {
     <>
       <div class="clock">
         <b>{utc.time}:{utc.seconds}</b>
-        <span>UTC · {utc.day} {utc.year}<br />{rate === 1 ? `${own.time}:${own.seconds} in ${mine.split('/').pop()?.replaceAll('_', ' ')}, yours` : `a test clock, ${rate} times as fast`}</span>
+        <span>UTC · {utc.day} {utc.year}<br />{rate === 1 ? `${oclock(own.time)} in ${mine.split('/').pop()?.replaceAll('_', ' ')}, yours` : `a test clock, ${rate} times as fast`}</span>
       </div>
       <span class={`live${isLive ? '' : ' off'}`}>{isLive ? 'every 10 s' : 'not connected'}</span>
     </>
@@ -184,7 +184,7 @@ function ThemeButton() {
 
 const HELP = [
   ['/', 'go to a collection or a job'], ['g o', 'overview'], ['g c', 'collections'], ['g j', 'jobs of the last collection'], ['g l', 'calendar'], ['g w', 'why not'], ['g d', 'dead letters'], ['g i', 'import'], ['g s', 'settings'], ['n', 'new'],
-  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence before or after; in the calendar, the time'], ['d w m', 'in the calendar: day, week, month'],
+  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence before or after; in the calendar, the time'], ['d w m', 'in the calendar: day, week, month'], ['l', 'calendar of the collection'],
   ['r', 'run now'], ['s', 'switch on or off'], ['y', 'copy as a command'], ['Ctrl Enter', 'save'],
   ['Ctrl /', 'form or JSON'], ['Esc', 'back'], ['?', 'these keys'],
 ] as const;

@@ -1,5 +1,5 @@
 // History records grouped by occurrence, and the letter of each occurrence's mark.
-import type { Attempt } from './api';
+import type { Attempt, Failure, JobAt } from './api';
 
 export interface Occurred {
   /** When it was due; for a run on demand, when it was asked for. */
@@ -73,4 +73,51 @@ export function gist(message: string | undefined): string {
   const status = /^Http Action - Response from host '[^']*': '(\w+)'$/.exec(head)?.[1];
   if (status) return status.replace(/([a-z])([A-Z])/g, '$1 $2');
   return (head.split('\n')[0] ?? '').replace(/^\w+ Action - /, '');
+}
+
+export const nameOf = (one: JobAt) => `${one.resourceGroup}/${one.collection}/${one.job}`;
+
+/** A job that failed for good: the last time, and how often. */
+export interface Failing {
+  last: Failure;
+  times: number;
+}
+
+/** Failures by job, the newest first. */
+export function byJob(failures: Failure[]): Failing[] {
+  const found = new Map<string, Failing>();
+  for (const one of failures) {
+    const { last, times } = found.get(nameOf(one)) ?? { last: one, times: 0 };
+    found.set(nameOf(one), { last: one.at > last.at ? one : last, times: times + 1 });
+  }
+  return [...found.values()].sort((a, b) => (a.last.at < b.last.at ? 1 : -1));
+}
+
+/** Jobs that failed alike: they call one host, and the last message of each says the same. */
+export interface Alike {
+  host: string;
+  said: string;
+  jobs: Failing[];
+}
+
+/** How many jobs fail alike before they share a line. */
+const ALIKE_MIN = 4;
+
+/** Failing jobs in lines: those that are alike share one, if they are many, where the newest of them would stand. */
+export function inLines(failing: Failing[]): (Failing | Alike)[] {
+  const alike = new Map<string, Alike>();
+  const lineOf = ({ last: { target, message } }: Failing): Alike => {
+    // What is called, without the method.
+    const [host, said] = [(target ?? '').replace(/^[A-Z]+ /, ''), gist(message)];
+    const key = `${host}\n${said}`;
+    const line = alike.get(key) ?? { host, said, jobs: [] };
+    alike.set(key, line);
+    return line;
+  };
+  for (const one of failing) lineOf(one).jobs.push(one);
+  return failing.flatMap<Failing | Alike>((one) => {
+    const line = lineOf(one);
+    if (line.host === '' || line.jobs.length < ALIKE_MIN) return one;
+    return line.jobs[0] === one ? line : [];
+  });
 }

@@ -1,20 +1,28 @@
 // How a subscription is doing: what needs someone, what is late, and what comes.
 import type { ComponentChildren } from 'preact';
-import { api, ApiError, FIRST_COLLECTION, type Failure, type Load, type Overview as Found, type Upcoming } from './api';
-import { useLoad } from './load';
-import { inPlace, link, place, tick } from './state';
+import { useState } from 'preact/hooks';
+import { api, ApiError, type CollectionLine, FIRST_COLLECTION, type JobAt, type Load, type Overview as Found, type Upcoming } from './api';
+import { asError, useLoad } from './load';
+import { go, inPlace, link, may, place, say, tick } from './state';
 import { span } from './spans';
-import { civil, grouped, now, parts, until, wideZone, withOffset } from './time';
-import { Marks, Panel, State, stateOf, stateWord, Title } from './ui';
-import { gist } from './outcome';
+import { civil, grouped, now, oclock, parts, until, wideZone, withOffset } from './time';
+import { Panel, State, stateOf, stateWord, Title } from './ui';
+import { type Alike, byJob, type Failing, gist, inLines, nameOf } from './outcome';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 /** How many jobs that come next are read, and shown. */
 const READ = 100;
 const NEXT = 14;
+/** How many collections are shown. */
+const COLLECTIONS = 10;
 /** How many things that need someone are shown. */
 const NEEDS = 20;
+/** How many of the jobs that are late, and of those that fail alike, are named. */
+const LATE = 5;
+const ALIKE_MAX = 20;
+/** How long a collection is off before someone should know: a day. */
+const OFF_MS = 24 * HOUR;
 /** How far back failures are read. */
 const DAYS = 7;
 /** How long the quietest time of a day is, in quarters of an hour. */
@@ -35,29 +43,17 @@ function headline({ headline: { kind, n = 0 }, sweep }: Found, needs: number): s
   return 'Everything is on time.';
 }
 
-/** A job that failed for good, with how often in this time. */
-interface Failing {
-  last: Failure;
-  times: number;
-}
+/** A page of a job, in its own group. */
+const to = (page: string, { resourceGroup, collection, job }: JobAt) => link('in', place.value.subscription, resourceGroup, page, collection, job);
 
 /** Failures by job, the newest first. A server that does not keep them has none to show. */
 async function failing(): Promise<Failing[]> {
-  let all: Failure[];
   try {
-    all = (await api.failures(place.value, new Date(now() - DAYS * 24 * HOUR))).items;
+    return byJob((await api.failures(place.value, new Date(now() - DAYS * 24 * HOUR))).items);
   } catch (thrown) {
     if (thrown instanceof ApiError && thrown.status === 404) return [];
     throw thrown;
   }
-  const byJob = new Map<string, Failing>();
-  for (const one of all) {
-    const key = `${one.resourceGroup}/${one.collection}/${one.job}`;
-    const known = byJob.get(key);
-    if (!known) byJob.set(key, { last: one, times: 1 });
-    else byJob.set(key, { last: one.at > known.last.at ? one : known.last, times: known.times + 1 });
-  }
-  return [...byJob.values()].sort((a, b) => (a.last.at < b.last.at ? 1 : -1));
 }
 
 export function Overview() {
@@ -88,7 +84,7 @@ export function Overview() {
             <div class="grid">
               <NextHour id={key} zone={zone} />
               <NextDay id={key} zone={zone} />
-              <Collections id={key} coming={coming.data} />
+              <Collections all={found.data.collections.items} whole={found.data.collections.items.length === found.data.collections.all} coming={coming.data} />
             </div>
             <section class="sheet upnext" aria-labelledby="up">
               <header><h2 id="up">Up next</h2><span class="r">{zone.replaceAll('_', ' ')}</span></header>
@@ -129,12 +125,13 @@ function Facts({ of }: { of: Found }) {
 /** What is wrong, each with one thing to do. Without any, the panel is not there. */
 function Needs({ of, failed }: { of: Found; failed: ReturnType<typeof useLoad<Failing[]>> }) {
   tick.value;
-  const rows: ComponentChildren[] = [];
-  if (of.late.count > 0) {
-    rows.push(
-      <Need key="late" kind="late" title={<b>{grouped(of.late.count)} late</b>} acts={<a class="btn sm" href={inPlace('why')}>Why</a>}
-        text={`The oldest has been due since ${of.late.oldest ? withOffset(Date.parse(of.late.oldest), wideZone()) : 'a while'}.`} />,
-    );
+  const zone = wideZone();
+  const rows: ComponentChildren[] = of.late.items.slice(0, LATE).map((one) => (
+    <Need key={`late ${nameOf(one)}`} kind="late" title={<a href={to('job', one)}><b>{one.collection} / {one.job}</b></a>}
+      text={`Due since ${withOffset(Date.parse(one.at), zone)}, and not started.`} acts={<a class="btn sm" href={`${to('why', one)}?at=${one.at}`}>Why</a>} />
+  ));
+  if (of.late.count > rows.length) {
+    rows.push(<Need key="late" kind="late" title={<b>{grouped(of.late.count - rows.length)} more are late</b>} text="The list of a collection shows them with the filter “Late”." />);
   }
   const letters = of.deadLetters ?? 0;
   if (letters > 0) {
@@ -143,21 +140,22 @@ function Needs({ of, failed }: { of: Found; failed: ReturnType<typeof useLoad<Fa
         text="Messages that were delivered again and again, and never finished." acts={<a class="btn sm" href={inPlace('dead')}>Look</a>} />,
     );
   }
-  const all = failed.data ?? [];
-  const left = all.length - NEEDS;
-  for (const { last, times } of all.slice(0, NEEDS)) {
-    const to = (...page: string[]) => link('in', place.value.subscription, last.resourceGroup, ...page, last.collection, last.job);
+  const lines = inLines(failed.data ?? []);
+  for (const line of lines.slice(0, NEEDS)) rows.push('jobs' in line ? <ManyFailed key={`${line.host} ${line.said}`} of={line} zone={zone} /> : <OneFailed key={nameOf(line.last)} of={line} zone={zone} />);
+  const left = lines.slice(NEEDS).reduce((all, line) => all + ('jobs' in line ? line.jobs.length : 1), 0);
+  for (const { resourceGroup, collection, state, since, jobs } of of.collections.items) {
+    if (stateOf(state) === 'on') break;
+    if (jobs === 0 || (since && now() - Date.parse(since) < OFF_MS)) continue;
     rows.push(
-      <Need key={`${last.resourceGroup}/${last.collection}/${last.job}`} kind="bad"
-        title={<a href={to('job')}><b>{last.collection} / {last.job}</b></a>}
-        text={`Failed for good ${times === 1 ? 'once' : `${inWords(times)} times`}, the last time ${civil(Date.parse(last.at), wideZone())}. “${gist(last.message)}”`}
-        marks={last.recent ?? null} acts={<a class="btn sm" href={to('job')}>What happened</a>} />,
+      <Need key={`off ${resourceGroup}/${collection}`} kind="off" title={<a href={link('in', place.value.subscription, resourceGroup, 'jobs', collection)}><b>{collection}</b></a>}
+        text={`Off${since ? ` since ${civil(Date.parse(since), zone)}` : ''}: ${jobs === 1 ? 'its job does' : `its ${grouped(jobs)} jobs do`} not fire.`}
+        acts={<a class="btn sm" href={`${link('in', place.value.subscription, resourceGroup, 'collections')}?state=off`}>Look</a>} />,
     );
   }
   if (rows.length === 0 && !failed.error) return null;
   return (
     <section class="sheet needs" aria-labelledby="needs">
-      <header><h2 id="needs">Needs you</h2><span class="r">newest first, {DAYS} days</span></header>
+      <header><h2 id="needs">Needs you</h2><span class="r">failures of {DAYS} days</span></header>
       {failed.error && failed.data === null && <Panel of={failed}>{() => null}</Panel>}
       <ul>{rows}</ul>
       {left > 0 && <p class="none">And {grouped(left)} more jobs that failed.</p>}
@@ -165,19 +163,60 @@ function Needs({ of, failed }: { of: Found; failed: ReturnType<typeof useLoad<Fa
   );
 }
 
-function Need({ kind, title, text, marks = null, acts }: {
-  kind: 'bad' | 'late';
+const often = (times: number, last: string, zone: string) => `${times === 1 ? 'once,' : `${inWords(times)} times, the last time`} ${civil(Date.parse(last), zone)}`;
+
+function OneFailed({ of: { last, times }, zone }: { of: Failing; zone: string }) {
+  const [error, setError] = useState<string | null>(null);
+  const again = async () => {
+    try {
+      await api.redriveOccurrence({ subscription: place.value.subscription, group: last.resourceGroup }, last.collection, last.job, last.at);
+      say(`One run of ${last.job} for this occurrence is in the queue.`);
+      go(to('job', last));
+    } catch (thrown) {
+      const { message } = asError(thrown);
+      setError(message);
+      say(message);
+    }
+  };
+  return (
+    <Need kind="bad" title={<a href={to('job', last)}><b>{last.collection} / {last.job}</b></a>}
+      text={error ?? `Failed for good ${often(times, last.at, zone)}. “${gist(last.message)}”`}
+      acts={<>{may('run') && <button type="button" class="btn sm" onClick={again}>Run again<span class="vh"> {last.job}</span></button>}<a class="btn sm" href={to('job', last)}>What happened<span class="vh"> to {last.job}</span></a></>} />
+  );
+}
+
+/** Jobs that fail alike: what they call is to be looked at, not each of them. */
+function ManyFailed({ of: { host, said, jobs }, zone }: { of: Alike; zone: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const times = jobs.reduce((all, one) => all + one.times, 0);
+  return (
+    <Need kind="bad" title={<b>{grouped(jobs.length)} jobs that call {host}</b>} text={`Failed for good ${often(times, jobs[0]?.last.at ?? '', zone)}. “${said}”`}
+      acts={<button type="button" class="btn sm" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>Which<span class="vh"> call {host}</span></button>}>
+      {isOpen && (
+        <ul class="which">
+          {jobs.slice(0, ALIKE_MAX).map(({ last }) => <li key={nameOf(last)}><a href={to('job', last)}>{last.collection} / {last.job}</a></li>)}
+          {jobs.length > ALIKE_MAX && <li class="muted">and {grouped(jobs.length - ALIKE_MAX)} more</li>}
+        </ul>
+      )}
+    </Need>
+  );
+}
+
+const KINDS = { bad: 'failed', late: 'late', off: 'off' } as const;
+
+function Need({ kind, title, text, acts, children }: {
+  kind: keyof typeof KINDS;
   title: ComponentChildren;
   text: string;
-  marks?: string | null;
-  acts: ComponentChildren;
+  acts?: ComponentChildren;
+  children?: ComponentChildren;
 }) {
   return (
     <li>
-      <State kind={kind}><span class="vh">{kind === 'bad' ? 'failed' : 'late'}</span></State>
+      <State kind={kind}><span class="vh">{KINDS[kind]}</span></State>
       <div class="said">{title}<p class="muted" title={text}>{text}</p></div>
-      {marks && <Marks letters={marks.slice(-20)} />}
       <div class="acts">{acts}</div>
+      {children}
     </li>
   );
 }
@@ -185,7 +224,7 @@ function Need({ kind, title, text, marks = null, acts }: {
 /** The start of the minute that holds an instant. */
 const minuteOf = (at: number) => Math.floor(at / MINUTE) * MINUTE;
 const iso = (at: number) => new Date(at).toISOString();
-const clock = (at: number, zone: string) => parts(at, zone).time;
+const clock = (at: number, zone: string) => oclock(parts(at, zone).time);
 const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
 
 function NextHour({ id, zone }: { id: string; zone: string }) {
@@ -305,34 +344,43 @@ export function level(count: number, most: number): number {
   return count === 0 ? 0 : Math.max(1, Math.ceil((count / most) * 5));
 }
 
-function Collections({ id, coming }: { id: string; coming: Upcoming | null }) {
+function Collections({ all, whole, coming }: { all: CollectionLine[]; whole: boolean; coming: Upcoming | null }) {
   tick.value;
-  const loaded = useLoad(`overview collections ${id}`, () => api.collections(place.value, null), 30);
-  const next = (name: string) => {
-    const own = coming?.items.find((one) => one.collection.toLowerCase() === name.toLowerCase() && one.resourceGroup.toLowerCase() === place.value.group.toLowerCase());
-    return own ? until(Date.parse(own.at)) : '—';
-  };
+  const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+  const isHere = (one: { resourceGroup: string }) => isSame(one.resourceGroup, place.value.group);
+  const own = all.filter(isHere);
+  const next = (name: string) => coming?.items.find((one) => isSame(one.collection, name) && isHere(one));
   return (
     <section class="sheet coll" aria-labelledby="coll">
       <header><h2 id="coll">Collections of {place.value.group}</h2><span class="r"><a href={inPlace('collections')}>All</a></span></header>
-      <Panel of={loaded} rows={3}>
-        {(data) => (data.items.length === 0 ? <p class="none">No collections in this group.</p> : (
-          <table>
-            <thead><tr><th>Name</th><th>State</th><th>Plan</th><th>Next</th></tr></thead>
-            <tbody>
-              {data.items.slice(0, 10).map((one) => (
-                <tr key={one.name}>
-                  <td><a href={inPlace('jobs', one.name)}><b>{one.name}</b></a></td>
-                  <td><State kind={stateOf(one.properties.state)}>{stateWord(one.properties.state)}</State></td>
-                  <td class="muted">{one.properties.sku?.name ?? '—'}</td>
-                  <td class="nowrap">{next(one.name)}</td>
+      {own.length === 0 ? <p class="none">{whole ? 'No collections in this group.' : 'Not among those that are read here.'}</p> : (
+        <table>
+          <thead><tr><th>Name</th><th>State</th><th>Jobs</th><th>Next</th></tr></thead>
+          <tbody>
+            {own.slice(0, COLLECTIONS).map((one) => {
+              const first = next(one.collection);
+              return (
+                <tr key={one.collection}>
+                  <td><a href={inPlace('jobs', one.collection)}><b>{one.collection}</b></a></td>
+                  <td><State kind={stateOf(one.state)}>{stateWord(one.state)}</State></td>
+                  <td class="nowrap"><Full of={one} /></td>
+                  <td class="nowrap">{first ? until(Date.parse(first.at)) : '—'}</td>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        ))}
-      </Panel>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
     </section>
+  );
+}
+
+/** How many jobs a collection has of those that it may have. */
+export function Full({ of: { jobs, jobsMax } }: { of: CollectionLine }) {
+  if (jobsMax === null) return <>{grouped(jobs)}</>;
+  const isFull = jobs >= jobsMax;
+  return (
+    <span class="full"><span class={`prog${isFull ? ' hot' : ''}`} aria-hidden="true"><i style={{ width: `${Math.min(1, jobs / Math.max(1, jobsMax)) * 100}%` }} /></span>{grouped(jobs)} of {grouped(jobsMax)}</span>
   );
 }
 
@@ -341,26 +389,20 @@ function Next({ data, zone }: { data: Upcoming; zone: string }) {
   tick.value;
   if (data.items.length === 0) return <p class="none">Nothing is due in the next 24 hours.</p>;
   const first = new Map<string, Upcoming['items'][number]>();
-  for (const one of data.items) {
-    const key = `${one.resourceGroup}/${one.collection}/${one.job}`;
-    if (!first.has(key)) first.set(key, one);
-  }
+  for (const one of data.items) if (!first.has(nameOf(one))) first.set(nameOf(one), one);
   const all = [...first.values()];
-  const hasMarks = all.some((one) => one.recent);
   return (
     <table>
-      <thead class="vh"><tr><th>When</th><th>Job</th><th>{hasMarks ? 'Last' : 'In'}</th></tr></thead>
+      <thead class="vh"><tr><th>When</th><th>Job</th><th>In</th></tr></thead>
       <tbody>
         {all.slice(0, NEXT).map((one) => {
           const at = Date.parse(one.at);
           const it = parts(at, zone);
           return (
-            <tr key={`${one.collection}/${one.job}`}>
-              <td class="t" title={withOffset(at, zone)}>{it.time}:{it.seconds}</td>
-              <td class="who1"><a href={link('in', place.value.subscription, one.resourceGroup, 'job', one.collection, one.job)}>{one.job}</a> <span class="muted">{one.collection}</span></td>
-              {hasMarks
-                ? <td class="end"><Marks letters={(one.recent ?? '').slice(-12)} tall={14} /></td>
-                : <td class="num muted nowrap">{until(at).replace(/^in /, '')}</td>}
+            <tr key={nameOf(one)}>
+              <td class="t" title={withOffset(at, zone)}>{oclock(it.time, it.seconds)}</td>
+              <td class="who1"><a href={to('job', one)}>{one.job}</a> <span class="muted">{one.collection}</span></td>
+              <td class="num muted nowrap">{until(at).replace(/^in /, '')}</td>
             </tr>
           );
         })}

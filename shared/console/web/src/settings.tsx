@@ -1,10 +1,21 @@
 // What this browser remembers, and what the server says about itself.
+import type { Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { api, isRefused, signOut, token } from './api';
 import { useLoad } from './load';
-import { choose, me, place, say, singleKeys, theme, zoneChoice } from './state';
+import { choose, density, hours, me, motion, place, say, singleKeys, theme, zoneChoice } from './state';
 import { mine } from './time';
-import { Choice, Copy, Field, Panel, Title } from './ui';
+import { Copy, Field, Options, Panel, Title } from './ui';
+
+/** What one may choose, and the words for it. */
+const CHOICES = [
+  ['Theme', theme, [['system', 'as the system'], ['light', 'light'], ['dark', 'dark']]],
+  ['Times are in', zoneChoice, [['job', "the job's zone"], ['mine', mine], ['UTC', 'UTC']]],
+  ['The clock has', hours, [['24', '24 hours'], ['12', '12 hours']]],
+  ['Lists are', density, [['roomy', 'roomy'], ['dense', 'dense']]],
+  ['Motion', motion, [['system', 'as the system'], ['none', 'none']]],
+  ['Keys of one letter', singleKeys, [['on', 'on'], ['off', 'off']]],
+] as unknown as readonly (readonly [string, Signal<string>, readonly (readonly [string, string])[]])[];
 
 export function Settings() {
   const loaded = useLoad('me', api.me, 30);
@@ -23,15 +34,9 @@ export function Settings() {
       <div class="grid two">
         <section class="sheet form" aria-labelledby="looks">
           <h2 id="looks">Looks and keys</h2>
-          <p>Theme</p>
-          <Choice label="Theme" value={theme.value} onChange={(to) => (theme.value = to)}
-            options={[['system', 'as the system'], ['light', 'light'], ['dark', 'dark']]} />
-          <p>Times are in</p>
-          <Choice label="Times are in" value={zoneChoice.value} onChange={(to) => (zoneChoice.value = to)}
-            options={[['job', "the job's zone"], ['mine', mine], ['UTC', 'UTC']]} />
-          <p>Keys of one letter</p>
-          <Choice label="Keys of one letter" value={singleKeys.value} onChange={(to) => (singleKeys.value = to)}
-            options={[['on', 'on'], ['off', 'off']]} />
+          {CHOICES.map(([label, choice, options]) => (
+            <Options key={label} label={label} value={choice.value} options={options} onChange={(to) => (choice.value = to)} />
+          ))}
         </section>
         <div class="grid">
           <section class="sheet form" aria-labelledby="server">

@@ -2,15 +2,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, type Load } from './api';
 import { asError, useLoad } from './load';
+import { each } from './many';
 import { place, say } from './state';
 import { grouped, parts } from './time';
-import { Copy, Dialog, Panel } from './ui';
+import { Copy, Dialog, Panel, Wrong } from './ui';
 
 const MINUTE = 60_000;
 const MINUTES = 60;
-/** How many jobs are moved at a time, and how many requests run at once. */
+/** How many jobs are moved at a time. */
 const MOVED_MAX = 500;
-const AT_ONCE = 8;
 
 interface Move {
   group: string;
@@ -53,18 +53,6 @@ export function movedCounts(counts: number[], minute: number, moves: Pick<Move, 
     if (next >= 0 && next < after.length) after[next] = (after[next] ?? 0) + 1;
   }
   return after;
-}
-
-/** Does something to each of many, some at once, until it is stopped. */
-async function each<T>(all: T[], isStopped: () => boolean, work: (one: T) => Promise<void>) {
-  const left = all.slice();
-  const lane = async (): Promise<void> => {
-    const one = isStopped() ? undefined : left.shift();
-    if (one === undefined) return;
-    await work(one);
-    return lane();
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
 }
 
 async function planFor(at: number, load: Load, only: Record<string, string>, isStopped: () => boolean): Promise<Plan> {
@@ -140,7 +128,7 @@ export function Spread({ at, load, zone, only, onClose }: {
               </div>
             )}
             {done !== null && <p role="status"><progress max={data.moves.length} value={done} aria-label="Jobs moved" /> {done} of {data.moves.length}</p>}
-            {failures.slice(0, 3).map((line) => <p key={line} class="err"><span aria-hidden="true">◆</span>{line}</p>)}
+            {failures.slice(0, 3).map((line) => <Wrong key={line}>{line}</Wrong>)}
             <p class="acts">
               {data.moves.length > 0 && <Copy text={() => data.moves.map(asCommand).join('\n')}>Copy as commands</Copy>}
               <button type="button" class="btn" onClick={() => { isStopped.current = true; onClose(); }}>{done === null ? 'Cancel' : 'Stop'}</button>

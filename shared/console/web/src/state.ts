@@ -16,11 +16,15 @@ function kept<T extends string>(name: string, values: readonly T[], first: T) {
 export const theme = kept<Theme>('theme', ['system', 'light', 'dark'], 'system');
 export const zoneChoice = kept<ZoneChoice>('zone', ['job', 'mine', 'UTC'], 'job');
 export const singleKeys = kept<'on' | 'off'>('keys', ['on', 'off'], 'on');
+export const hours = kept<'24' | '12'>('hours', ['24', '12'], '24');
+export const density = kept<'roomy' | 'dense'>('density', ['roomy', 'dense'], 'roomy');
+export const motion = kept<'system' | 'none'>('motion', ['system', 'none'], 'system');
 
-effect(() => {
-  if (theme.value === 'system') delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme.value;
-});
+/** What the style sheet asks about. */
+const looks = { theme, density, motion };
+for (const [name, choice] of Object.entries(looks)) {
+  effect(() => { document.documentElement.dataset[name] = choice.value; });
+}
 
 export const me = signal<Me | null>(null);
 /** A second that has passed, for countdowns and the clock. */

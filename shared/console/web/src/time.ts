@@ -2,7 +2,7 @@
 import { clockOffset } from './api';
 import { dayAfter, isZone, parts } from './clock';
 import { span } from './spans';
-import { zoneChoice } from './state';
+import { hours, zoneChoice } from './state';
 
 export * from './clock';
 
@@ -22,11 +22,18 @@ export function shownZone(job: string | undefined): string {
 /** The zone in which instants of many jobs are shown. */
 export const wideZone = () => (zoneChoice.value === 'UTC' ? 'UTC' : mine);
 
+/** A time of the day as the settings want it, `14:05` or `2:05 pm`; seconds unless they are 0. */
+export function oclock(time: string, seconds = '00'): string {
+  const rest = seconds === '00' ? '' : `:${seconds}`;
+  const hour = Number(time.slice(0, 2));
+  return hours.value === '24' ? time + rest : `${hour % 12 || 12}${time.slice(2)}${rest} ${hour < 12 ? 'am' : 'pm'}`;
+}
+
 /** `Sat 21 Nov 02:30`, with the year if it is another one, and seconds unless they are 0. */
 export function civil(at: number, zone: string): string {
   const it = parts(at, zone);
   const year = it.year === parts(now(), zone).year ? '' : ` ${it.year}`;
-  return `${it.day}${year} ${it.time}${it.seconds === '00' ? '' : `:${it.seconds}`}`;
+  return `${it.day}${year} ${oclock(it.time, it.seconds)}`;
 }
 
 export const withOffset = (at: number, zone: string) => `${civil(at, zone)} ${parts(at, zone).offset}`;

@@ -1,8 +1,8 @@
 // The parts that pages are made of.
-import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, createContext, type JSX } from 'preact';
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { ApiError } from './api';
-import { inPlace, place, say, tick } from './state';
+import { hours, inPlace, place, say, tick } from './state';
 import type { Loaded } from './load';
 
 /** One letter an occurrence, and what it means. */
@@ -88,13 +88,17 @@ export const stateWord = (state: string | undefined) =>
   ({ on: 'on', off: 'off', bad: 'faulted', done: 'completed' })[stateOf(state)];
 
 /** Copies a text. What was copied is said, since nothing on the page changes. */
+export const copy = (text: string, said = 'Copied.') => void navigator.clipboard.writeText(text).then(
+  () => say(said),
+  () => say('The browser did not allow copying.'),
+);
+
 export function Copy({ text, children = 'Copy' }: { text: () => string; children?: ComponentChildren }) {
-  const copy = () => navigator.clipboard.writeText(text()).then(
-    () => say('Copied.'),
-    () => say('The browser did not allow copying.'),
-  );
-  return <button type="button" class="btn sm" onClick={copy}>{children}</button>;
+  return <button type="button" class="btn sm" onClick={() => copy(text())}>{children}</button>;
 }
+
+/** Copies the command that shows a job. */
+export const copyCommand = (collection: string, job: string) => copy(`minutehand job show ${collection}/${job}`, 'The command is copied.');
 
 /** The API's own sentence, with what is needed to find the request in the server's log. */
 export function ErrorPanel({ error, retryAt, onRetry }: {
@@ -104,6 +108,7 @@ export function ErrorPanel({ error, retryAt, onRetry }: {
 }) {
   tick.value;
   const wait = retryAt ? Math.max(0, Math.ceil((retryAt - Date.now()) / 1_000)) : null;
+  const mendings = useContext(Mendings)(error.message);
   const report = () => [error.message, error.code, error.requestId].filter(Boolean).join('\n');
   return (
     <div class="problem" role="alert">
@@ -114,6 +119,7 @@ export function ErrorPanel({ error, retryAt, onRetry }: {
       </p>
       <p class="acts">
         {onRetry && <button type="button" class="btn sm" onClick={onRetry}>Try again</button>}
+        {mendings.map(([name, mend]) => <button key={name} type="button" class="btn sm" onClick={mend}>{name}</button>)}
         <Copy text={report} />
       </p>
     </div>
@@ -139,7 +145,7 @@ export function Panel<T>({ of, rows = 3, children }: {
 function Stale<T>({ of }: { of: Loaded<T> }) {
   tick.value;
   if (!of.error) return null;
-  const time = of.at === null ? '' : new Date(of.at).toLocaleTimeString('en-GB');
+  const time = of.at === null ? '' : new Date(of.at).toLocaleTimeString(hours.value === '12' ? 'en-US' : 'en-GB');
   const wait = of.retryAt ? Math.max(0, Math.ceil((of.retryAt - Date.now()) / 1_000)) : null;
   return (
     <p class="stale" role="status">
@@ -255,6 +261,23 @@ export function Confirm({ title, text, verb, name, isReady: isGiven = true, onYe
   );
 }
 
+/** A change that mends what is wrong: what it is called, and making it. */
+export type Mending = readonly [name: string, mend: () => void];
+
+/** What can be done about a sentence of the API, where something is edited. */
+export const Mendings = createContext<(problem: string) => readonly Mending[]>(() => []);
+
+/** The API's sentence about a property, with a button for each value that it says is right. */
+export function Wrong({ id, children }: { id?: string | undefined; children: ComponentChildren }) {
+  const mendings = useContext(Mendings)(String(children));
+  return (
+    <p class="err" id={id}>
+      <span aria-hidden="true">◆</span>
+      <span>{children}{mendings.map(([name, mend]) => <button key={name} type="button" class="btn sm" onClick={mend}>{name}</button>)}</span>
+    </p>
+  );
+}
+
 /** A field with its label, and the API's sentence about it. */
 export function Field({ label, problem, children }: {
   label: string;
@@ -267,7 +290,7 @@ export function Field({ label, problem, children }: {
     <div class="f">
       <label for={id}>{label}</label>
       {children({ id, 'aria-invalid': Boolean(problem), 'aria-describedby': about })}
-      {problem && <p class="err" id={about}><span aria-hidden="true">◆</span>{problem}</p>}
+      {problem && <Wrong id={about}>{problem}</Wrong>}
     </div>
   );
 }
@@ -301,7 +324,7 @@ export function Options<T extends string>({ label, value, options, problem, onCh
     <div class="f">
       <span class="lb" aria-hidden="true">{label}</span>
       <Choice label={label} value={value} options={options} onChange={onChange} />
-      {problem && <p class="err"><span aria-hidden="true">◆</span>{problem}</p>}
+      {problem && <Wrong>{problem}</Wrong>}
     </div>
   );
 }

@@ -16,6 +16,7 @@ mod outage;
 mod places;
 mod plan;
 mod sent_before;
+mod slot;
 mod turn;
 mod why;
 
@@ -31,6 +32,9 @@ pub use outage::{Around, LeftOut, LeftOutReason, OUTAGES_MAX, Outage, Pulse, ove
 pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
 pub use sent_before::sent_before;
+pub use slot::{
+    NO_SLOT_PAUSE, SLOT_KEEPS, SLOT_LOOK, SLOTS_AHEAD, Slot, SlotBook, SlotStep, next_slot,
+};
 pub use turn::{
     TURN_PAUSE, TurnCheck, TurnHolder, TurnOrder, TurnStep, WAITING_MAX, Waiter, next_turn,
     takes_turns,

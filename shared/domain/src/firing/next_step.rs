@@ -87,6 +87,7 @@ pub fn next_step(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> Ne
         is_long: false,
         sent_late_at: None,
         takes_turn: false,
+        slot: None,
         ..attempt.clone()
     };
     match record.then.unwrap_or_else(then) {
@@ -96,6 +97,7 @@ pub fn next_step(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> Ne
             due_at,
             is_long,
             sent_late_at: None,
+            slot: None,
             ..attempt.clone()
         }),
         Then::ErrorAction => NextStep::ErrorAction(first_of(Role::Error)),

@@ -1,8 +1,8 @@
 //! Why an occurrence did not fire, or that it did.
 //!
 //! The answer is a pure function of what is stored. It looks for the first of these that explains the
-//! instant: an attempt that was made or is under way; an earlier timing of the job, and what it says; a
-//! job that is off or had finished; a recurrence that does not yield the instant; what was left out
+//! instant: an attempt that was made or is under way; the creation of the job, if it came later; an
+//! earlier timing of the job, and what it says; a job that is off or had finished; a recurrence that does not yield the instant; what was left out
 //! last; a collection that was off; an outage; an attempt that is still to come. What none of them
 //! explains is *lost*, which should not be.
 
@@ -39,6 +39,8 @@ pub struct WhyFacts<'a> {
     pub now: DateTime<Utc>,
     /// The state of the job.
     pub state: JobState,
+    /// When the job was created, if that is known.
+    pub created_at: Option<DateTime<Utc>>,
     /// Since when the job has its state, start and recurrence.
     pub since: DateTime<Utc>,
     /// When the job finished, if it did.
@@ -53,6 +55,8 @@ pub struct WhyFacts<'a> {
     pub collection_on_since: Option<DateTime<Utc>>,
     /// The attempts at the occurrence, in any order, each with its record if it has ended.
     pub attempts: &'a [(Attempt, Option<Record>)],
+    /// Whether an attempt at its action waits for its slot.
+    pub waits_for_slot: bool,
     /// What was left out around the instant.
     pub left_out: &'a [LeftOut],
     /// What the job left out last.
@@ -105,8 +109,15 @@ pub enum Why {
     },
     /// It is due, and waits to be sent or for a worker.
     Waiting,
+    /// It is due, and waits until its collection lets it start.
+    WaitsForPlace,
     /// It is due later.
     NotYet,
+    /// The job did not exist yet.
+    NotCreated {
+        /// When it was created.
+        at: DateTime<Utc>,
+    },
     /// Its history is no longer kept.
     HistoryGone,
     /// The start, recurrence or state of the job has changed since, and what they were is not known.
@@ -181,7 +192,9 @@ impl Why {
             Self::Retrying { .. } => "retrying",
             Self::UnderWay { .. } => "underWay",
             Self::Waiting => "waiting",
+            Self::WaitsForPlace => "waitsForPlace",
             Self::NotYet => "notYet",
+            Self::NotCreated { .. } => "notCreated",
             Self::HistoryGone => "historyGone",
             Self::TimingChanged { .. } => "timingChanged",
             Self::OtherTiming { .. } => "otherTiming",
@@ -202,6 +215,22 @@ impl Why {
     }
 }
 
+impl Why {
+    /// Whether nothing that is stored says it of the occurrence, so that a record of what was left out
+    /// may say otherwise.
+    #[must_use]
+    pub const fn is_inferred(self) -> bool {
+        matches!(
+            self,
+            Self::Lost
+                | Self::Waiting
+                | Self::Superseded { .. }
+                | Self::CollectionOff { until: Some(_) }
+                | Self::Overtaken { outage: None }
+        )
+    }
+}
+
 /// A timing under which an occurrence was due.
 #[derive(Debug, Clone, Copy)]
 struct Held<'a> {
@@ -215,8 +244,12 @@ struct Held<'a> {
 #[must_use]
 pub fn why(facts: &WhyFacts<'_>) -> Why {
     let now = Held { schedule: facts.timetable, since: facts.since, until: None };
+    if facts.waits_for_slot {
+        return Why::WaitsForPlace;
+    }
     by_attempts(facts)
         .or_else(|| by_left_out(facts))
+        .or_else(|| by_creation(facts))
         .or_else(|| by_history(facts))
         .or_else(|| by_earlier_timing(facts))
         .or_else(|| by_state(facts))
@@ -292,6 +325,14 @@ fn by_left_out(facts: &WhyFacts<'_>) -> Option<Why> {
 fn is_between(schedule: &Schedule, at: DateTime<Utc>) -> bool {
     let begins_before = schedule.iter().next().is_some_and(|first| first < at);
     begins_before && schedule.at_or_after(at) != Some(at)
+}
+
+fn by_creation(facts: &WhyFacts<'_>) -> Option<Why> {
+    // The anchor of a schedule, which may be the first occurrence, is cut to whole seconds.
+    facts
+        .created_at
+        .filter(|created| facts.at.timestamp() < created.timestamp())
+        .map(|at| Why::NotCreated { at })
 }
 
 fn by_history(facts: &WhyFacts<'_>) -> Option<Why> {
@@ -473,6 +514,7 @@ mod tests {
             at: at("05T09:00"),
             now: at("05T12:00"),
             state: JobState::Enabled,
+            created_at: None,
             since: at("01"),
             finished_at: None,
             timetable,
@@ -482,6 +524,7 @@ mod tests {
             left_out: &[],
             last_skip: None,
             attempts: &[],
+            waits_for_slot: false,
             retries: Retries::new(2, Span::seconds(300)),
             outages: [&[], &[]],
             beats: [Some(at("05T11:59")); 2],
@@ -538,7 +581,8 @@ mod tests {
 
     #[test]
     fn without_an_attempt_there_is_a_reason() {
-        let cases: [(&str, Change, Why); 17] = [
+        let cases: [(&str, Change, Why); 18] = [
+            ("its collection has limits", |it| it.waits_for_slot = true, Why::WaitsForPlace),
             ("due just now", |it| it.now = at("05T09:30"), Why::Waiting),
             ("no sweeper since", |it| it.beats[0] = Some(at("05T09:10")), Why::Waiting),
             ("no worker ever", |it| it.beats[1] = None, Why::Waiting),
@@ -598,6 +642,47 @@ mod tests {
                 Why::Lost,
             ),
             ("job back before", |it| it.since = at("05T08:59"), Why::Lost),
+        ];
+        for (name, change, expected) in cases {
+            assert_eq!(ask(&[], change), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn before_a_job_there_was_no_timing() {
+        let cases: [(&str, Change, Why); 4] = [
+            (
+                "before the job",
+                |it| {
+                    it.at = at("01T09:00") - TimeDelta::days(1);
+                    it.created_at = Some(at("01"));
+                },
+                Why::NotCreated { at: at("01") },
+            ),
+            (
+                "long before the job",
+                |it| {
+                    it.at = at("01") - KEPT_FOR;
+                    it.created_at = Some(at("01"));
+                },
+                Why::NotCreated { at: at("01") },
+            ),
+            (
+                "in the second of its creation",
+                |it| {
+                    it.at = at("01T09:00");
+                    it.created_at = Some(at("01T09:00:00.7"));
+                },
+                Why::BeforeStart,
+            ),
+            (
+                "between its creation and the last change",
+                |it| {
+                    it.at = at("01T09:00") - TimeDelta::days(1);
+                    it.created_at = Some(at("01T09:00") - TimeDelta::days(2));
+                },
+                Why::TimingChanged { since: at("01") },
+            ),
         ];
         for (name, change, expected) in cases {
             assert_eq!(ask(&[], change), expected, "{name}");

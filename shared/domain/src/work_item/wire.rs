@@ -18,15 +18,19 @@
 //!
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
 //! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant), `l` (waits in a
-//! timer), `s` (when it was first sent, if it was due before), `p` (under policies), `o` (takes turns) and
-//! `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`,
-//! `false` and the job of the message.
+//! timer), `s` (when it was first sent, if it was due before), `p` (under policies), `o` (takes turns), `b`
+//! (its slot: the instant in ticks, and the number of the book) and `j` (its job) only where they differ
+//! from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none and the job of the message.
+//!
+//! A reader that knows no slots cannot read the switch of a collection with limits either, and starts
+//! none of its attempts.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
 use super::{JobRef, WorkItem};
 use crate::attempt::{Attempt, Occurrence, Role};
+use crate::firing::Slot;
 use crate::tick::{from_ticks, ticks};
 
 /// The newest version that can be read.
@@ -211,6 +215,9 @@ fn write_attempt(attempt: &Attempt) -> Value {
     if attempt.takes_turn {
         insert("o", true.into());
     }
+    if let Some(Slot { at, book }) = attempt.slot {
+        insert("b", json!([ticks(at), book]));
+    }
     Value::Object(wire)
 }
 
@@ -257,7 +264,13 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
         },
         under_policy: flag(wire, "p")?,
         takes_turn: flag(wire, "o")?,
+        slot: non_null(wire, "b").map(read_slot).transpose()?,
     })
+}
+
+fn read_slot(slot: &Value) -> Result<Slot, UnreadableMessage> {
+    let book = slot.get(1).and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
+    Ok(Slot { at: instant(slot.get(0), "b")?, book: book.ok_or_else(|| wrong("b"))? })
 }
 
 fn non_null<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
@@ -342,6 +355,10 @@ mod tests {
             (
                 attempt(Attempt { under_policy: true, takes_turn: true, ..first() }),
                 r#"{"v":5,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"p":true,"o":true}]}"#,
+            ),
+            (
+                attempt(Attempt { slot: Some(Slot { at: at(65), book: 10 }), ..first() }),
+                r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"b":[650000000,10]}]}"#,
             ),
             (
                 attempt(Attempt::first(4, run)),
@@ -448,6 +465,10 @@ mod tests {
             (
                 r#"{"v":1,"do":"x","j":{"u":"","c":"","k":""},"a":[{"g":1,"n":0},{"g":1,"n":0,"e":1}]}"#,
                 "the message is not a work item: property 'e' is missing or invalid",
+            ),
+            (
+                r#"{"v":1,"do":"x","j":{"u":"","c":"","k":""},"a":[{"g":1,"n":0,"b":[0]}]}"#,
+                "the message is not a work item: property 'b' is missing or invalid",
             ),
         ] {
             assert_eq!(decode(message).unwrap_err().to_string(), expected);

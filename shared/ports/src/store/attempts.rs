@@ -66,8 +66,10 @@ pub enum Recorded {
 pub struct HistoryEntry {
     /// The attempt.
     pub attempt: Attempt,
-    /// How it ended; `None` while it is only claimed.
+    /// How it ended; `None` while it is only claimed, or waits for its slot.
     pub record: Option<Record>,
+    /// Whether it waits for its slot: no worker has claimed it.
+    pub waits: bool,
 }
 
 impl HistoryEntry {
@@ -90,6 +92,12 @@ pub trait Attempts: Send + Sync {
     /// Gives back a claim under which nothing was done. If the caller no longer holds it, nothing
     /// happens.
     async fn release(&self, claim: &Claim) -> Result<(), StoreError>;
+
+    /// Gives back a claim under which nothing was done because the attempt waits for its slot. The attempt
+    /// leaves a trace, so that nobody takes it for lost, and the claim does not count as one that led to
+    /// nothing. Until then, only who comes with a slot gets the attempt. If the caller no longer holds the
+    /// claim, nothing happens.
+    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError>;
 
     /// Records how an attempt ended.
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError>;

@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
 use domain::journal::JournalEntry;
@@ -25,8 +26,11 @@ pub trait Browse: Send + Sync {
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError>;
 
-    /// The path of a collection: subscription, resource group and name; `None` if it is gone.
-    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError>;
+    /// The path of a collection; `None` if it is gone.
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError>;
 
     /// Finds a job by its name.
     async fn job(&self, collection_uid: &str, name: &Name)

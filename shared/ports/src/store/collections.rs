@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
+use domain::collection_place::CollectionPlace;
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 
@@ -21,9 +22,8 @@ pub struct ResourceGroup {
 impl ResourceGroup {
     /// The path of a collection, as the log and messages for people name it.
     #[must_use]
-    pub fn collection_path(&self, collection: &Name) -> String {
-        let Self { subscription, group } = self;
-        format!("{subscription}/{group}/{collection}")
+    pub fn collection_path(&self, collection: &Name) -> CollectionPlace {
+        CollectionPlace::new(&self.subscription, &self.group, collection)
     }
 }
 

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use domain::collection_place::CollectionPlace;
 use domain::job::{self, JobState};
+use domain::limits::CollectionLimits;
 use domain::name::Name;
 use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
@@ -16,8 +18,8 @@ use super::{Claim, CollectionRecord, StoreError};
 pub struct JobSnapshot {
     /// The job's name, in the spelling in which it was first given.
     pub name: Name,
-    /// The path of its collection: subscription, resource group and name, separated by slashes.
-    pub collection_path: String,
+    /// The path of its collection.
+    pub collection_path: CollectionPlace,
     /// The version of its definition.
     pub version: u64,
     /// Its properties, without secrets.
@@ -42,6 +44,8 @@ pub struct JobSnapshot {
     pub collection_on_since: Option<DateTime<Utc>>,
     /// Whether its collection has an action for occurrences that fail for good.
     pub has_failure_action: bool,
+    /// The limits of its collection.
+    pub limits: CollectionLimits,
 }
 
 /// Reads jobs as workers need them.

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::Attempt;
+use domain::collection_place::CollectionPlace;
 use domain::earlier_timing::EarlierTiming;
 use domain::firing::LeftOut;
 use domain::job::JobState;
@@ -142,9 +143,11 @@ pub trait Timers: Send + Sync {
     /// is no longer where it was seen.
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>>;
 
-    /// The path of a collection, for the log: subscription, resource group and name, separated by
-    /// slashes. `None` if it is gone, or the store does not know.
-    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+    /// The path of a collection, for the log. `None` if it is gone, or the store does not know.
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
         let _ = collection_uid;
         Ok(None)
     }

@@ -1,6 +1,6 @@
 //! `GET S/overview` and `GET S/upcoming`: how a subscription is doing, and what fires next.
 
-use app::{Ahead, Overview, UpcomingOccurrence};
+use app::{Ahead, CollectionOverview, LateJob, Overview, UpcomingOccurrence};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::name::{Name, PathSegment};
 use recurrence::format_instant;
@@ -19,23 +19,34 @@ const UPCOMING: usize = 20;
 /// How far ahead an answer looks if the request names no end, and the farthest.
 const AHEAD: TimeDelta = TimeDelta::hours(24);
 const AHEAD_MAX: TimeDelta = TimeDelta::days(731);
+/// The most collections in one overview, and how many there are if the request names no number.
+const COLLECTIONS_MAX: usize = 1_000;
+const COLLECTIONS: usize = 100;
+/// The most jobs that an overview names because they are late.
+const LATE_MAX: usize = 20;
 /// The sweepers give a sign of life each minute. Without one for this long, nothing fires.
 const SILENT_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// Tells how a subscription is doing.
 pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
-    Parameters::of(&call, &[])?;
+    let parameters = Parameters::of(&call, &["collections"])?;
+    let shown = parameters.number("collections", 0..=COLLECTIONS_MAX, COLLECTIONS)?;
     let now = call.rest.clock.now();
     let found = call.rest.manage.overview(call.path.subscription()?).await?;
     let beat = |at: Option<DateTime<Utc>>| at.map(format_instant);
     let document = json!({
         "headline": headline(&found, now),
-        "collections": {"all": found.collections, "off": found.collections_off},
-        "jobs": {"all": found.jobs},
+        "collections": {
+            "all": found.collections.len(),
+            "off": found.collections.iter().filter(|one| !one.state.is_on()).count(),
+            "items": found.collections.iter().take(shown).map(collection).collect::<Vec<_>>(),
+        },
+        "jobs": {"all": jobs_of(&found)},
         "late": {
             "count": found.late,
             "isLeast": found.late_is_least,
-            "oldest": found.late_since.map(format_instant),
+            "oldest": found.late_jobs.first().map(|late| format_instant(late.due_at)),
+            "items": found.late_jobs.iter().take(LATE_MAX).map(late).collect::<Vec<_>>(),
         },
         "sweep": {"at": beat(found.pulses.sweepers.beat_at)},
         "work": {"at": beat(found.pulses.workers.beat_at)},
@@ -44,14 +55,39 @@ pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
     Ok(tagged(&document, &call.head.headers))
 }
 
+fn jobs_of(found: &Overview) -> u64 {
+    found.collections.iter().map(|one| u64::from(one.jobs)).sum()
+}
+
+fn collection(found: &CollectionOverview) -> Value {
+    json!({
+        "resourceGroup": found.place.group.as_str(),
+        "collection": found.name.as_str(),
+        "state": found.state.name(),
+        "since": found.since.map(format_instant),
+        "jobs": found.jobs,
+        "jobsMax": found.jobs_max,
+    })
+}
+
+fn late(found: &LateJob) -> Value {
+    let (place, collection) = &found.collection;
+    json!({
+        "at": format_instant(found.due_at),
+        "resourceGroup": place.group.as_str(),
+        "collection": collection.as_str(),
+        "job": found.key,
+    })
+}
+
 /// What to say first, for programs; the first one that is so.
 fn headline(found: &Overview, now: DateTime<Utc>) -> Value {
     let silent = |at: Option<DateTime<Utc>>| at.is_none_or(|at| now - at > SILENT_AFTER);
-    match found {
-        Overview { jobs: 0, .. } => json!({"kind": "noJobs"}),
+    match found.late {
+        _ if jobs_of(found) == 0 => json!({"kind": "noJobs"}),
         _ if silent(found.pulses.sweepers.beat_at) => json!({"kind": "notSweeping"}),
-        Overview { late: 1.., .. } => json!({"kind": "late", "n": found.late}),
-        _ => json!({"kind": "allWell"}),
+        0 => json!({"kind": "allWell"}),
+        late => json!({"kind": "late", "n": late}),
     }
 }
 

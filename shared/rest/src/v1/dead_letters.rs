@@ -3,6 +3,7 @@
 use app::{AskedKind, AskedWork, DeadLetterView};
 use axum::http::StatusCode;
 use domain::attempt::Role;
+use domain::collection_place::CollectionPlace;
 use ports::{CHOSEN_MAX, ChosenLetters, DeadLettersDone};
 use recurrence::format_instant;
 use serde_json::{Map, Value, json};
@@ -76,9 +77,7 @@ fn letter(found: &DeadLetterView) -> Value {
 }
 
 fn asked(work: Option<&AskedWork>) -> Map<String, Value> {
-    let path = work.and_then(|work| work.collection_path.as_deref()).unwrap_or_default();
-    let mut parts = path.splitn(3, '/').filter(|part| !part.is_empty());
-    let [subscription, group, collection] = std::array::from_fn(|_| parts.next());
+    let path = work.and_then(|work| work.collection_path.as_ref());
     let attempt = work.and_then(|work| work.attempt.as_ref());
     let fields = [
         (
@@ -90,9 +89,9 @@ fn asked(work: Option<&AskedWork>) -> Map<String, Value> {
                 AskedKind::PurgeCollection => "purgeCollection",
             })),
         ),
-        ("subscription", json!(subscription)),
-        ("resourceGroup", json!(group)),
-        ("collection", json!(collection)),
+        ("subscription", json!(path.map(CollectionPlace::subscription))),
+        ("resourceGroup", json!(path.map(CollectionPlace::group))),
+        ("collection", json!(path.map(CollectionPlace::name))),
         ("job", json!(work.and_then(|work| work.job_key.as_deref()))),
         ("occurrence", json!(attempt.map(|it| format_instant(it.occurrence.nominal_at())))),
         (
@@ -111,6 +110,24 @@ fn asked(work: Option<&AskedWork>) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_letter_of_a_deleted_collection_names_none() {
+        let work = |collection_path| AskedWork {
+            kind: AskedKind::CheckFinished,
+            collection_path,
+            job_key: Some("report".to_owned()),
+            attempt: None,
+        };
+        let of = |path: Option<&str>| {
+            let document = asked(Some(&work(path.and_then(CollectionPlace::read))));
+            ["subscription", "resourceGroup", "collection", "job"]
+                .map(|name| document[name].clone())
+        };
+        assert_eq!(of(Some("s/My Group/ops")), ["s", "My Group", "ops", "report"].map(Value::from));
+        let nothing = Value::Null;
+        assert_eq!(of(None), [nothing.clone(), nothing.clone(), nothing, "report".into()]);
+    }
 
     #[test]
     fn a_request_names_all_or_some() {

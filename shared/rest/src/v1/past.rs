@@ -171,13 +171,13 @@ fn read_position(text: &str) -> Result<FailuresPosition, Failure> {
 }
 
 fn failed(found: &FailedOccurrence) -> Value {
-    let [_, group, collection] = found.place();
+    let path = &found.collection_path;
     json!({
         "at": format_instant(found.nominal_at),
         "kind": if found.is_run { "run" } else { "scheduled" },
         "endedAt": format_instant(found.ended_at),
-        "resourceGroup": group,
-        "collection": collection,
+        "resourceGroup": path.group(),
+        "collection": path.name(),
         "job": found.job,
         "uid": found.job_uid,
         "attempts": found.attempts,

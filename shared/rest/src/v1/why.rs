@@ -59,6 +59,9 @@ fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
         Why::UnderWay { number: 0 } => "Its attempt is under way.".to_owned(),
         Why::UnderWay { number } => format!("Its retry {number} is under way."),
         Why::Waiting => "It is due, and waits to be sent or for a worker.".to_owned(),
+        Why::WaitsForPlace => {
+            "It is due, and waits until the limits of its job collection let it start.".to_owned()
+        }
         Why::NotYet => "It is not due yet.".to_owned(),
         Why::CollectionOff { until: None } => "The job collection is disabled.".to_owned(),
         Why::CollectionOff { until: Some(until) } => {
@@ -87,6 +90,9 @@ fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
             "It was due, and nothing is known of it. This should not be: please report it, \
                       with the log of that time."
                 .to_owned()
+        }
+        Why::NotCreated { at } => {
+            format!("The job did not exist yet: it was created at {}.", instant(at))
         }
         Why::HistoryGone => {
             "It is more than 60 days ago, and history is kept for 60 days.".to_owned()

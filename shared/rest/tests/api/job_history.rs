@@ -31,6 +31,7 @@ fn success() -> HistoryEntry {
             repeat_count: 135,
             then: None,
         }),
+        waits: false,
     }
 }
 
@@ -49,6 +50,7 @@ fn failure() -> HistoryEntry {
             repeat_count: 9,
             then: None,
         }),
+        waits: false,
     }
 }
 
@@ -66,7 +68,7 @@ fn executions(count: i64) -> Vec<HistoryEntry> {
                 repeat_count: 1,
                 then: None,
             };
-            HistoryEntry { attempt: scheduled(nominal_at), record: Some(record) }
+            HistoryEntry { attempt: scheduled(nominal_at), record: Some(record), waits: false }
         })
         .collect()
 }
@@ -106,7 +108,7 @@ fn items_are_identical_to_the_recordings() {
 
 #[test]
 fn items_name_the_retry_the_action_and_the_expected_time() {
-    let HistoryEntry { attempt: first, record } = success();
+    let HistoryEntry { attempt: first, record, .. } = success();
     let later = first.due_at + TimeDelta::seconds(30);
     let error = Attempt { role: Role::Error, due_at: later, ..first.clone() };
     let attempts = [
@@ -115,7 +117,7 @@ fn items_name_the_retry_the_action_and_the_expected_time() {
         Attempt { number: 1, due_at: later, ..first.clone() },
         first,
     ];
-    let of = |attempt| HistoryEntry { attempt, record: record.clone() };
+    let of = |attempt| HistoryEntry { attempt, record: record.clone(), waits: false };
     let api = api_with(attempts.map(of).to_vec());
     let list = api.get("/C1/jobs/J1/history").json();
     let described = |item: &Value| {

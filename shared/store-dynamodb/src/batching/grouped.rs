@@ -8,7 +8,8 @@ use domain::failed_occurrence::FailedOccurrence;
 use domain::work_item::JobRef;
 use ports::store::{Claim, ClaimRequest, Claimed, CounterUpdate, JobSnapshot, Recorded};
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers, Turns,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError,
+    Timers, Turns,
 };
 
 use crate::counters::AskedEvicted;
@@ -27,6 +28,7 @@ pub trait GroupedStore:
     + Pulses
     + Removal
     + RetryTimers
+    + Slots
     + Snapshots
     + Timers
     + Turns

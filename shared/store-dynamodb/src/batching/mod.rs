@@ -33,17 +33,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Pulse};
+use domain::firing::{LeftOut, Pulse, Slot, SlotBook};
 use domain::recently_counted::end_of;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
     HistoryEntry, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded,
-    TurnsRead, TurnsWrite,
+    SlotRequest, TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers, Turns,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError,
+    Timers, Turns,
 };
 
 use crate::counters::AskedEvicted;
@@ -143,6 +145,11 @@ impl<S: GroupedStore> Attempts for BatchingStore<S> {
         self.releases.ask(claim.clone()).await
     }
 
+    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
+        self.starts.end(&claim.claim_id);
+        self.store.postpone(claim, until).await
+    }
+
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.starts.end(&claim.claim_id);
         self.records.ask((claim.clone(), record.clone())).await
@@ -169,6 +176,26 @@ impl<S: GroupedStore> Turns for BatchingStore<S> {
 
     async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
         self.store.give_back_turn(claim).await
+    }
+}
+
+#[async_trait]
+impl<S: GroupedStore> Slots for BatchingStore<S> {
+    async fn read_slots(&self, collection_uid: &str) -> Result<Option<SlotBook>, StoreError> {
+        self.store.read_slots(collection_uid).await
+    }
+
+    async fn open_slots(
+        &self,
+        collection_uid: &str,
+        as_read: Option<SlotBook>,
+        book: SlotBook,
+    ) -> Result<bool, StoreError> {
+        self.store.open_slots(collection_uid, as_read, book).await
+    }
+
+    async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
+        self.store.take_slot(request).await
     }
 }
 
@@ -257,7 +284,10 @@ impl<S: GroupedStore> Timers for BatchingStore<S> {
         moved
     }
 
-    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
         self.store.collection_path(collection_uid).await
     }
 

@@ -4,6 +4,7 @@
 //! is in none of them.
 
 use chrono::{DateTime, NaiveDate, Utc};
+use domain::collection_place::CollectionPlace;
 use domain::firing::LeftOutReason;
 use domain::ids;
 use domain::name::{Name, PathSegment};
@@ -38,12 +39,11 @@ pub(crate) fn collection(place: &ResourceGroup, name: &Name) -> Key {
     key(subscription(&place.subscription), sk)
 }
 
-/// The path of the collection with this key: subscription, group and name, separated by slashes.
-pub(crate) fn collection_path(pk: &str, sk: &str) -> String {
-    let (_, subscription) = pk.split_once('#').unwrap_or_default();
-    let mut parts = sk.split('#').skip(1);
-    let (name, group) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    format!("{subscription}/{group}/{name}")
+/// The path of the collection with this key; `None` if it is the key of something else.
+pub(crate) fn collection_path(pk: &str, sk: &str) -> Option<CollectionPlace> {
+    let subscription = pk.strip_prefix(SUBSCRIPTIONS)?;
+    let (name, group) = sk.strip_prefix(COLLECTIONS)?.split_once('#')?;
+    CollectionPlace::read(&format!("{subscription}/{group}/{name}"))
 }
 
 /// The cloud service of a resource group.
@@ -65,6 +65,11 @@ pub(crate) fn inside(collection_uid: &str) -> String {
 /// Whether a collection is on, and since when.
 pub(crate) fn switch(collection_uid: &str) -> Key {
     key(inside(collection_uid), "C")
+}
+
+/// Which slot of a collection is the next.
+pub(crate) fn slots(collection_uid: &str) -> Key {
+    key(inside(collection_uid), "X")
 }
 
 /// The definition of a job.
@@ -243,7 +248,10 @@ mod tests {
         assert_ne!(collection(&place("g1"), &name("n")), collection(&place("g"), &name("n1")));
         assert_eq!(job("u", &name("Job")).sk, "J#job");
         let Key { pk, sk } = collection(&place("G"), &name("N"));
-        assert_eq!(collection_path(&pk, &sk), "sub/g/n");
+        assert_eq!(collection_path(&pk, &sk).unwrap().as_str(), "sub/g/n");
+        for (pk, sk) in [("", ""), (&pk, "C#n"), (&pk, "C##g"), (&pk, "G#g#n"), ("I#sub", &sk)] {
+            assert_eq!(collection_path(pk, sk), None, "{pk} {sk}");
+        }
     }
 
     #[test]

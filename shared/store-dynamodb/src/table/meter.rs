@@ -28,6 +28,12 @@ pub enum MeteredCall {
     Turns,
     /// Reading whose turn it is.
     ReadTurns,
+    /// Keeping attempts that wait for their slots.
+    Postpone,
+    /// Taking slots.
+    Slots,
+    /// Reading which slot is the next.
+    ReadSlots,
     /// Counting attempts.
     Count,
     /// Looking for attempts that were counted long ago.
@@ -68,6 +74,8 @@ impl MeteredCall {
             | Self::LeaveOut
             | Self::AddFailure
             | Self::Turns
+            | Self::Postpone
+            | Self::Slots
             | Self::Count
             | Self::Finish
             | Self::Pause
@@ -79,6 +87,7 @@ impl MeteredCall {
             Self::Due
             | Self::Snapshot
             | Self::ReadTurns
+            | Self::ReadSlots
             | Self::FindEvicted
             | Self::FindAttempts
             | Self::ListRetries

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use aws_sdk_dynamodb::types::error::ConditionalCheckFailedException;
+use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use ports::StoreError;
 
 use super::client::Table;
@@ -67,6 +67,45 @@ impl Table {
         }?;
         Self::end_write(in_progress);
         Ok(outcome)
+    }
+
+    /// Performs one update, and returns the item after it; `None` if the condition failed.
+    pub(crate) async fn update_returning(
+        &self,
+        call: MeteredCall,
+        write: Write,
+    ) -> Result<Option<Item>, StoreError> {
+        let Write { key: at, what, condition, names, values } = write;
+        let What::Update(expression) = what else {
+            return Err(StoreError::Unavailable("only an update returns an item".into()));
+        };
+        let in_progress = self.begin_write([&at]);
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.name)
+            .set_key(Some(key(at)))
+            .update_expression(expression)
+            .set_condition_expression(condition)
+            .set_expression_attribute_names(non_empty(names))
+            .set_expression_attribute_values(non_empty(values))
+            .return_values(ReturnValue::AllNew)
+            .set_return_consumed_capacity(self.capacity_to_return());
+        let updated = match request.send().await {
+            Ok(done) => {
+                self.consumed(call, done.consumed_capacity());
+                Some(done.attributes.unwrap_or_default())
+            }
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
+                    self.condition_failed(call, 1);
+                    None
+                }
+                _ => return Err(store_error(error)),
+            },
+        };
+        Self::end_write(in_progress);
+        Ok(updated)
     }
 }
 

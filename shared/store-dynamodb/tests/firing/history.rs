@@ -39,7 +39,10 @@ async fn a_claim_is_an_entry_without_a_record() {
     in_both_ways(async |world| {
         let due_later = retry(1, 95, &scheduled(60));
         world.claim(claim(&due_later, "a")).await;
-        assert_eq!(world.history().await, [HistoryEntry { attempt: due_later, record: None }]);
+        assert_eq!(
+            world.history().await,
+            [HistoryEntry { attempt: due_later, record: None, waits: false }]
+        );
     })
     .await;
 }

@@ -1,5 +1,6 @@
 //! Whether what the service says of an occurrence is what happened.
 
+use domain::earlier_timing::EARLIER_TIMINGS_MAX;
 use domain::firing::Why;
 
 use super::{EVER, Judge, LAG, Run, SECOND, SKEW, Scenario, Segment};
@@ -85,17 +86,21 @@ impl Judge<'_> {
                     && (self.run.lives.is_empty() || !self.may_be_overtaken(segment, nominal))
             }
             Why::Superseded { .. } => segment.ends_at.is_none(),
-            Why::HistoryGone => true,
+            // Nothing waits or is kept that long.
+            Why::WaitsForPlace | Why::HistoryGone => true,
             // The end of the timing by the clock of another process.
             Why::JobOff { .. }
             | Why::JobFinished { .. }
             | Why::OtherTiming { .. }
-            | Why::TimingChanged { .. }
+            | Why::NotCreated { .. }
             | Why::BeforeStart
             | Why::AfterEnd
             | Why::CountUsed
             | Why::NotScheduled
             | Why::Excluded => !self.is_at_an_end(segment, nominal),
+            Why::TimingChanged { .. } => {
+                !self.is_at_an_end(segment, nominal) && !self.is_forgotten(segment)
+            }
             Why::Lost => !self.is_excused(segment, nominal),
         }
     }
@@ -105,6 +110,15 @@ impl Judge<'_> {
         self.run.dead_letters > 0
             || self.is_lost_for_good(segment, nominal)
             || self.run.scenario == Scenario::Lossy && self.losses(segment, nominal) > 0
+    }
+
+    /// Whether a job had so many timings after one that it is no longer known.
+    fn is_forgotten(&self, segment: &Segment) -> bool {
+        let job = self.run.jobs.iter().find(|job| job.uid == segment.uid);
+        let now = job.map(|job| job.timer.timing.generation);
+        let then = segment.generations.last().copied();
+        let since = now.zip(then).map(|(now, then)| now.saturating_sub(then));
+        since.is_some_and(|since| since > u64::try_from(EARLIER_TIMINGS_MAX).unwrap())
     }
 
     fn may_be_overtaken(&self, segment: &Segment, nominal: i64) -> bool {
@@ -140,6 +154,7 @@ const fn speaks_of_an_occurrence(why: Why) -> bool {
             | Why::Excluded
             | Why::OtherTiming { .. }
             | Why::TimingChanged { .. }
+            | Why::NotCreated { .. }
             | Why::JobOff { .. }
             | Why::JobFinished { .. }
             | Why::BeforeStart

@@ -1,0 +1,172 @@
+//! Attempts of a collection that limits its starts: each starts in a slot.
+//!
+//! The last check before the action finds the limit in the job's snapshot, so an attempt without a limit
+//! does nothing more. One that may start takes a slot, and waits for it: for a moment under its claim,
+//! and else with its message, which is sent again with the slot in it. A message that has a slot does not
+//! ask for another one, so an attempt writes a few times however long it waits.
+//!
+//! | after | a crash leaves | repaired by |
+//! |---|---|---|
+//! | take a slot | a slot that nobody uses, and a lease | the message, which comes again and takes another slot |
+//! | postpone the claim | an attempt that waits, and no message with its slot | the same, when the slot has passed |
+//! | send the message | two messages | the first one finds the attempt held, and then ended |
+//! | start | a slot that was used | the message comes again, finds its slot too old, and takes another |
+
+use chrono::{DateTime, Utc};
+use domain::attempt::Attempt;
+use domain::firing::limits::EARLY;
+use domain::firing::{
+    NO_SLOT_PAUSE, Outage, SLOT_LOOK, SLOTS_AHEAD, SkipReason, Slot, SlotBook, SlotStep,
+    StartCheck, may_start, next_slot,
+};
+use domain::work_item::JobRef;
+use futures_util::future::{Either, select};
+use ports::QueueMessage;
+use ports::store::{Claim, SlotRequest};
+
+use super::dispatch::attempt_message;
+use super::execute::{Executor, Performed};
+use super::loaded_job::LoadedJob;
+use super::{Stop, Wait};
+use crate::error::AppError;
+
+/// How often an attempt asks again at once, because others took the slot that it saw.
+const ROUNDS_MAX: usize = 12;
+
+/// What an attempt that may start has to wait for.
+pub(super) enum SlotWait {
+    /// Nothing.
+    No,
+    /// For its slot.
+    For(Slot),
+    /// Until there are slots again.
+    Full,
+    /// For longer than its job allows.
+    TooLong(SkipReason),
+}
+
+impl Executor {
+    /// The slot of an attempt that may start now.
+    pub(super) async fn slot(
+        &self,
+        claim: &Claim,
+        loaded: &LoadedJob,
+        outages: &[Outage],
+    ) -> Result<SlotWait, AppError> {
+        let Some(per_second) = loaded.snapshot.limits.per_second else { return Ok(SlotWait::No) };
+        let now = self.ports.clock.work_now();
+        let (slots, collection_uid) = (&self.ports.store.slots, claim.job.collection_uid.as_str());
+        for _ in 0..ROUNDS_MAX {
+            let book = slots.read_slots(collection_uid).await?;
+            let holds = |slot| book.is_some_and(|book| book.holds(slot, Some(per_second)));
+            if claim.attempt.slot.is_some_and(|slot| slot.is_now(now) && holds(slot)) {
+                return Ok(SlotWait::No);
+            }
+            let step = next_slot(book, per_second, now);
+            let at = match step {
+                SlotStep::Full => now + SLOTS_AHEAD,
+                SlotStep::Opens(slot) | SlotStep::Takes(slot) => slot.at,
+            };
+            if let Err(reason) = self.may_start_at(at, claim, loaded, outages) {
+                return Ok(SlotWait::TooLong(reason));
+            }
+            let taken = match step {
+                SlotStep::Full => return Ok(SlotWait::Full),
+                SlotStep::Opens(slot) => slots
+                    .open_slots(collection_uid, book, SlotBook::after(slot, per_second))
+                    .await?
+                    .then_some(slot),
+                SlotStep::Takes(_) => {
+                    let (not_before, not_after) = (now, now + SLOTS_AHEAD);
+                    let request = SlotRequest { collection_uid, per_second, not_before, not_after };
+                    slots.take_slot(request).await?
+                }
+            };
+            match taken {
+                Some(slot) if slot.is_now(self.ports.clock.work_now()) => return Ok(SlotWait::No),
+                Some(slot) => return Ok(SlotWait::For(slot)),
+                None => {}
+            }
+        }
+        Ok(SlotWait::Full)
+    }
+
+    /// Whether the attempt may still start at an instant on the clock of work.
+    fn may_start_at(
+        &self,
+        at: DateTime<Utc>,
+        claim: &Claim,
+        loaded: &LoadedJob,
+        outages: &[Outage],
+    ) -> Result<(), SkipReason> {
+        let clock = &self.ports.clock;
+        let now = clock.now() + clock.scheduled_during(at - clock.work_now());
+        let start = StartCheck { now, ready_at: claim.attempt.ready_at(), outages };
+        match may_start(&claim.attempt, Some(loaded.standing()), start) {
+            Err(SkipReason::TooLate) => Err(SkipReason::TooLate),
+            // What else speaks against it may have changed by then.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Whether a slot comes so soon that its attempt waits for it under its claim.
+    pub(super) fn is_soon(&self, slot: Slot) -> bool {
+        slot.at - self.ports.clock.work_now() <= EARLY
+    }
+
+    /// Lets a slot come.
+    pub(super) async fn wait_for(&self, slot: Slot) {
+        let left = slot.at - self.ports.clock.work_now();
+        if let Ok(left) = left.to_std() {
+            self.ports.clock.wait(left).await;
+        }
+    }
+
+    /// Gives a claim back until the attempt's slot, and sends its message again.
+    pub(super) async fn postpone(&self, claim: &Claim, slot: Slot) -> Result<Performed, AppError> {
+        self.ports.store.attempts.postpone(claim, slot.at).await?;
+        self.give_back_turn(claim).await;
+        let attempt = Attempt { slot: Some(slot), ..claim.attempt.clone() };
+        let clock = &self.ports.clock;
+        let wait = (slot.at - clock.work_now()).min(SLOT_LOOK);
+        let due_at = clock.now() + clock.scheduled_during(wait);
+        let QueueMessage { work_item, .. } = attempt_message(&claim.job, attempt);
+        self.ports.queue.send(&[QueueMessage { work_item, due_at }], clock.now()).await?;
+        Ok(Performed::Done)
+    }
+
+    /// Gives a claim back for which there is no slot in the time ahead.
+    pub(super) async fn postpone_without_slot(&self, claim: &Claim) -> Result<Performed, AppError> {
+        self.ports.store.attempts.postpone(claim, self.ports.clock.work_now()).await?;
+        self.give_back_turn(claim).await;
+        Ok(Performed::Waits(Wait::For(NO_SLOT_PAUSE.to_std().unwrap_or_default())))
+    }
+
+    /// Waits for the slot that a message has; what becomes of the message if it comes later. The limit may
+    /// have changed meanwhile: then the attempt goes on at once.
+    pub(super) async fn before_slot(
+        &self,
+        job: &JobRef,
+        slot: Slot,
+        stop: &Stop,
+    ) -> Result<Option<Performed>, AppError> {
+        let left = slot.at - self.ports.clock.work_now();
+        if left > EARLY {
+            let wait = Wait::For(left.min(SLOT_LOOK).to_std().unwrap_or_default());
+            return Ok(self.holds(job, slot).await?.then_some(Performed::Waits(wait)));
+        }
+        let waits = std::pin::pin!(self.wait_for(slot));
+        let stopped = std::pin::pin!(stop.requested());
+        Ok(match select(waits, stopped).await {
+            Either::Left(_) => None,
+            Either::Right(_) => Some(Performed::Again(std::time::Duration::ZERO)),
+        })
+    }
+
+    /// Whether the limit of a slot still holds.
+    async fn holds(&self, job: &JobRef, slot: Slot) -> Result<bool, AppError> {
+        let Some(loaded) = self.load(job).await? else { return Ok(false) };
+        let book = self.ports.store.slots.read_slots(&job.collection_uid).await?;
+        Ok(book.is_some_and(|book| book.holds(slot, loaded.snapshot.limits.per_second)))
+    }
+}
