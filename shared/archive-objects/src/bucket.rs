@@ -78,7 +78,10 @@ pub(crate) struct Bucket {
 /// Omits the credentials.
 impl fmt::Debug for Bucket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bucket").field("url", &self.url).field("prefix", &self.prefix).finish()
+        f.debug_struct("Bucket")
+            .field("url", &self.url)
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
     }
 }
 
@@ -176,7 +179,7 @@ impl Bucket {
     /// The names of what is in a folder, in order.
     pub(crate) async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         let folder = format!("{}{folder}/", self.prefix);
-        let (mut names, mut token) = (Vec::new(), None);
+        let (mut names, mut token) = (Vec::new(), None::<String>);
         for _ in 0..PAGES_MAX {
             let mut query = format!("delimiter=%2F&list-type=2&prefix={}", escaped(&folder));
             if let Some(token) = token {

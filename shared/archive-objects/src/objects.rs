@@ -26,7 +26,7 @@ pub struct Objects {
 #[derive(Debug, Clone)]
 enum Store {
     Folder(Folder),
-    Bucket(Bucket),
+    Bucket(Box<Bucket>),
 }
 
 impl Store {
@@ -85,7 +85,7 @@ impl Objects {
             Location::Bucket { bucket, prefix } => {
                 let opened = Bucket::open(bucket, prefix, environment, now);
                 let setup = |why| ArchiveError::Setup { location: at(), why };
-                Store::Bucket(opened.map_err(setup)?)
+                Store::Bucket(Box::new(opened.map_err(setup)?))
             }
         };
         Ok(Self { store, location: at() })

@@ -15,6 +15,15 @@ use url::Url;
 /// The environment variable for the token. Unlike an argument, it does not appear in process lists.
 pub(super) const TOKEN_VARIABLE: &str = "MINUTEHAND_TOKEN";
 
+const ARCHIVE_HELP: &str = "Keep history for good";
+const ARCHIVE_LONG_HELP: &str = "\
+Keep history for good, in a folder or in s3://bucket/prefix
+
+It gets the history and the journal of each day when the day is over, and nothing expires before. A \
+folder has to exist: to create it could hide a file system that is not mounted. A bucket takes \
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION from the environment, and \
+AWS_ENDPOINT_URL_S3 for a service other than Amazon's.";
+
 const TOKEN_HELP: &str = "Token that clients send; MINUTEHAND_TOKEN is safer [default: created]";
 
 const TOKEN_LONG_HELP: &str = "\
@@ -71,13 +80,14 @@ pub struct ServeArgs {
     /// [default: normal]
     #[arg(long, help_heading = DATA, value_name = "MODE")]
     pub(super) sync: Option<Sync>,
-    /// Keep history for good, in a folder or in s3://bucket/prefix
-    ///
-    /// It gets the history and the journal of each day when the day is over, and nothing expires before.
-    /// A folder has to exist: to create it could hide a file system that is not mounted. A bucket takes
-    /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION from the environment,
-    /// and AWS_ENDPOINT_URL_S3 for a service other than Amazon's.
-    #[arg(long, value_name = "DIR|s3://…", value_parser = Location::parse, help_heading = DATA)]
+    #[arg(
+        long,
+        value_name = "DIR|s3://…",
+        help = ARCHIVE_HELP,
+        long_help = ARCHIVE_LONG_HELP,
+        value_parser = Location::parse,
+        help_heading = DATA
+    )]
     pub(super) archive: Option<Location>,
 
     /// Token that clients send as `Authorization: Bearer T`
