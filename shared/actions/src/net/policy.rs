@@ -69,9 +69,15 @@ impl fmt::Display for Forbidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { address, rule, reach, policy } = self;
         match (reach, policy) {
-            (Reach::Never, _) => write!(f, "{address} is {rule}, which is never a target"),
+            (Reach::Never, _) => write!(
+                f,
+                "{address} is {rule}, which is never a target; give the job another address"
+            ),
             (Reach::Loopback, TargetPolicy::AllowPrivateNotLoopback) => {
-                write!(f, "{address} is {rule}, which is never a target on Lambda")
+                write!(
+                    f,
+                    "{address} is {rule}, which is never a target on Lambda; give the job another address"
+                )
             }
             (Reach::Loopback | Reach::Private, _) => write!(
                 f,
@@ -440,7 +446,7 @@ mod tests {
         let error = policy.check("127.0.0.1".parse().unwrap()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "127.0.0.1 is loopback (127.0.0.0/8), which is never a target on Lambda"
+            "127.0.0.1 is loopback (127.0.0.0/8), which is never a target on Lambda; give the job another address"
         );
     }
 
@@ -462,7 +468,7 @@ mod tests {
         );
         assert_eq!(
             message("169.254.169.254"),
-            "169.254.169.254 is link-local (169.254.0.0/16), which is never a target"
+            "169.254.169.254 is link-local (169.254.0.0/16), which is never a target; give the job another address"
         );
     }
 }

@@ -126,7 +126,10 @@ async fn forbidden_addresses_are_refused_over_every_transport() {
         assert!(message.contains("failed: RequestCanceled The target '"), "{message}");
         assert!(message.contains("--allow-private-targets"), "{message}");
         let message = failed(send(&metadata, &target).await);
-        assert!(message.ends_with("which is never a target."), "{message}");
+        assert!(
+            message.ends_with("which is never a target; give the job another address."),
+            "{message}"
+        );
     }
     assert_eq!(server.n_connections(), 0);
 }

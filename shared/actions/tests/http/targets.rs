@@ -70,7 +70,7 @@ async fn a_refusal_names_the_address_the_rule_and_the_flag() {
         message,
         "Http Action - Request to host 'metadata.test' failed: RequestCanceled The target \
          'metadata.test' is not allowed: 169.254.169.254 is link-local (169.254.0.0/16), which is \
-         never a target."
+         never a target; give the job another address."
     );
 }
 
@@ -81,7 +81,10 @@ async fn metadata_addresses_are_refused_even_if_private_ones_are_allowed() {
         ["169.254.169.254", "2852039166", "[fe80::1]", "[fd00:ec2::254]", "[::ffff:a9fe:a9fe]"]
     {
         let message = failed(send(&actions, get(format!("http://{host}/"))).await);
-        assert!(message.ends_with("which is never a target."), "{message}");
+        assert!(
+            message.ends_with("which is never a target; give the job another address."),
+            "{message}"
+        );
     }
 }
 
@@ -106,7 +109,10 @@ async fn every_redirect_is_checked() {
     {
         let server = Server::start(move |_| redirect("302 Found", location)).await;
         let message = failed(send(&allow_private(), get(server.url("/"))).await);
-        assert!(message.ends_with("which is never a target."), "{message}");
+        assert!(
+            message.ends_with("which is never a target; give the job another address."),
+            "{message}"
+        );
     }
 }
 
