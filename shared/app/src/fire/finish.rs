@@ -166,10 +166,7 @@ impl Executor {
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;
         for _ in 0..ROUNDS_MAX {
-            let held_up = match (last, attempts.as_deref()) {
-                (Some(last), Some(attempts)) => held_up(last, attempts),
-                _ => TimeDelta::zero(),
-            };
+            let held_up = attempts.as_deref().map_or(TimeDelta::zero(), held_up);
             if held_up <= spans.look_again || from(held_up) >= seen_from {
                 break;
             }

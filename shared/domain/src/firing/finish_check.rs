@@ -99,14 +99,11 @@ pub fn seen_from(
 }
 
 /// For how long attempts may have been held up, which come from the newest to the oldest: the longest
-/// time between two occurrences that ran, from the newest of them to the last occurrence of all, or from
-/// an occurrence until its first attempt. A series of retries that was in progress then, or began after
-/// it, ends that much later.
+/// time between two occurrences, or from an occurrence until its first attempt. A series of retries that
+/// was in progress then, or began after it, ends that much later.
 #[must_use]
-pub fn held_up(last: DateTime<Utc>, executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
+pub fn held_up(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
     let nominal = |(attempt, _): &(Attempt, Option<Record>)| attempt.occurrence.nominal_at();
-    // A job that makes up for nothing leaves out the last occurrences of an outage, too.
-    let until_last = executions.first().map(|newest| last - nominal(newest));
     let gaps = executions.windows(2).filter_map(|pair| match pair {
         [newer, older] => Some(nominal(newer) - nominal(older)),
         _ => None,
@@ -117,7 +114,7 @@ pub fn held_up(last: DateTime<Utc>, executions: &[(Attempt, Option<Record>)]) ->
         }
         _ => None,
     });
-    gaps.chain(late).chain(until_last).max().unwrap_or_default().max(TimeDelta::zero())
+    gaps.chain(late).max().unwrap_or_default().max(TimeDelta::zero())
 }
 
 /// Checks whether a job has finished.
@@ -418,17 +415,9 @@ mod tests {
             ended(190, 0, Failed),
             ended(90, 0, Succeeded),
         ];
-        let held_up = |executions: &[(Attempt, Option<Record>)]| {
-            let newest = executions.first().map(|(attempt, _)| attempt.occurrence.nominal_at());
-            super::held_up(newest.unwrap_or_default(), executions)
-        };
         assert_eq!(held_up(&executions), TimeDelta::minutes(100));
         assert_eq!(held_up(&executions[..3]), TimeDelta::minutes(10));
         assert_eq!(held_up(&[]), TimeDelta::zero());
-        // The occurrences after the newest attempt were left out.
-        let until_last = super::held_up(at(700), &executions[..3]);
-        assert_eq!(until_last, at(700) - executions[0].0.occurrence.nominal_at());
-        assert!(until_last > TimeDelta::minutes(100), "{until_last}");
         // All ran, late, and no outage is known: no sign of life was given before.
         let late = |minute| {
             let (attempt, record) = ended(minute, 0, Failed);
