@@ -55,7 +55,9 @@ pub struct Function {
 #[derive(Debug, thiserror::Error)]
 pub enum RequestFailed {
     /// It is no request.
-    #[error("'{0}' is wrong: give a day, as {{\"repair\": \"2026-11-21\"}}, and `from` as the last answer has it")]
+    #[error(
+        "'{0}' is wrong: give a day, as {{\"repair\": \"2026-11-21\"}}, and `from` as the last answer has it"
+    )]
     NotARequest(String),
     /// The table does not answer.
     #[error("cannot read the table")]

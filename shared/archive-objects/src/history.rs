@@ -60,8 +60,7 @@ impl ArchivedHistory {
         names.retain(|name| may_contain(name, job_uid));
         let requests = 1 + names.len();
         // A list, since the compiler cannot follow the lifetimes of a lazy iterator through the stream.
-        let reads: Vec<_> =
-            names.iter().map(|name| self.read_object(day, name, job_uid)).collect();
+        let reads: Vec<_> = names.iter().map(|name| self.read_object(day, name, job_uid)).collect();
         let mut reads = stream::iter(reads).buffer_unordered(READS_AT_ONCE);
         while let Some(executions) = reads.try_next().await? {
             for execution in executions {
@@ -151,7 +150,8 @@ impl History for ArchivedHistory {
         let page = timeout(PAGE_TIME_MAX, self.page(job_uid, page, now));
         page.await.unwrap_or_else(|_| {
             Err(StoreError::Unavailable(
-                "the archive has too much of this day to read it in time: query its files instead".into(),
+                "the archive has too much of this day to read it in time: query its files instead"
+                    .into(),
             ))
         })
     }

@@ -98,7 +98,7 @@ pub(super) struct World {
     /// The archiver, if there is an archive.
     pub(super) archiver: Option<archiver::Function>,
     pub(super) jobs: DynamoStore,
-    dynamodb: aws_sdk_dynamodb::Client,
+    pub(super) dynamodb: aws_sdk_dynamodb::Client,
     /// The store ends with it.
     _store: Option<Store>,
     taken: usize,

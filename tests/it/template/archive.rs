@@ -32,7 +32,9 @@ fn without_an_archive_there_is_nothing_of_it() {
     assert_eq!(template.parameter("Archive")["Default"], "no");
     let asked = json!({"Fn::Equals": [{"Ref": "Archive"}, "yes"]});
     assert_eq!(*template.condition("Archives"), asked);
-    for (condition, other) in [("ArchivesVersioned", "IsVersioned"), ("ArchivesWithKey", "HasDataKey")] {
+    for (condition, other) in
+        [("ArchivesVersioned", "IsVersioned"), ("ArchivesWithKey", "HasDataKey")]
+    {
         let both = json!({"Fn::And": [{"Condition": "Archives"}, {"Condition": other}]});
         assert_eq!(*template.condition(condition), both);
     }
@@ -46,7 +48,8 @@ fn without_an_archive_there_is_nothing_of_it() {
     let stream = &template.properties("Table")["StreamSpecification"]["Fn::If"];
     let none = json!({"Ref": "AWS::NoValue"});
     assert_eq!(*stream, json!(["Archives", {"StreamViewType": "NEW_AND_OLD_IMAGES"}, none]));
-    let bucket = &template.properties("ApiFunction")["Environment"]["Variables"]["MINUTEHAND_ARCHIVE"];
+    let bucket =
+        &template.properties("ApiFunction")["Environment"]["Variables"]["MINUTEHAND_ARCHIVE"];
     assert_eq!(bucket["Fn::If"], json!(["Archives", {"Fn::Sub": "s3://${ArchiveBucket}"}, none]));
 }
 
@@ -61,8 +64,7 @@ fn the_bucket_is_private_encrypted_and_kept() {
     assert!(blocked.len() == 4 && blocked.values().all(|it| *it == true), "{blocked:?}");
     assert_eq!(bucket["OwnershipControls"]["Rules"][0]["ObjectOwnership"], "BucketOwnerEnforced");
     assert_eq!(bucket["VersioningConfiguration"]["Status"], "Enabled");
-    let encryption =
-        &bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"][0]["ServerSideEncryptionByDefault"];
+    let encryption = &bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"][0]["ServerSideEncryptionByDefault"];
     let own = json!({"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": {"Ref": "DataKeyArn"}});
     assert_eq!(encryption["Fn::If"], json!(["HasDataKey", own, {"SSEAlgorithm": "AES256"}]));
     let statement = &template.properties("ArchiveTransport")["PolicyDocument"]["Statement"][0];
@@ -70,7 +72,8 @@ fn the_bucket_is_private_encrypted_and_kept() {
     assert_eq!(statement["Condition"]["Bool"]["aws:SecureTransport"], "false");
     // Only history ends, and only if it was asked for.
     let rules = bucket["LifecycleConfiguration"]["Rules"].as_array().unwrap();
-    let ends: Vec<&Value> = rules.iter().filter(|rule| rule.to_string().contains("ExpirationInDays")).collect();
+    let ends: Vec<&Value> =
+        rules.iter().filter(|rule| rule.to_string().contains("ExpirationInDays")).collect();
     let [rule] = ends.as_slice() else { panic!("{ends:?}") };
     assert_eq!(rule["Fn::If"][0], "ArchiveExpires");
     assert_eq!(rule["Fn::If"][1]["Prefix"], "history/");
@@ -80,7 +83,8 @@ fn the_bucket_is_private_encrypted_and_kept() {
 fn statements<'a>(template: &'a Template, name: &str) -> Vec<&'a Value> {
     let properties = template.properties(name);
     let policies = properties["Policies"].as_array().into_iter().flatten();
-    let documents = policies.map(|policy| &policy["PolicyDocument"]).chain(properties.get("PolicyDocument"));
+    let documents =
+        policies.map(|policy| &policy["PolicyDocument"]).chain(properties.get("PolicyDocument"));
     documents.flat_map(|document| document["Statement"].as_array().unwrap()).collect()
 }
 
@@ -98,7 +102,8 @@ fn the_archiver_writes_objects_and_the_api_reads_history_and_neither_deletes() {
     };
     let folder = |name: &str| format!("${{ArchiveBucket.Arn}}/{name}/*");
     let kinds = Stream::ALL.map(|stream| stream.folder().split_once('/').unwrap().0);
-    let written: Vec<String> = kinds.into_iter().chain(["failed", "aws/lambda"]).map(folder).collect();
+    let written: Vec<String> =
+        kinds.into_iter().chain(["failed", "aws/lambda"]).map(folder).collect();
     assert_eq!(may("ArchiverRole", "s3:PutObject"), written);
     assert_eq!(may("ApiArchivePolicy", "s3:GetObject"), [folder(kinds[0])]);
     let mut others = BTreeSet::new();

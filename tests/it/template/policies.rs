@@ -200,7 +200,10 @@ fn jobs_never_send_to_the_queues_functions_and_bus_of_the_scheduler() {
     // The archiver is there only with an archive.
     let there = |listed: &Value| match &listed["Fn::If"] {
         Value::Array(choice) => {
-            assert_eq!((&choice[0], &choice[2]), (&json!("Archives"), &json!({"Ref": "AWS::NoValue"})));
+            assert_eq!(
+                (&choice[0], &choice[2]),
+                (&json!("Archives"), &json!({"Ref": "AWS::NoValue"}))
+            );
             choice[1].to_string()
         }
         _ => listed.to_string(),
