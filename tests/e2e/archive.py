@@ -78,15 +78,19 @@ def checks(stack, token, folder):
     yield "the API reads the bucket"
 
     day = sorted({it["nominal"][:10] for it in read})[-1]
-    client = emulator.client("lambda")
-    answer = client.invoke(
-        FunctionName=stack.outputs["ArchiverFunctionName"], Payload=json.dumps({"repair": day})
-    )
-    written = json.loads(answer["Payload"].read())
-    assert "FunctionError" not in answer, written
+    written = invoke(stack, {"repair": day})
     equal((written["unreadable"], written["next"]), (0, None), "what a repair left")
     assert written["lines"] > 0, written
     yield f"a day is written again: {written['lines']} lines"
+    equal(invoke(stack, {"sort": True}), {"read": 0, "lines": 0, "objects": 0}, "what is sorted of a day before it is over")
+
+
+def invoke(stack, event):
+    client = stack.emulator.client("lambda")
+    answer = client.invoke(FunctionName=stack.outputs["ArchiverFunctionName"], Payload=json.dumps(event))
+    said = json.loads(answer["Payload"].read())
+    assert "FunctionError" not in answer, said
+    return said
 
 
 def in_table(stack):

@@ -296,6 +296,7 @@ def archive(path, plainly):
     kept = Transformed(path, Archive="yes")
     added = set(kept.resources) - set(plainly.resources)
     parts = {"ArchiveBucket", "ArchiveTransport", "ArchiverFunction", "ArchiverLog", "ArchiverRole", "Archiving"}
+    parts |= {"Sorting", "SortingPermission"}
     assert added == parts | {"ApiArchivePolicy", "ArchiverErrorsAlarm", "ArchiveAgeAlarm"}, added
     # Nothing else is different but the stream, and what the others are told.
     changed = {name for name, it in plainly.resources.items() if kept.resources[name] != it}

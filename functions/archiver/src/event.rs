@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// An event: a batch, or a request to write a day again, from the table.
+/// An event: a batch, a request to write a day again from the table, or one to sort what is over.
 #[derive(Debug, Deserialize)]
 pub struct Event {
     /// The changes of a batch, in the order of the stream.
@@ -16,6 +16,9 @@ pub struct Event {
     pub(crate) records: Option<Vec<StreamRecord>>,
     /// The day to write again, as `2026-11-21`.
     pub(crate) repair: Option<String>,
+    /// Whether the days that are over are to be sorted.
+    #[serde(default)]
+    pub(crate) sort: bool,
     /// Where the answer to the last request ended.
     pub(crate) from: Option<String>,
 }

@@ -13,6 +13,7 @@
 //! | a record cannot be read | it is written as it is below `failed/records/`, and the rest is archived |
 //! | a batch is 12 hours old | Lambda writes it below `aws/lambda/`, and goes on |
 //! | the stream has lost records | an operator asks to write the day again |
+//! | a day is over | a rule asks to sort its objects by jobs |
 //!
 //! | step | a crash after it leaves |
 //! |---|---|
@@ -22,6 +23,7 @@
 
 mod event;
 mod settings;
+mod sort;
 
 use std::sync::Arc;
 
@@ -118,6 +120,7 @@ impl Function {
             Event { repair: Some(day), from, .. } => {
                 self.repair(&day, from.as_deref(), until).await
             }
+            Event { sort: true, .. } => self.sort(until).await,
             Event { records: Some(records), .. } => {
                 Ok(serde_json::to_value(self.archive(&records).await)?)
             }

@@ -26,6 +26,8 @@ use crate::objects::Objects;
 const REQUESTS_MAX: usize = 64;
 /// Objects that are read at a time.
 const READS_AT_ONCE: usize = 8;
+/// How often a day is read if objects go away meanwhile.
+const READS_OF_A_DAY_MAX: usize = 4;
 /// How long a page may take: a request reads up to three, and a function has 29 seconds for it.
 const PAGE_TIME_MAX: Duration = Duration::from_secs(9);
 
@@ -56,36 +58,48 @@ impl ArchivedHistory {
         now: DateTime<Utc>,
         history: &mut JobHistory<'_>,
     ) -> Result<usize, StoreError> {
-        let mut names = self.objects.names(Stream::History, day).await.map_err(unavailable)?;
-        names.retain(|name| may_contain(name, job_uid));
-        let requests = 1 + names.len();
-        // A list, since the compiler cannot follow the lifetimes of a lazy iterator through the stream.
-        let reads: Vec<_> = names.iter().map(|name| self.read_object(day, name, job_uid)).collect();
-        let mut reads = stream::iter(reads).buffer_unordered(READS_AT_ONCE);
-        while let Some(executions) = reads.try_next().await? {
-            for execution in executions {
-                if execution.record.expires_at() <= now {
-                    history.add(execution);
+        let mut requests = 0;
+        for _ in 0..READS_OF_A_DAY_MAX {
+            let mut names = self.objects.names(Stream::History, day).await.map_err(unavailable)?;
+            names.retain(|name| may_contain(name, job_uid));
+            requests += 1 + names.len();
+            // A list, since the compiler cannot follow the lifetimes of a lazy iterator through the stream.
+            let reads: Vec<_> =
+                names.iter().map(|name| self.read_object(day, name, job_uid)).collect();
+            let mut reads = stream::iter(reads).buffer_unordered(READS_AT_ONCE);
+            let mut is_whole = true;
+            while let Some(executions) = reads.try_next().await? {
+                is_whole = is_whole && executions.is_some();
+                for execution in executions.into_iter().flatten() {
+                    if execution.record.expires_at() <= now {
+                        history.add(execution);
+                    }
                 }
             }
+            if is_whole {
+                return Ok(requests);
+            }
         }
-        Ok(requests)
+        Err(StoreError::Unavailable("the archive is being sorted".into()))
     }
 
-    /// The executions of a job in an object.
+    /// The executions of a job in an object; `None` if it is gone, and they are in another one.
     async fn read_object(
         &self,
         day: NaiveDate,
         name: &str,
         job_uid: &str,
-    ) -> Result<Vec<Execution>, StoreError> {
-        let contents = self.objects.read(Stream::History, day, name).await.map_err(unavailable)?;
+    ) -> Result<Option<Vec<Execution>>, StoreError> {
+        let contents = self.objects.read_if_there(Stream::History, day, name).await;
+        let Some(contents) = contents.map_err(unavailable)? else {
+            return Ok(None);
+        };
         if let Some(damage) = contents.damage {
             return Err(corrupt(&damage.name, &damage.why));
         }
         let lines = contents.lines.iter().filter(|line| line.contains(job_uid));
-        let read = lines.map(|line| Execution::read(line));
-        read.collect::<Result<_, _>>().map_err(|why| corrupt(&format!("{day}/{name}"), &why))
+        let read = lines.map(|line| Execution::read(line)).collect::<Result<_, _>>();
+        read.map(Some).map_err(|why| corrupt(&format!("{day}/{name}"), &why))
     }
 
     async fn page(

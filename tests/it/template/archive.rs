@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Template;
 
 /// Everything of the template that costs something, or lets somebody do something, only with an archive.
-const PARTS: [&str; 14] = [
+const PARTS: [&str; 16] = [
     "ApiArchiveKeyPolicy",
     "ApiArchivePolicy",
     "ArchiveAgeAlarm",
@@ -23,6 +23,8 @@ const PARTS: [&str; 14] = [
     "ArchiverRole",
     "ArchiverVersion",
     "Archiving",
+    "Sorting",
+    "SortingPermission",
     "Table",
 ];
 
@@ -38,7 +40,7 @@ fn without_an_archive_there_is_nothing_of_it() {
         let both = json!({"Fn::And": [{"Condition": "Archives"}, {"Condition": other}]});
         assert_eq!(*template.condition(condition), both);
     }
-    let named = |name: &&str| name.starts_with("Archiv") || name.contains("Archive");
+    let named = |name: &&str| ["Archiv", "Sorting"].iter().any(|part| name.contains(part));
     let all: BTreeSet<&str> = template.all_resource_names().into_iter().filter(named).collect();
     assert_eq!(all.into_iter().chain(["Table"]).collect::<Vec<_>>(), PARTS);
     for name in PARTS.iter().filter(|name| **name != "Table") {
@@ -89,11 +91,17 @@ fn statements<'a>(template: &'a Template, name: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn the_archiver_writes_objects_and_the_api_reads_history_and_neither_deletes() {
+fn the_archiver_writes_objects_and_replaces_history_and_the_api_reads_it() {
     let template = Template::read();
     let may = |name: &str, action: &str| {
         let statements = statements(&template, name).into_iter();
-        let allows = statements.filter(|it| it["Effect"] == "Allow" && it["Action"] == action);
+        let allows = statements.filter(|it| {
+            let is_named = match &it["Action"] {
+                Value::Array(list) => list.iter().any(|it| it == action),
+                one => one == action,
+            };
+            it["Effect"] == "Allow" && is_named
+        });
         let resources = allows.flat_map(|it| match &it["Resource"] {
             Value::Array(list) => list.iter().collect(),
             one => vec![one],
@@ -105,7 +113,13 @@ fn the_archiver_writes_objects_and_the_api_reads_history_and_neither_deletes() {
     let written: Vec<String> =
         kinds.into_iter().chain(["failed", "aws/lambda"]).map(folder).collect();
     assert_eq!(may("ArchiverRole", "s3:PutObject"), written);
-    assert_eq!(may("ApiArchivePolicy", "s3:GetObject"), [folder(kinds[0])]);
+    for (name, action) in [
+        ("ApiArchivePolicy", "s3:GetObject"),
+        ("ArchiverRole", "s3:GetObject"),
+        ("ArchiverRole", "s3:DeleteObject"),
+    ] {
+        assert_eq!(may(name, action), [folder(kinds[0])], "{name}: {action}");
+    }
     let mut others = BTreeSet::new();
     for name in ["ArchiverRole", "ApiArchivePolicy", "ArchiverKeyPolicy", "ApiArchiveKeyPolicy"] {
         for statement in statements(&template, name) {
@@ -127,11 +141,25 @@ fn the_archiver_writes_objects_and_the_api_reads_history_and_neither_deletes() {
         "kms:GenerateDataKey",
         "logs:CreateLogStream",
         "logs:PutLogEvents",
+        "s3:DeleteObject",
         "s3:GetObject",
         "s3:ListBucket",
         "s3:PutObject",
     ];
     assert_eq!(others, expected.into());
+}
+
+#[test]
+fn the_archive_is_sorted_when_a_day_is_over() {
+    let template = Template::read();
+    let rule = template.properties("Sorting");
+    assert_eq!(rule["ScheduleExpression"], "cron(30 1 * * ? *)");
+    let [target] = rule["Targets"].as_array().unwrap().as_slice() else { panic!("{rule}") };
+    assert_eq!(target["Input"], "{\"sort\":true}");
+    let live = json!(["ArchivesVersioned", {"Ref": "ArchiverLive"}, {"Fn::GetAtt": ["ArchiverFunction", "Arn"]}]);
+    assert_eq!(target["Arn"]["Fn::If"], live);
+    // As long as Lambda allows, and longer than it keeps for storing what it has read.
+    assert_eq!(template.number("ArchiverFunction", "/Timeout"), 900);
 }
 
 /// The stream keeps a record for a day.
