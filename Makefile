@@ -20,7 +20,7 @@ TAGS ?= app=minutehand
 # Where sam, cargo-lambda and zig are, once they are installed.
 TOOLS := $(CURDIR)/target/clients/aws/bin
 
-FUNCTIONS := api sweeper executor
+FUNCTIONS := api sweeper executor archiver
 
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
@@ -142,7 +142,8 @@ bench-store: ## time the embedded store, beside HTTP over loopback, and the embe
 	cargo bench -p minutehand-embedded --bench queue --locked
 
 functions: ## the functions as they are released, for this machine, in target/functions
-	cargo build --profile functions --locked -p minutehand-sweeper -p minutehand-executor --bins --examples
+	cargo build --profile functions --locked -p minutehand-sweeper -p minutehand-executor \
+		-p minutehand-archiver --bins --examples
 	cargo build --profile api-function --locked -p minutehand-api --bins
 	cp '$(TARGET_DIR)/api-function/api' '$(TARGET_DIR)/functions/api'
 
@@ -160,9 +161,9 @@ size: functions ## the functions' packages, zipped, built for this machine
 LAMBDA_BUILD = PATH='$(TOOLS)':"$$PATH" cargo lambda build --locked --lambda-dir target/lambda \
 	$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64)
 
-build: ## the three functions for Lambda, for ARCHITECTURE=arm64 or x86_64
+build: ## the functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 	@infra/tools/install
-	$(LAMBDA_BUILD) --profile functions -p minutehand-sweeper -p minutehand-executor
+	$(LAMBDA_BUILD) --profile functions -p minutehand-sweeper -p minutehand-executor -p minutehand-archiver
 	$(LAMBDA_BUILD) --profile api-function -p minutehand-api
 
 dist: ## the binary as it is released: optimised, stripped
@@ -225,5 +226,5 @@ rewind: ## send again what the queue of STACK has lost, as after a failover; OPT
 	@infra/tools/install >/dev/null
 	@'$(TOOLS)/python' infra/tools/rewind '$(STACK)' $(OPTIONS)
 
-local-lambda: ## cargo lambda watch: the three functions beside an AWS in one process; prints events to send
+local-lambda: ## cargo lambda watch: the functions beside an AWS in one process; prints events to send
 	@tests/e2e/watch

@@ -1,6 +1,6 @@
 /**
  * The stack of `../template.yaml` as a CDK app. It includes the template and only replaces the code of
- * the three functions with the packages that `make build` created.
+ * the functions with the packages that `make build` created.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,8 +10,13 @@ import { Asset } from 'aws-cdk-lib/aws-s3-assets';
 import { Construct } from 'constructs';
 
 /** The functions in the template, and the folders of their packages. */
-const FUNCTIONS = { ApiFunction: 'api', SweeperFunction: 'sweeper', ExecutorFunction: 'executor' };
-/** The aliases in the template. */
+const FUNCTIONS = {
+  ApiFunction: 'api',
+  SweeperFunction: 'sweeper',
+  ExecutorFunction: 'executor',
+  ArchiverFunction: 'archiver',
+};
+/** The aliases in the template to which calls move gradually. */
 const ALIASES = ['ApiLive', 'SweeperLive', 'ExecutorLive'];
 
 export interface MinutehandProps extends StackProps {

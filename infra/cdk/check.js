@@ -8,7 +8,12 @@ const { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } = require('
 const { join } = require('node:path');
 const { parse } = require('yaml');
 
-const FUNCTIONS = { ApiFunction: 'api', SweeperFunction: 'sweeper', ExecutorFunction: 'executor' };
+const FUNCTIONS = {
+  ApiFunction: 'api',
+  SweeperFunction: 'sweeper',
+  ExecutorFunction: 'executor',
+  ArchiverFunction: 'archiver',
+};
 const folder = join(__dirname, '..', '..', 'target', 'cdk');
 const packages = join(folder, 'packages');
 const out = join(folder, 'check');

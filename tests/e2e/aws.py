@@ -215,7 +215,7 @@ class Stack:
     def save_logs(self):
         """Saves the logs of the functions, to find the reason of a failure."""
         client = self.emulator.client("logs")
-        for logical in ["ApiLog", "SweeperLog", "ExecutorLog", "AccessLog"]:
+        for logical in ["ApiLog", "SweeperLog", "ExecutorLog", "ArchiverLog", "AccessLog"]:
             groups = client.get_paginator("filter_log_events")
             pages = groups.paginate(logGroupName=self.physical(logical))
             lines = [event["message"].rstrip() for page in pages for event in page["events"]]

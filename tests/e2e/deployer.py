@@ -48,6 +48,11 @@ UNUSED = {
         "logs:PutLogEvents",
         "s3:GetObjectMetadata",
     ],
+    "contents of buckets, and tables of their metadata": [
+        "s3:DeleteObject",
+        "s3:PutObjectAcl",
+        "s3tables:*",
+    ],
     "contributor insights": ["dynamodb:UpdateContributorInsights"],
     "resource policies": ["dynamodb:PutResourcePolicy", "dynamodb:DeleteResourcePolicy"],
     "other accounts on a bus": ["events:PutPermission", "events:RemovePermission"],

@@ -6,6 +6,7 @@ messages are in the queue of the region that is gone.
 """
 
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -197,6 +198,18 @@ def operated(operator):
     equal(operator.live("ExecutorFunction"), before + 2, "the version after that")
     assert len(found) <= 3, found
     yield "an upgrade publishes a version, and a roll-back takes it back in a moment"
+
+    operator.shell("make deploy STACK=$STACK PARAMETERS=Archive=yes", "deploy with an archive")
+    today = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    heading = "Write a day of the archive again"
+    folder = operator.emulator.folder
+    files = [("request.json", str(folder / "request.json")), ("answer.json", str(folder / "answer.json"))]
+    operator.does(heading, [("DAY=2026-11-20", f"DAY={today}"), *files])
+    written = json.loads((folder / "answer.json").read_text())
+    assert written["lines"] > 0 and written["next"] is None, written
+    equal(operator.troubles(), set(), "what the doctor finds with an archive")
+    operator.shell("make deploy STACK=$STACK PARAMETERS=Archive=no", "deploy without an archive")
+    yield f"a day of the archive is written again: {written['lines']} lines"
 
 
 def restored(operator):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-FUNCTIONS = ["api", "sweeper", "executor"]
+FUNCTIONS = ["api", "sweeper", "executor", "archiver"]
 
 sys.path[:0] = [str(HERE / "names"), str(HERE.parent / "clients")]
 import sitecustomize  # noqa: F401, E402: resolves names below localhost

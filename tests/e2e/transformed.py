@@ -195,6 +195,7 @@ def checks(path):
     yield from standby(path, plainly)
     yield from address(path, plainly)
     yield from organisation(path, plainly)
+    yield from archive(path, plainly)
 
 
 def versions(path, plainly):
@@ -290,12 +291,42 @@ def address(path, plainly):
     yield "DomainName, TruststoreUri: a domain, with certificates of clients and one address only, or neither"
 
 
+def archive(path, plainly):
+    """Archive, ArchiveDays."""
+    kept = Transformed(path, Archive="yes")
+    added = set(kept.resources) - set(plainly.resources)
+    parts = {"ArchiveBucket", "ArchiveTransport", "ArchiverFunction", "ArchiverLog", "ArchiverRole", "Archiving"}
+    parts |= {"Sorting", "SortingPermission"}
+    assert added == parts | {"ApiArchivePolicy", "ArchiverErrorsAlarm", "ArchiveAgeAlarm"}, added
+    # Nothing else is different but the stream, and what the others are told.
+    changed = {name for name, it in plainly.resources.items() if kept.resources[name] != it}
+    assert changed == {"Table", "ApiFunction", "ExecutorFunction"}, changed
+    assert "StreamSpecification" not in plainly.resources["Table"]
+    assert kept.resources["Table"].pop("StreamSpecification") == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert kept.resources["Table"] == plainly.resources["Table"]
+    variables = [it.resources["ApiFunction"]["Environment"]["Variables"] for it in (plainly, kept)]
+    assert set(variables[1]) - set(variables[0]) == {"MINUTEHAND_ARCHIVE"}, variables
+    rules = kept.resources["ArchiveBucket"]["LifecycleConfiguration"]["Rules"]
+    assert [rule["Id"] for rule in rules] == ["leftovers"], rules
+    rules = Transformed(path, Archive="yes", ArchiveDays=400).resources["ArchiveBucket"]["LifecycleConfiguration"]
+    assert [rule.get("ExpirationInDays") for rule in rules["Rules"]] == [None, 400], rules
+    keyed = Transformed(path, Archive="yes", DataKeyArn=KEY).resources
+    assert set(keyed) - set(kept.resources) == {"ArchiverKeyPolicy", "ApiArchiveKeyPolicy"}
+    encryption = keyed["ArchiveBucket"]["BucketEncryption"]["ServerSideEncryptionConfiguration"][0]
+    assert encryption["ServerSideEncryptionByDefault"]["KMSMasterKeyID"] == KEY, encryption
+    released = Transformed(path, Archive="yes", Release="r1").resources
+    assert {"ArchiverVersion", "ArchiverLive"} <= set(released)
+    assert "ArchiverLive" in str(released["Archiving"]["FunctionName"]), released["Archiving"]
+    assert not {"ArchiverVersion", "ArchiverLive"} & set(Transformed(path, Release="r1").resources)
+    yield "Archive, ArchiveDays: a stream, a function and a bucket, or nothing of them"
+
+
 def organisation(path, plainly):
     """PermissionsBoundaryArn, Tracing."""
-    everything = {"ActionArns": QUEUE, "Release": "r1", "GradualDeployment": "yes"}
+    everything = {"ActionArns": QUEUE, "Release": "r1", "GradualDeployment": "yes", "Archive": "yes"}
     kinds = Transformed(path, **everything).types
     roles = [name for name, kind in kinds.items() if kind == "AWS::IAM::Role"]
-    assert len(roles) == 5, roles
+    assert len(roles) == 6, roles
     bounded = Transformed(path, **everything, PermissionsBoundaryArn=BOUNDARY).resources
     free = Transformed(path, **everything).resources
     for role in roles:
@@ -310,4 +341,6 @@ def organisation(path, plainly):
     assert "TracesPolicy" not in plainly.resources
     allowed = [role["Ref"] for role in traced["TracesPolicy"]["Roles"]]
     assert allowed == [name.replace("Function", "Role") for name in functions], allowed
+    with_archive = Transformed(path, Tracing="yes", Archive="yes").resources["TracesPolicy"]["Roles"]
+    assert [role["Ref"] for role in with_archive] == [*allowed, "ArchiverRole"], with_archive
     yield "Tracing: of every function, whose role allows it, or of none"

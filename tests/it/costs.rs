@@ -28,6 +28,9 @@ mod price {
     pub(super) const ALARM: f64 = 0.10;
     pub(super) const KEY: f64 = 1.00;
     pub(super) const TRANSFER_GB: f64 = 0.09;
+    pub(super) const S3_WRITE: f64 = 5.00 / MILLION;
+    pub(super) const S3_READ: f64 = 0.40 / MILLION;
+    pub(super) const S3_GB_MONTH: f64 = 0.023;
     pub(super) const MILLION: f64 = 1_000_000.0;
 }
 use price::MILLION;
@@ -48,6 +51,12 @@ struct Assumed {
     sweeper_seconds: f64,
     sweeper_gb: f64,
     receives_a_minute: f64,
+    /// The shards of the table's stream.
+    stream_shards: f64,
+    archiver_gb: f64,
+    /// How long an invocation of the archiver takes, and an execution in it.
+    archiver_seconds: (f64, f64),
+    archived_kb: f64,
 }
 
 const ASSUMED: Assumed = Assumed {
@@ -62,11 +71,20 @@ const ASSUMED: Assumed = Assumed {
     sweeper_seconds: 0.1,
     sweeper_gb: 0.25,
     receives_a_minute: 15.0,
+    stream_shards: 4.0,
+    archiver_gb: 0.25,
+    archiver_seconds: (0.3, 0.000_5),
+    archived_kb: 0.22,
 };
 
 const TICKS: f64 = 43_200.0;
 const SHARDS: f64 = 64.0;
 const ALARMS: f64 = 10.0;
+const ALARMS_OF_ARCHIVE: f64 = 2.0;
+/// The letters by which a day of the archive is sorted.
+const LETTERS: f64 = 16.0;
+/// Batches of a shard in 30 days, if something fires in every five minutes.
+const ARCHIVE_BATCHES: f64 = 12.0 * 24.0 * 30.0;
 /// Two for each way of table and index raise the units, and two lower them.
 const ALARMS_OF_SCALING: f64 = 16.0;
 
@@ -345,6 +363,33 @@ fn the_costs_beside_the_sum_in_the_readme_follow_from_counts_and_prices() {
         println!("{line}");
         assert!(readme.contains(name), "infra/README.md needs a row that begins with\n{line}");
     }
+}
+
+#[test]
+fn the_costs_of_an_archive_in_the_readme_follow_from_counts_and_prices() {
+    let batches = ARCHIVE_BATCHES * ASSUMED.stream_shards;
+    let (once, each) = ASSUMED.archiver_seconds;
+    let second = ASSUMED.archiver_gb * price::LAMBDA_GB_SECOND;
+    let invocations = batches * (price::LAMBDA_REQUEST + once * second);
+    let sorting = batches * price::S3_READ + 30.0 * LETTERS * price::S3_WRITE;
+    let stored = ASSUMED.archived_kb / MILLION * price::S3_GB_MONTH * MILLION;
+    let rows = [
+        format!("| two alarms | {:.2} a month |", ALARMS_OF_ARCHIVE * price::ALARM),
+        format!("| objects | {:.2} a month |", batches * price::S3_WRITE),
+        format!("| invocations | {invocations:.2} a month |"),
+        format!("| executions | {:.3} a million |", 2.0 * each * second * MILLION),
+        format!("| sorting | {sorting:.2} a month |"),
+        format!("| stored | {stored:.3} a million and month |"),
+    ];
+    let readme = readme();
+    for row in &rows {
+        println!("{row}");
+        assert!(readme.contains(row), "infra/README.md needs a row that begins with\n{row}");
+    }
+    // Ten million executions a month, kept for a year.
+    let millions = 10.0 * (2.0 * each * second * MILLION + 12.0 * stored);
+    let month = batches * price::S3_WRITE + invocations + sorting + millions;
+    assert!(month < 1.0, "{month} USD");
 }
 
 /// The free units hold the writes of this many minutely jobs.

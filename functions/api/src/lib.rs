@@ -11,13 +11,14 @@ use std::sync::{Arc, RwLock};
 
 use app::fire::Dispatcher;
 use app::{Manage, ManagePorts};
+use archive_objects::ArchivedHistory;
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, Request};
 use axum::response::Response;
 use minutehand_console::SignIn;
-use ports::{Clock, DeadLetters, IdSource};
+use ports::{Clock, DeadLetters, History, IdSource};
 use queue_sqs::{SqsDeadLetters, SqsQueue};
 use rest::{BuildInfo, Rest, Scheme};
 use runtime::{PfxReader, RandomIds};
@@ -89,11 +90,15 @@ impl Function {
             tally.clone(),
             clock.clone(),
         );
+        let history: Arc<dyn History> = match settings.archive {
+            Some(objects) => Arc::new(ArchivedHistory::new(store.clone(), objects)),
+            None => store.clone(),
+        };
         let ports = ManagePorts {
             collections: store.clone(),
             cloud_services: store.clone(),
             jobs: store.clone(),
-            history: store.clone(),
+            history,
             browse: store,
             queue,
             dead_letters,

@@ -1,5 +1,6 @@
 //! The API's settings, from environment variables.
 
+use archive_objects::Objects;
 use domain::ids;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
@@ -27,6 +28,8 @@ pub struct ApiSettings {
     pub plan_limits: PlanLimits,
     /// How a browser signs in, if not with one of the tokens.
     pub sign_in: Option<SignIn>,
+    /// Where history is that has expired in the table.
+    pub archive: Option<Objects>,
 }
 
 /// The component that authenticates callers.
@@ -56,6 +59,7 @@ impl ApiSettings {
             access: access(variables, auth),
             plan_limits: variables.plan_limits(),
             sign_in: sign_in(variables, auth),
+            archive: variables.archive(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The archive's objects: in a folder, or in a bucket of S3 and of services that speak like it.
 //!
-//! [`Location`] says where, [`Objects`] stores and fetches. There are two kinds of writes: to create what
-//! must not exist, and to overwrite.
+//! [`Location`] says where, [`Objects`] stores and fetches, [`ArchivedHistory`] reads back. There are two
+//! kinds of writes: to create what must not exist, and to overwrite.
 //!
 //! An archive has a mark, the file `minutehand.json` with an id. It is created once, when the archive is
 //! first used, and never by a process that has used this archive before. So a folder whose file system is
@@ -18,10 +18,12 @@
 mod bucket;
 mod error;
 mod folder;
+mod history;
 mod listing;
 mod location;
 mod objects;
 
 pub use error::ArchiveError;
+pub use history::ArchivedHistory;
 pub use location::Location;
 pub use objects::Objects;

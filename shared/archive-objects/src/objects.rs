@@ -180,12 +180,26 @@ impl Objects {
         day: NaiveDate,
         name: &str,
     ) -> Result<Contents, ArchiveError> {
+        let gone = Contents { lines: Vec::new(), damage: None };
+        Ok(self.read_if_there(stream, day, name).await?.unwrap_or(gone))
+    }
+
+    /// The lines of an object. If it is gone, it was repaired or sorted meanwhile, and its lines are in
+    /// another object.
+    ///
+    /// # Errors
+    ///
+    /// If the archive does not answer.
+    pub async fn read_if_there(
+        &self,
+        stream: Stream,
+        day: NaiveDate,
+        name: &str,
+    ) -> Result<Option<Contents>, ArchiveError> {
         let path = object_path(stream, day, name);
         let found = self.store.get(&path).await;
         let found = found.map_err(|error| self.failed(error, format!("read {path} of")))?;
-        // If it is gone, it was repaired meanwhile, and its lines are in another object.
-        let gone = Contents { lines: Vec::new(), damage: None };
-        Ok(found.map_or(gone, |bytes| unpack(&path, &bytes)))
+        Ok(found.map(|bytes| unpack(&path, &bytes)))
     }
 
     /// Deletes an object whose lines are in another one.

@@ -22,6 +22,6 @@ mod view;
 
 pub use batches::{Batches, Chunk, Object};
 pub use line::{ArchivedChange, Execution, Line, Stream};
-pub use name::{date_folder, day_folder, day_of_folder, may_contain};
+pub use name::{date_folder, day_folder, day_of_folder, has_several_letters, letter, may_contain};
 pub use object::{Contents, Unreadable, unpack};
 pub use view::{JobHistory, Position};

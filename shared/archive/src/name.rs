@@ -40,15 +40,33 @@ pub fn day_of_folder(folder: &str) -> Option<NaiveDate> {
 /// that another writer chose says nothing, so that object may.
 #[must_use]
 pub fn may_contain(name: &str, uid: &str) -> bool {
-    let Some(name) = name.strip_suffix(EXTENSION) else {
-        return false;
-    };
-    let mut parts = name.split('-');
+    match ends(name) {
+        Some([first, last]) => (first..=last).contains(&beginning(uid).as_str()),
+        None => name.ends_with(EXTENSION),
+    }
+}
+
+/// The letter of an id by which sorted objects are divided.
+#[must_use]
+pub fn letter(uid: &str) -> Option<char> {
+    beginning(uid).chars().next()
+}
+
+/// Whether an object, by the last part of its name, has lines of ids with several letters: no writer has
+/// sorted it. A name that another writer chose says nothing.
+#[must_use]
+pub fn has_several_letters(name: &str) -> bool {
+    ends(name).is_some_and(|[first, last]| letter(first) != letter(last))
+}
+
+/// The first and the last beginning of the ids, from a name that this crate gave.
+fn ends(name: &str) -> Option<[&str; 2]> {
+    let mut parts = name.strip_suffix(EXTENSION)?.split('-');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
         (Some(first), Some(last), Some(hash), None) if hash.len() == 2 * HASH_BYTES => {
-            (first..=last).contains(&beginning(uid).as_str())
+            Some([first, last])
         }
-        _ => true,
+        _ => None,
     }
 }
 
@@ -99,6 +117,10 @@ mod tests {
         ] {
             assert_eq!(may_contain(last, uid), may, "{uid}");
         }
+        assert!(has_several_letters(last) && !has_several_letters("shard-1-2.jsonl.gz"));
+        let one = object(Stream::History, day, ["2b", "2f"], b"x\n");
+        assert!(!has_several_letters(one.rsplit_once('/').unwrap().1));
+        assert_eq!((letter("2b"), letter("äb"), letter("")), (Some('2'), Some('_'), None));
         assert!(may_contain("shard-1-2.jsonl.gz", "2a"));
         assert!(!may_contain("_SUCCESS", "2b"));
         assert_eq!(day_of_folder("date=yesterday"), None);

@@ -85,6 +85,10 @@ metrics! {
     /// Requests that the table or its index refused as too many, with all their tries. A kind of
     /// trouble.
     Throttled,
+    /// Batches that could not be archived, and come again. A kind of trouble.
+    ArchivesFailed,
+    /// Records of the table that the archiver could not read, and set aside. A kind of trouble.
+    RecordsUnreadable,
 }
 
 impl Metric {
@@ -97,6 +101,8 @@ impl Metric {
                 | Self::MessagesUnreadable
                 | Self::EventsLost
                 | Self::Throttled
+                | Self::ArchivesFailed
+                | Self::RecordsUnreadable
         )
     }
 
@@ -320,6 +326,8 @@ mod tests {
             (Metric::MessagesUnreadable, 3),
             (Metric::EventsLost, 4),
             (Metric::Throttled, 5),
+            (Metric::ArchivesFailed, 6),
+            (Metric::RecordsUnreadable, 7),
         ];
         for (kind, n) in kinds {
             tally.add(kind, n);
@@ -329,7 +337,7 @@ mod tests {
         let line: Value = serde_json::from_str(line).unwrap();
         let metrics = &line["_aws"]["CloudWatchMetrics"][0]["Metrics"];
         assert_eq!(*metrics, json!([{"Name": "Trouble", "Unit": "Count"}]));
-        assert_eq!(line["Trouble"], 15);
+        assert_eq!(line["Trouble"], 28);
         for (kind, n) in kinds {
             assert_eq!(line[kind.name()], n, "{kind:?}");
             assert!(!Metric::published().any(|name| name == kind.name()), "{kind:?}");

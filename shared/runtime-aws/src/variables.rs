@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use archive_objects::{Location, Objects};
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
-use runtime::LogLevel;
+use runtime::{LogLevel, system_now};
 
 /// The prefix of Minutehand's own variables.
 pub const PREFIX: &str = "MINUTEHAND_";
@@ -135,6 +136,24 @@ impl Variables {
         own
     }
 
+    /// The bucket of the archive, if there is one. Its keys and its region are those of the function.
+    pub fn archive(&mut self) -> Option<Objects> {
+        let name = "MINUTEHAND_ARCHIVE";
+        let text = self.optional(name)?;
+        let location = Location::parse(&text);
+        let Ok(location @ Location::Bucket { .. }) = location else {
+            self.problem(format!("{name} is '{text}': give a bucket, as s3://bucket"));
+            return None;
+        };
+        match Objects::open(&location, |name| self.values.get(name).cloned(), system_now) {
+            Ok(objects) => Some(objects),
+            Err(error) => {
+                self.problem(format!("{name}: {error}"));
+                None
+            }
+        }
+    }
+
     /// The KMS key that seals secrets.
     pub fn key_id(&mut self) -> String {
         self.required("MINUTEHAND_KEY_ID", "give the id or ARN of the KMS key that seals secrets")
@@ -191,6 +210,27 @@ mod tests {
         assert_eq!(variables.plan_limits(), PlanLimits::Off);
         assert_eq!(variables.event_bus(), None);
         assert!(variables.problems().is_empty());
+    }
+
+    #[test]
+    fn an_archive_is_a_bucket_with_the_keys_of_the_function() {
+        let read = |archive: &str, key: &str| {
+            let keys = [("AWS_ACCESS_KEY_ID", key), ("AWS_SECRET_ACCESS_KEY", key)];
+            let mut variables =
+                Variables::of([("MINUTEHAND_ARCHIVE", archive)].into_iter().chain(keys));
+            let archive = variables.archive().map(|objects| objects.location().to_string());
+            (archive, variables.problems().to_vec())
+        };
+        assert_eq!(read("", "k"), (None, vec![]));
+        assert_eq!(read("s3://b", "k"), (Some("s3://b".to_owned()), vec![]));
+        for (archive, key, words) in [
+            ("/tmp", "k", "MINUTEHAND_ARCHIVE is '/tmp': give a bucket, as s3://bucket"),
+            ("s3://", "k", "give a bucket"),
+            ("s3://b", "", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+        ] {
+            let (found, problems) = read(archive, key);
+            assert!(found.is_none() && problems[0].contains(words), "{problems:?}");
+        }
     }
 
     #[test]

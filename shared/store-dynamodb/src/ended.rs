@@ -1,8 +1,13 @@
-//! What has ended, for the archive: finished attempts and journal entries, in one walk on one machine.
+//! What has ended, for the archive: finished attempts and journal entries, as the table's stream has them
+//! or in a walk through the table.
 //!
-//! The walk begins at the attempts and ends behind the journals; what is between them is small. It reads
-//! nothing that is sealed.
+//! On one machine a walk has the order of the keys: it begins at the attempts and ends behind the
+//! journals, and what is between them is small. In a table of AWS it has no order, so it reads
+//! everything. It returns nothing that is sealed.
 
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use domain::attempt::{Attempt, Record};
 use domain::attempt_key::nominal_key;
@@ -16,8 +21,10 @@ use crate::table::keys::{EXECUTIONS, JOURNALS};
 use crate::table::store_error;
 use crate::{attempts, journal};
 
-/// Items that one request scans.
+/// Items that one request scans on one machine, where others wait for it.
 const PAGE_ITEMS: i32 = 100;
+/// Items that one request scans on AWS: about as many as an answer can hold.
+const AWS_PAGE_ITEMS: i32 = 1_000;
 
 /// Which attempts and entries are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +61,27 @@ pub enum EndedItem {
     },
 }
 
+impl EndedItem {
+    /// Reads an item of the table; `None` if nothing has ended in it.
+    ///
+    /// # Errors
+    ///
+    /// If it is damaged.
+    pub fn read(item: &HashMap<String, AttributeValue>) -> Result<Option<Self>, StoreError> {
+        let pk = Reader::new(item).text("pk")?;
+        if let Some(job_uid) = pk.strip_prefix(EXECUTIONS) {
+            let HistoryEntry { attempt, record, .. } = attempts::read(item)?;
+            let job_uid = job_uid.to_owned();
+            return Ok(record.map(|record| Self::Attempt { job_uid, attempt, record }));
+        }
+        let Some(collection_uid) = pk.strip_prefix(JOURNALS) else {
+            return Ok(None);
+        };
+        let entry = journal::read(item)?;
+        Ok(Some(Self::Change { collection_uid: collection_uid.to_owned(), entry }))
+    }
+}
+
 /// A page of the walk.
 #[derive(Debug)]
 pub struct EndedPage {
@@ -69,8 +97,27 @@ pub struct EndedPage {
 #[derive(Debug, Clone)]
 pub struct WalkPosition(Item);
 
+impl WalkPosition {
+    /// A position from its text.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (pk, sk) = text.split_once('\n')?;
+        Some(Self(ItemBuilder::default().text("pk", pk).text("sk", sk).done()))
+    }
+
+    /// The position as text.
+    ///
+    /// # Errors
+    ///
+    /// If it is no position in the table.
+    pub fn to_text(&self) -> Result<String, StoreError> {
+        let reader = Reader::new(&self.0);
+        Ok(format!("{}\n{}", reader.text("pk")?, reader.text("sk")?))
+    }
+}
+
 impl DynamoStore {
-    /// Reads a page of what has ended. It scans, so it is for one machine only.
+    /// Reads a page of what has ended, on one machine: the items are in the order of their keys.
     ///
     /// # Errors
     ///
@@ -81,7 +128,33 @@ impl DynamoStore {
         from: Option<WalkPosition>,
     ) -> Result<EndedPage, StoreError> {
         let start = from.map_or_else(before_all, |WalkPosition(item)| item);
-        let scan = self.table.scan(PAGE_ITEMS, Some(start));
+        let page = self.scan_ended(PAGE_ITEMS, when, Some(start)).await?;
+        let next = page.next.filter(|WalkPosition(last)| is_inside(last));
+        Ok(EndedPage { next, ..page })
+    }
+
+    /// Reads a page of what belongs to a day, in a table of AWS, whose items are in no order. All pages
+    /// together read the whole table.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer.
+    pub async fn ended_of_day(
+        &self,
+        day: NaiveDate,
+        from: Option<WalkPosition>,
+    ) -> Result<EndedPage, StoreError> {
+        let start = from.map(|WalkPosition(item)| item);
+        self.scan_ended(AWS_PAGE_ITEMS, EndedWhen::OfDay(day), start).await
+    }
+
+    async fn scan_ended(
+        &self,
+        items_max: i32,
+        when: EndedWhen,
+        start: Option<Item>,
+    ) -> Result<EndedPage, StoreError> {
+        let scan = self.table.scan(items_max, start);
         let scan = match when {
             EndedWhen::Between { from, until } => {
                 let from = from.unwrap_or(DateTime::UNIX_EPOCH);
@@ -113,7 +186,7 @@ impl DynamoStore {
             .map_err(store_error)?;
         let (mut found, mut unreadable) = (Vec::new(), 0);
         for item in page.items() {
-            match read(item) {
+            match EndedItem::read(item) {
                 Ok(ended) => found.extend(ended),
                 Err(error) => {
                     tracing::error!(%error, "cannot archive an item that cannot be read");
@@ -121,7 +194,7 @@ impl DynamoStore {
                 }
             }
         }
-        let next = page.last_evaluated_key.filter(is_inside).map(WalkPosition);
+        let next = page.last_evaluated_key.map(WalkPosition);
         Ok(EndedPage { found, unreadable, next })
     }
 }
@@ -134,18 +207,4 @@ fn before_all() -> Item {
 fn is_inside(last: &Item) -> bool {
     let pk = Reader::new(last).text("pk");
     pk.is_ok_and(|pk| pk < JOURNALS || pk.starts_with(JOURNALS))
-}
-
-fn read(item: &Item) -> Result<Option<EndedItem>, StoreError> {
-    let pk = Reader::new(item).text("pk")?;
-    if let Some(job_uid) = pk.strip_prefix(EXECUTIONS) {
-        let HistoryEntry { attempt, record, .. } = attempts::read(item)?;
-        let job_uid = job_uid.to_owned();
-        return Ok(record.map(|record| EndedItem::Attempt { job_uid, attempt, record }));
-    }
-    let Some(collection_uid) = pk.strip_prefix(JOURNALS) else {
-        return Ok(None);
-    };
-    let entry = journal::read(item)?;
-    Ok(Some(EndedItem::Change { collection_uid: collection_uid.to_owned(), entry }))
 }

@@ -29,10 +29,15 @@ pub(crate) fn starts(functions: &Path, services: &Services) {
         ("api", load::health()),
         ("sweeper", load::tick()),
         ("executor", batch),
+        ("archiver", json!({"Records": []})),
     ] {
         let (mut inits, mut answers) = (Vec::new(), Vec::new());
         for _ in 0..STARTS {
-            let function = Function::start(&functions.join(name), services);
+            let environment = match name {
+                "archiver" => services.archiver_environment(),
+                _ => services.environment(),
+            };
+            let function = Function::start_in(&functions.join(name), environment);
             inits.push(function.init());
             answers.push(function.invoke(&event).1);
         }
@@ -103,13 +108,13 @@ pub(crate) fn cpu(functions: &Path, services: &Services) {
     row("sweeper: a timer, with what it sends", spent, JOBS);
 }
 
-fn timed(function: &Function, work: impl FnOnce()) -> Duration {
+pub(crate) fn timed(function: &Function, work: impl FnOnce()) -> Duration {
     let before = function.cpu();
     work();
     function.cpu() - before
 }
 
-fn row(what: &str, spent: Duration, n: usize) {
+pub(crate) fn row(what: &str, spent: Duration, n: usize) {
     let each = spent.as_secs_f64() * 1e6 / f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     println!("{what:<37} {each:>9.0}");
 }

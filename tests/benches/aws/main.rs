@@ -3,7 +3,8 @@
 //! The binaries are those that are released; Lambda's runtime API, the store, the queue and what jobs
 //! call stand on loopback, in this process. Each function is started again and again, and the time
 //! is taken until it asks for its first event, and until it has answered it. Then one of each works
-//! through a load, and the processor time of its process is divided by what it did. At last the
+//! through a load, and the processor time of its process is divided by what it did; the archiver's requests
+//! are counted, too. At last the
 //! sweeper makes passes with everything it calls as far away as it is on AWS, and the executor makes the
 //! attempts of a packet on the fraction of a processor that a size of memory comes with.
 //!
@@ -18,6 +19,7 @@
     reason = "a bench that meets what it did not expect has to stop"
 )]
 
+mod archive;
 mod far;
 mod figures;
 mod http;
@@ -31,6 +33,7 @@ mod tls;
 
 use std::path::PathBuf;
 
+use crate::archive::archive;
 use crate::figures::{cpu, starts};
 use crate::packets::packets;
 use crate::passes::passes;
@@ -45,6 +48,7 @@ fn main() {
     let services = Services::start();
     starts(&functions, &services);
     cpu(&functions, &services);
+    archive(&functions, &services);
     passes(&functions, &services);
     packets(&functions, &services);
 }

@@ -21,6 +21,9 @@ pub(crate) struct Services {
     pub(crate) called: Arc<AtomicUsize>,
     /// The messages that were sent, and are not yet taken.
     pub(crate) sent: Arc<Mutex<Vec<String>>>,
+    /// How many objects the archive took, and their bytes.
+    pub(crate) stored_objects: Arc<AtomicUsize>,
+    pub(crate) stored_bytes: Arc<AtomicUsize>,
     /// Whether the queue takes nothing.
     pub(crate) refuses: Arc<AtomicBool>,
     /// The table, without TLS.
@@ -42,10 +45,18 @@ impl Services {
         let sent: Arc<Mutex<Vec<String>>> = Arc::default();
         let refuses: Arc<AtomicBool> = Arc::default();
         let (noted, is_down) = (sent.clone(), refuses.clone());
+        let (stored_objects, stored_bytes) =
+            (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (objects, bytes) = (stored_objects.clone(), stored_bytes.clone());
         let others = http::serve(move |request| {
             if is_down.load(Ordering::Acquire) {
                 let body = json!({"__type": "AccessDenied"}).to_string();
                 return Answer { status: 400, ..Answer::from(body) };
+            }
+            if request.path.starts_with("/archive/") {
+                objects.fetch_add(1, Ordering::Relaxed);
+                bytes.fetch_add(request.body.len(), Ordering::Relaxed);
+                return Answer::from(String::new());
             }
             answer(&request, &noted)
         });
@@ -65,12 +76,30 @@ impl Services {
         });
         let mut environment = environment(urls);
         environment.push(("SSL_CERT_FILE", tls.authorities().display().to_string()));
-        Self { environment, target, called, sent, refuses, dynamodb, system, tls }
+        Self {
+            environment,
+            target,
+            called,
+            sent,
+            stored_objects,
+            stored_bytes,
+            refuses,
+            dynamodb,
+            system,
+            tls,
+        }
     }
 
     /// The environment that Lambda and the template give.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         self.environment.clone()
+    }
+
+    /// The environment of the archiver.
+    pub(crate) fn archiver_environment(&self) -> Vec<(&'static str, String)> {
+        let mut environment = self.environment();
+        environment.push(("MINUTEHAND_ARCHIVE", "s3://archive".to_owned()));
+        environment
     }
 }
 

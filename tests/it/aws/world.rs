@@ -1,10 +1,13 @@
 //! The functions, and what they stand on.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actions::TargetPolicy;
+use archive_objects::Objects;
 use async_trait::async_trait;
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
@@ -71,6 +74,9 @@ impl Clock for SweeperClock {
     }
 }
 
+/// An item of the table.
+pub(super) type Item = HashMap<String, AttributeValue>;
+
 /// A message in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sent {
@@ -89,8 +95,10 @@ pub(super) struct World {
     pub(super) api: api::Function,
     pub(super) sweeper: sweeper::Function,
     pub(super) executor: executor::Function,
+    /// The archiver, if there is an archive.
+    pub(super) archiver: Option<archiver::Function>,
     pub(super) jobs: DynamoStore,
-    dynamodb: aws_sdk_dynamodb::Client,
+    pub(super) dynamodb: aws_sdk_dynamodb::Client,
     /// The store ends with it.
     _store: Option<Store>,
     taken: usize,
@@ -115,8 +123,22 @@ impl World {
         world
     }
 
+    /// One with an archive, and a collection `jc`.
+    pub(super) async fn with_archive(archive: Objects) -> Self {
+        let store = Store::in_memory().unwrap();
+        ensure_table(&store.client(), TABLE).await.unwrap();
+        let world = Self::over(store.client(), Some(archive));
+        let world = Self { _store: Some(store), ..world };
+        assert_eq!(world.put("", &json!({})).await, 201);
+        world
+    }
+
     /// One on a store that may not be well.
     pub(super) fn on(dynamodb: aws_sdk_dynamodb::Client) -> Self {
+        Self::over(dynamodb, None)
+    }
+
+    fn over(dynamodb: aws_sdk_dynamodb::Client, archive: Option<Objects>) -> Self {
         let trouble: Arc<Mutex<Trouble>> = Arc::default();
         let clock = TestClock(SetClock::at(instant("2030-01-01T00:00:00Z")));
         let failing = |which: fn(&Trouble) -> &Option<AwsAnswer>,
@@ -146,6 +168,7 @@ impl World {
             )]),
             plan_limits: PlanLimits::On,
             sign_in: None,
+            archive: archive.clone(),
         };
         let api = api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));
         let clients = sweeper::SweeperClients {
@@ -164,7 +187,6 @@ impl World {
         let jobs = DynamoStore::new(dynamodb.clone(), TABLE);
         let target = Target::start();
         Self {
-            clock,
             target,
             sqs,
             kms,
@@ -173,6 +195,11 @@ impl World {
             api,
             sweeper,
             executor,
+            archiver: archive.map(|objects| {
+                let clock = Arc::new(clock.clone());
+                archiver::Function::new(TABLE.to_owned(), objects, dynamodb.clone(), clock)
+            }),
+            clock,
             jobs,
             dynamodb,
             _store: None,
@@ -245,6 +272,22 @@ impl World {
     pub(super) async fn history(&self, name: &str) -> Vec<Value> {
         let (_, history) = self.call("GET", &format!("{COLLECTION}/jobs/{name}/history"), "").await;
         history["value"].as_array().unwrap().clone()
+    }
+
+    /// All items of the table, by their keys.
+    pub(super) async fn items(&self) -> BTreeMap<(String, String), Item> {
+        let (mut items, mut start) = (BTreeMap::new(), None);
+        loop {
+            let scan = self.dynamodb.scan().table_name(TABLE).set_exclusive_start_key(start);
+            let page = scan.send().await.unwrap();
+            let key = |item: &Item, name: &str| item[name].as_s().unwrap().clone();
+            let found = page.items.unwrap_or_default().into_iter();
+            items.extend(found.map(|item| ((key(&item, "pk"), key(&item, "sk")), item)));
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return items;
+            }
+        }
     }
 
     /// The messages sent to the queue since the last call.

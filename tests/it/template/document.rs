@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 const TEMPLATE: &str = include_str!("../../../infra/template.yaml");
 
-pub(super) struct Template(Value);
+pub(crate) struct Template(Value);
 
 impl Template {
-    pub(super) fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let documents = Yaml::load_from_str(TEMPLATE).expect("infra/template.yaml is YAML");
         let [document] = documents.as_slice() else {
             panic!("infra/template.yaml is one document")
@@ -20,7 +20,7 @@ impl Template {
     }
 
     /// The properties of a resource.
-    pub(super) fn properties(&self, name: &str) -> &Value {
+    pub(crate) fn properties(&self, name: &str) -> &Value {
         let properties = &self.0["Resources"][name]["Properties"];
         assert!(properties.is_object(), "the template has no resource {name}");
         properties
@@ -41,6 +41,12 @@ impl Template {
     pub(super) fn resource_names(&self, kind: &str) -> BTreeSet<&str> {
         let all = self.0["Resources"].as_object().expect("there are resources").iter();
         all.filter(|(_, it)| it["Type"] == kind).map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The names of all resources.
+    pub(super) fn all_resource_names(&self) -> BTreeSet<&str> {
+        let all = self.0["Resources"].as_object().expect("there are resources");
+        all.keys().map(String::as_str).collect()
     }
 
     /// The definition of a parameter.

@@ -1,5 +1,6 @@
 //! Compares `infra/template.yaml` with the code: settings, metrics, numbers, the table, and permissions.
 
+pub(crate) mod archive;
 mod document;
 mod numbers;
 mod policies;
@@ -8,4 +9,4 @@ mod settings;
 mod sources;
 mod table;
 
-use document::Template;
+pub(crate) use document::Template;

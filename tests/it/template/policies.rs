@@ -197,8 +197,19 @@ fn jobs_never_send_to_the_queues_functions_and_bus_of_the_scheduler() {
     let with_queue = ["sqs:SendMessage", "lambda:InvokeFunction", "events:PutEvents"];
     assert_eq!(texts(&denied["Action"]), with_queue);
     assert_eq!(denied.get("Condition"), None);
+    // The archiver is there only with an archive.
+    let there = |listed: &Value| match &listed["Fn::If"] {
+        Value::Array(choice) => {
+            assert_eq!(
+                (&choice[0], &choice[2]),
+                (&json!("Archives"), &json!({"Ref": "AWS::NoValue"}))
+            );
+            choice[1].to_string()
+        }
+        _ => listed.to_string(),
+    };
     let denied: BTreeSet<String> =
-        denied["Resource"].as_array().unwrap().iter().map(Value::to_string).collect();
+        denied["Resource"].as_array().unwrap().iter().map(there).collect();
     let arn = |name: &str| json!({"Fn::GetAtt": [name, "Arn"]}).to_string();
     let versions = |name: &str| json!({"Fn::Sub": format!("${{{name}.Arn}}:*")}).to_string();
     let functions = template.resource_names("AWS::Serverless::Function");
@@ -213,7 +224,7 @@ fn jobs_never_send_to_the_queues_functions_and_bus_of_the_scheduler() {
     // What is refused when a job is saved. A function knows its own name.
     let given = &template.properties("ApiFunction")["Environment"]["Variables"];
     let given = given["MINUTEHAND_OWN_ARNS"]["Fn::Join"][1].as_array().unwrap();
-    let mut given: BTreeSet<String> = given.iter().map(Value::to_string).collect();
+    let mut given: BTreeSet<String> = given.iter().map(there).collect();
     given.insert(arn("ApiFunction"));
     assert_eq!(given, told);
 }
@@ -421,6 +432,10 @@ fn read(statement: &Value) -> Allows<'_> {
                     allows.only_in_transactions = true;
                 }
                 ("StringEquals", key) if key == context => assert_eq!(values, CONTEXT.1),
+                ("StringEquals", "kms:ViaService") => {
+                    assert_eq!(values["Fn::Sub"], "s3.${AWS::Region}.amazonaws.com");
+                }
+                ("StringLike", "s3:prefix") => assert_eq!(values, "history/*"),
                 _ => panic!("{operator} of {key} is a condition that this test cannot judge"),
             }
         }

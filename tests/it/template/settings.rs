@@ -14,6 +14,7 @@ fn the_template_sets_exactly_the_variables_that_each_function_reads() {
         ("ApiFunction", variables_of(api::ApiSettings::read)),
         ("SweeperFunction", variables_of(sweeper::SweeperSettings::read)),
         ("ExecutorFunction", variables_of(executor::ExecutorSettings::read)),
+        ("ArchiverFunction", variables_of(archiver::ArchiverSettings::read)),
     ] {
         let given = template.environment(resource);
         assert_eq!(given, read.iter().copied().collect(), "left: {resource} in the template");

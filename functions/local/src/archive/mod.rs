@@ -1,5 +1,5 @@
 //! The archive of one installation: writes each day of history and journals before the store may delete
-//! it, reads history back, and writes a day again.
+//! it, and writes a day again.
 //!
 //! A day is written when it is over, and once more when its first record is about to expire. The second
 //! time makes the same objects, unless something of that day was recorded late, as after a clock that
@@ -14,7 +14,6 @@
 //! | write some of the objects | the same objects again, written by the next run |
 //! | remember how far it is | nothing to do; before it, the same objects are written again |
 
-mod history;
 mod repair;
 mod state;
 mod write;
@@ -31,7 +30,6 @@ use domain::attempt::KEPT_FOR;
 use runtime::chain;
 use store_dynamodb::{DynamoStore, EndedWhen};
 
-pub(crate) use history::ArchivedHistory;
 use state::State;
 use write::{Written, write};
 

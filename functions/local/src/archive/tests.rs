@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use archive::{Execution, JobHistory, Line, Position, Stream, day_folder};
-use archive_objects::Location;
+use archive_objects::{ArchivedHistory, Location};
 use chrono::TimeDelta;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record};
 use domain::work_item::JobRef;

@@ -8,6 +8,7 @@ use app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, Worker,
 };
 use app::{Manage, ManagePorts};
+use archive_objects::ArchivedHistory;
 use domain::own::OwnResources;
 use embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
 use ports::store::PulseOf;
@@ -23,7 +24,6 @@ use super::secrets;
 use super::settings::{ClockSettings, ServeSettings};
 use super::state_count::StateCount;
 use super::under_way::UnderWay;
-use crate::archive::ArchivedHistory;
 
 /// The one table of the store.
 pub(crate) const TABLE: &str = "minutehand";

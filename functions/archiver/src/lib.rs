@@ -1,0 +1,259 @@
+//! The archiver: writes what has ended from the table's stream into the archive.
+//!
+//! Lambda hands over finished attempts and entries of journals, once each as a rule, and selects them by
+//! filters: no other change of the table reaches this function. Of each batch it writes one object for
+//! each day and kind. The name of an object follows from its lines, so a batch that comes again overwrites
+//! what it wrote. A batch that comes again in parts makes other objects with the same lines. A reader has
+//! each line once.
+//!
+//! | what happens | what comes of it |
+//! |---|---|
+//! | an object cannot be written | the whole batch comes again, for 12 hours; meanwhile nothing behind it is archived |
+//! | the function ends, panics or times out | Lambda cuts the batch in two, and hands over each part |
+//! | a record cannot be read | it is written as it is below `failed/records/`, and the rest is archived |
+//! | a batch is 12 hours old | Lambda writes it below `aws/lambda/`, and goes on |
+//! | the stream has lost records | an operator asks to write the day again |
+//! | a day is over | a rule asks to sort its objects by jobs |
+//!
+//! | step | a crash after it leaves |
+//! |---|---|
+//! | write some of a batch's objects | the batch, which comes again |
+//! | write all of them | the same, and the objects are overwritten |
+//! | write a part of a day again | lines twice, which a reader has once; the next request goes on from the last answer |
+
+mod event;
+mod settings;
+mod sort;
+
+use std::sync::Arc;
+
+use archive::{ArchivedChange, Batches, Chunk, Execution, Line, Object};
+use archive_objects::{ArchiveError, Objects};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use ports::{Clock, StoreError};
+use runtime::chain;
+use runtime_aws::{ErrorType, Metric, Tally, counting_throttles, print_metrics};
+use serde_json::{Value, json};
+use store_dynamodb::{DynamoStore, EndedItem, WalkPosition};
+
+pub use event::{BatchAnswer, Event, StreamRecord};
+pub use settings::ArchiverSettings;
+
+/// Where records are that cannot be read.
+const SET_ASIDE: &str = "failed/records";
+/// What a repair leaves of its time, to store what it has read.
+const RESERVE: TimeDelta = TimeDelta::seconds(30);
+
+/// The function.
+pub struct Function {
+    objects: Objects,
+    jobs: DynamoStore,
+    clock: Arc<dyn Clock>,
+    tally: Arc<Tally>,
+    table: String,
+}
+
+/// A request was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestFailed {
+    /// It is no request.
+    #[error(
+        "'{0}' is wrong: give a day, as {{\"repair\": \"2026-11-21\"}}, and `from` as the last answer has it"
+    )]
+    NotARequest(String),
+    /// The table does not answer.
+    #[error("cannot read the table")]
+    Store(#[from] StoreError),
+    /// The archive does not answer.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The answer cannot be written.
+    #[error("cannot write the answer")]
+    Answer(#[from] serde_json::Error),
+}
+
+impl RequestFailed {
+    /// Its type in the log.
+    #[must_use]
+    pub const fn error_type(&self) -> ErrorType {
+        match self {
+            Self::NotARequest(_) => ErrorType::EventUnreadable,
+            Self::Store(_) | Self::Archive(_) | Self::Answer(_) => ErrorType::ArchiveFailed,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Default)]
+struct Written {
+    lines: u64,
+    objects: u64,
+}
+
+impl Function {
+    /// The function over these clients.
+    #[must_use]
+    pub fn new(
+        table: String,
+        objects: Objects,
+        dynamodb: aws_sdk_dynamodb::Client,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let tally = Arc::new(Tally::default());
+        let jobs = DynamoStore::new(counting_throttles(&dynamodb, &tally), &table);
+        Self { objects, jobs, clock, tally, table }
+    }
+
+    /// What happened since the metrics were last printed.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Answers an event, before this instant.
+    ///
+    /// # Errors
+    ///
+    /// If an operator's request is wrong or fails. A batch never does.
+    pub async fn handle(&self, event: Event, until: DateTime<Utc>) -> Result<Value, RequestFailed> {
+        match event {
+            Event { repair: Some(day), from, .. } => {
+                self.repair(&day, from.as_deref(), until).await
+            }
+            Event { sort: true, .. } => self.sort(until).await,
+            Event { records: Some(records), .. } => {
+                Ok(serde_json::to_value(self.archive(&records).await)?)
+            }
+            Event { .. } => Err(RequestFailed::NotARequest(String::new())),
+        }
+    }
+
+    /// Archives a batch of the stream.
+    pub async fn archive(&self, records: &[StreamRecord]) -> BatchAnswer {
+        let Some(first) = records.first() else {
+            return BatchAnswer::default();
+        };
+        match self.write_records(records).await {
+            Ok(Written { lines, objects }) => {
+                tracing::info!(records = records.len(), lines, objects, "archived");
+                BatchAnswer::default()
+            }
+            Err(error) => {
+                self.tally.add(Metric::ArchivesFailed, 1);
+                tracing::error!(
+                    error_type = %ErrorType::ArchiveFailed,
+                    records = records.len(),
+                    error = chain(&error),
+                    "a batch is not archived; it comes again"
+                );
+                // Not as an error, since Lambda would cut the batch in two for no reason.
+                BatchAnswer::again_from(first.sequence_number())
+            }
+        }
+    }
+
+    async fn write_records(&self, records: &[StreamRecord]) -> Result<Written, ArchiveError> {
+        let (mut batches, mut written) = (Batches::default(), Written::default());
+        for record in records {
+            match read(record) {
+                Ok(Some(ended)) => {
+                    if let Some(chunk) = batches.add(&line(ended)) {
+                        self.put(chunk, &mut written).await?;
+                    }
+                }
+                Ok(None) => {}
+                Err(why) => self.set_aside(record, &why).await?,
+            }
+        }
+        self.finish(batches, &mut written).await?;
+        Ok(written)
+    }
+
+    /// Writes a day again, from the table, until the time is over. The answer says where to go on.
+    async fn repair(
+        &self,
+        day: &str,
+        from: Option<&str>,
+        until: DateTime<Utc>,
+    ) -> Result<Value, RequestFailed> {
+        let wrong = |text: &str| RequestFailed::NotARequest(text.to_owned());
+        let day: NaiveDate = day.parse().map_err(|_| wrong(day))?;
+        let from = from.map(|from| WalkPosition::read(from).ok_or_else(|| wrong(from)));
+        let mut from = from.transpose()?;
+        let (mut batches, mut written) = (Batches::default(), Written::default());
+        let mut unreadable = 0;
+        loop {
+            let page = self.jobs.ended_of_day(day, from).await?;
+            unreadable += page.unreadable;
+            for ended in page.found {
+                if let Some(chunk) = batches.add(&line(ended)) {
+                    self.put(chunk, &mut written).await?;
+                }
+            }
+            from = page.next;
+            if from.is_none() || self.clock.work_now() >= until - RESERVE {
+                break;
+            }
+        }
+        self.finish(batches, &mut written).await?;
+        let Written { lines, objects } = written;
+        let next = from.map(|position| position.to_text()).transpose()?;
+        let is_done = next.is_none();
+        tracing::info!(%day, lines, objects, unreadable, is_done, "written again");
+        Ok(json!({"lines": lines, "objects": objects, "unreadable": unreadable, "next": next}))
+    }
+
+    async fn put(&self, chunk: Chunk, written: &mut Written) -> Result<(), ArchiveError> {
+        let object = chunk.pack();
+        written.lines += object.lines;
+        written.objects += 1;
+        self.objects.put(object).await
+    }
+
+    async fn finish(&self, mut rest: Batches, written: &mut Written) -> Result<(), ArchiveError> {
+        while let Some(chunk) = rest.take_rest() {
+            self.put(chunk, written).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a record that cannot be read: it would hold up the others for hours.
+    async fn set_aside(&self, record: &StreamRecord, why: &str) -> Result<(), ArchiveError> {
+        let sequence_number = record.sequence_number();
+        self.tally.add(Metric::RecordsUnreadable, 1);
+        tracing::error!(
+            error_type = %ErrorType::RecordUnreadable,
+            sequence_number,
+            error = why,
+            "a record cannot be read; it is set aside"
+        );
+        let name: String = sequence_number.chars().filter(char::is_ascii_alphanumeric).collect();
+        let name = format!("{SET_ASIDE}/{name}.json");
+        // Texts and numbers are always written.
+        let bytes = record.json().unwrap_or_default();
+        self.objects.put(Object { name, bytes, lines: 1 }).await
+    }
+
+    /// Prints the metrics of what happened since the last time.
+    pub fn print_metrics(&self) {
+        print_metrics(&self.tally, &self.table, self.clock.work_now());
+    }
+}
+
+fn read(record: &StreamRecord) -> Result<Option<EndedItem>, String> {
+    let Some(item) = record.item().map_err(|error| error.to_string())? else {
+        return Ok(None);
+    };
+    EndedItem::read(&item).map_err(|error| chain(&error))
+}
+
+fn line(ended: EndedItem) -> Line {
+    match ended {
+        EndedItem::Attempt { job_uid, attempt, record } => {
+            Line::from(&Execution { job_uid, attempt, record })
+        }
+        EndedItem::Change { collection_uid, entry } => {
+            Line::from(&ArchivedChange { collection_uid, entry })
+        }
+    }
+}
