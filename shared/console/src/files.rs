@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.1d6f2edcd628.css",
-        bytes: include_bytes!("../dist/app.1d6f2edcd628.css.gz"),
+        name: "app.0661defe07c7.css",
+        bytes: include_bytes!("../dist/app.0661defe07c7.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
-        etag: "\"1d6f2edcd6287270ed9c6d4161fc0a8a\"",
+        etag: "\"0661defe07c787b5216b19f72afe5bf7\"",
         is_hashed: true,
     },
     File {
-        name: "app.7c64012dfad9.js",
-        bytes: include_bytes!("../dist/app.7c64012dfad9.js.gz"),
+        name: "app.3c719cdd1766.js",
+        bytes: include_bytes!("../dist/app.3c719cdd1766.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"7c64012dfad9d16fd446f19b92991d7f\"",
+        etag: "\"3c719cdd17668c66530d699e018eda65\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"bdd64b09afea7609c3ef58d86dac02cb\"",
+        etag: "\"10fe953f386f13eca63a283076a9ccfd\"",
         is_hashed: false,
     },
     File {

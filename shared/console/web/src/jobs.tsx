@@ -4,7 +4,7 @@ import { type ApiError, api, clockOffset, type Document, type Page, type Row as 
 import { Bulk, type Verb } from './bulk';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
-import { density, go, inPlace, may, place, route, setQuery, tick, zoneChoice } from './state';
+import { asksRun, density, go, inPlace, may, place, route, say, setQuery, tick, zoneChoice } from './state';
 import { grouped, instantOf, localOf, now, oclock, parts, shownZone, until, wideZone } from './time';
 import { copyCommand, Crumbs, ErrorPanel, Key, Marks, Skeleton, State, stateOf, stateWord, Title } from './ui';
 
@@ -305,6 +305,14 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
     }
     return next;
   });
+  const run = ({ name }: JobRow) => {
+    if (!asksRun()) {
+      api.run(place.value, collection, name).then(() => say(`One run of ${name} is in the queue.`), (thrown: unknown) => say(asError(thrown).message));
+      return;
+    }
+    setChosen(new Set([name]));
+    setAsking('run');
+  };
   const screen = Math.max(1, Math.floor(tall / rowTall) - 1);
   const pressed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== view.current) return;
@@ -321,7 +329,7 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
     else if (event.key === 'X') choose(anchor ?? at, at);
     else if (event.key === 'w') go(inPlace('why', collection, current.name));
     else if (event.key === 'e' && writes) go(inPlace('edit', collection, current.name));
-    else if (event.key === 'r' && may('run')) { setChosen(new Set([current.name])); setAsking('run'); }
+    else if (event.key === 'r' && may('run')) run(current);
     else if (event.key === 's' && writes) {
       setChosen(new Set([current.name]));
       setAsking(stateOf(current.state) === 'on' ? 'off' : 'on');
@@ -369,7 +377,7 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
               <Row key={job.name} job={job} row={first + offset} isCurrent={first + offset === at}
                 isChosen={chosen.has(job.name)} collection={collection} hasMarks={hasMarks}
                 onChoose={() => { setAt(first + offset); choose(first + offset, first + offset); setAnchor(first + offset); }}
-                onRun={() => { setChosen(new Set([job.name])); setAsking('run'); }} />
+                onRun={() => run(job)} />
             ))}
           </div>
         </div>
