@@ -83,6 +83,21 @@ describe('the collections', () => {
   });
 });
 
+describe('the page of a collection', () => {
+  using('switches it off and on', place('jobs', 'keys'), async (page) => {
+    await press(page, page.getByRole('button', { name: 'Switch off…' }), 'Enter');
+    const dialog = page.getByRole('dialog', { name: 'Switch keys off?' });
+    await dialog.getByText('Its 3 jobs do not fire until it is on again.', { exact: false }).waitFor();
+    await clean(page);
+    await press(page, dialog.getByRole('button', { name: 'Switch off' }), 'Enter');
+    await page.getByText('This collection is off: none of its jobs fires.').waitFor();
+    await page.getByText('keys is off.').waitFor();
+    await press(page, page.getByRole('button', { name: 'Switch on…' }), 'Enter');
+    await press(page, page.getByRole('dialog').getByRole('button', { name: 'Switch on' }), 'Enter');
+    await page.getByText('This collection is off').waitFor({ state: 'detached' });
+  });
+});
+
 /** Chooses the first jobs of the list. */
 async function choose(page, count) {
   await tabTo(page, page.getByRole('grid'));
@@ -311,6 +326,12 @@ describe('what needs someone', () => {
 });
 
 describe('what one chooses for this browser', () => {
+  using('another group, of those that have collections', '#/settings', async (page) => {
+    await press(page, page.getByRole('link', { name: 'me / dev', exact: true }), 'Enter');
+    await heading(page, 'Collections');
+    await page.getByRole('link', { name: 'idle', exact: true }).waitFor();
+  });
+
   using('a clock of 12 hours, dense lists, no motion', '#/settings', async (page) => {
     await press(page, group(page, 'The clock has', '12 hours'), 'Enter');
     await press(page, group(page, 'Lists are', 'dense'), 'Enter');

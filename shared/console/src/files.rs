@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.0661defe07c7.css",
-        bytes: include_bytes!("../dist/app.0661defe07c7.css.gz"),
+        name: "app.3cff1e8f40a6.js",
+        bytes: include_bytes!("../dist/app.3cff1e8f40a6.js.gz"),
         is_gzip: true,
-        content_type: "text/css; charset=utf-8",
-        etag: "\"0661defe07c787b5216b19f72afe5bf7\"",
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"3cff1e8f40a61ed1a132ded4c7fcc2e9\"",
         is_hashed: true,
     },
     File {
-        name: "app.3c719cdd1766.js",
-        bytes: include_bytes!("../dist/app.3c719cdd1766.js.gz"),
+        name: "app.a02adf377bb2.css",
+        bytes: include_bytes!("../dist/app.a02adf377bb2.css.gz"),
         is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"3c719cdd17668c66530d699e018eda65\"",
+        content_type: "text/css; charset=utf-8",
+        etag: "\"a02adf377bb206af23f542a5c67ad6c7\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"10fe953f386f13eca63a283076a9ccfd\"",
+        etag: "\"6026efaf03b2ee3f2c77e7ff18095ae2\"",
         is_hashed: false,
     },
     File {

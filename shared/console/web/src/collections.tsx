@@ -76,9 +76,7 @@ function Empty({ onNew }: { onNew: () => void }) {
       {elsewhere === null ? <p class="acts"><button type="button" class="btn sm" onClick={look}>Look in other groups</button></p> : (
         <>
           <p class="muted" role="status">{elsewhere.length > 0 ? 'There are collections in other groups:' : 'There are no collections in other groups.'}</p>
-          <ul>
-            {elsewhere.map((one) => <li key={link(one.subscription, one.group)}><a href={link('in', one.subscription, one.group, 'collections')}>{one.subscription} / {one.group}</a></li>)}
-          </ul>
+          <Places all={elsewhere} />
         </>
       )}
     </section>
@@ -173,12 +171,6 @@ function Row({ one, life, isAsked, onAnswered, onChange, onEdit }: {
   const [asking, setAsking] = useState<'switch' | 'delete' | null>(null);
   const isOn = stateOf(one.properties.state) === 'on';
   const line = life.line(one.name);
-  const jobs = line ? (line.jobs === 1 ? 'Its job does' : `Its ${grouped(line.jobs)} jobs do`) : 'Its jobs do';
-  const turn = async () => {
-    await api.switchCollection(place.value, one.name, !isOn);
-    say(`${one.name} is ${isOn ? 'off' : 'on'}.`);
-    onChange();
-  };
   const remove = async () => {
     await api.deleteCollection(place.value, one.name);
     say(`${one.name} is deleted.`);
@@ -203,11 +195,7 @@ function Row({ one, life, isAsked, onAnswered, onChange, onEdit }: {
           </div>
         )}
         {(asking === 'switch' || isAsked) && (
-          <Confirm title={`Switch ${one.name} ${isOn ? 'off' : 'on'}?`} verb={isOn ? 'Switch off' : 'Switch on'}
-            text={isOn
-              ? `${jobs} not fire until it is on again. What falls due in between is not made up for.`
-              : 'Its jobs fire again from their next occurrence on.'}
-            onYes={turn} onClose={() => { setAsking(null); onAnswered(); }} />
+          <SwitchCollection name={one.name} isOn={isOn} jobs={line?.jobs} onDone={onChange} onClose={() => { setAsking(null); onAnswered(); }} />
         )}
         {asking === 'delete' && (
           <Confirm title={`Delete ${one.name}?`} verb="Delete" name={one.name}
@@ -216,6 +204,38 @@ function Row({ one, life, isAsked, onAnswered, onChange, onEdit }: {
         )}
       </td>
     </tr>
+  );
+}
+
+/** Asks before a collection is switched. */
+export function SwitchCollection({ name, isOn, jobs, onDone, onClose }: {
+  name: string;
+  isOn: boolean;
+  /** How many jobs it has, if that is known. */
+  jobs: number | undefined;
+  onDone: () => void;
+  onClose: () => void;
+}) {
+  const own = jobs === 1 ? 'Its job does' : `Its ${jobs === undefined ? '' : `${grouped(jobs)} `}jobs do`;
+  return (
+    <Confirm title={`Switch ${name} ${isOn ? 'off' : 'on'}?`} verb={isOn ? 'Switch off' : 'Switch on'}
+      text={isOn
+        ? `${own} not fire until it is on again. What falls due in between is not made up for.`
+        : 'Its jobs fire again from their next occurrence on.'}
+      onYes={async () => {
+        await api.switchCollection(place.value, name, !isOn);
+        say(`${name} is ${isOn ? 'off' : 'on'}.`);
+        onDone();
+      }} onClose={onClose} />
+  );
+}
+
+/** Groups, each with its link. */
+export function Places({ all }: { all: Place[] }) {
+  return (
+    <ul>
+      {all.map((one) => <li key={link(one.subscription, one.group)}><a href={link('in', one.subscription, one.group, 'collections')}>{one.subscription} / {one.group}</a></li>)}
+    </ul>
   );
 }
 

@@ -320,8 +320,6 @@ interface FormProps {
   sentence: string;
 }
 
-const ONE_OF: Record<Often, string> = { once: '', minute: 'minutes', hour: 'hours', day: 'days', week: 'weeks', month: 'months', year: 'years' };
-
 /** Which properties the step about failures has. */
 const FAILS = ['action.retryPolicy', 'action.errorAction', 'minutehand.retry'];
 
@@ -369,7 +367,7 @@ function When({ properties, change, of }: FormProps) {
       {kind !== 'once' && (
         <div class="row2">
           <Field label="Every" problem={of('recurrence.interval')}>
-            {(field) => <span class="beside"><input {...field} class="i short" inputMode="numeric" value={text(properties, 'recurrence.interval')} onInput={(event) => set('recurrence.interval', number(event.currentTarget.value))} /> {ONE_OF[kind]}</span>}
+            {(field) => <span class="beside"><input {...field} class="i short" inputMode="numeric" value={text(properties, 'recurrence.interval')} onInput={(event) => set('recurrence.interval', number(event.currentTarget.value))} /> {kind}{/^1?$/.test(text(properties, 'recurrence.interval')) ? '' : 's'}</span>}
           </Field>
           {kind === 'hour' && (
             <Field label="At minutes" problem={of('recurrence.schedule.minutes')}>

@@ -186,7 +186,7 @@ function Clock({ isLive }: { isLive: boolean }) {
         <b>{utc.time}:{utc.seconds}</b>
         <span>UTC · {utc.day} {utc.year}<br />{rate === 1 ? `${oclock(own.time)} in ${mine.split('/').pop()?.replaceAll('_', ' ')}, yours` : `a test clock, ${rate} times as fast`}</span>
       </div>
-      <span class={`live${isLive ? '' : ' off'}`}>{isLive ? 'every 10 s' : 'not connected'}</span>
+      <span class={`live${isLive ? '' : ' off'}`}>{isLive ? 'updates every 10 s' : 'not connected'}</span>
     </>
   );
 }

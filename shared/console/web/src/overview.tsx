@@ -75,7 +75,7 @@ export function Overview() {
         <div>
           <p class="eyebrow">{subscription}</p>
           <Title voice>{found.data ? headline(found.data, needs) : 'Overview'}</Title>
-          {found.data && <p>{grouped(found.data.jobs.all)} job{found.data.jobs.all === 1 ? '' : 's'} in {grouped(found.data.collections.all)} collection{found.data.collections.all === 1 ? '' : 's'}{found.data.collections.off > 0 && `, ${grouped(found.data.collections.off)} of them off`}.</p>}
+          {found.data && found.data.collections.all > 0 && <p>{grouped(found.data.jobs.all)} job{found.data.jobs.all === 1 ? '' : 's'} in {grouped(found.data.collections.all)} collection{found.data.collections.all === 1 ? '' : 's'}{found.data.collections.off > 0 && `, ${grouped(found.data.collections.off)} of them off`}.</p>}
         </div>
         {found.data && <Facts of={found.data} />}
       </div>

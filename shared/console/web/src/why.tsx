@@ -146,9 +146,10 @@ export function WhyPage() {
     <>
       <div class="head"><div><p class="eyebrow">{place.value.group}</p><Title voice>Why did it not fire?</Title></div></div>
       <section class="sheet form" aria-label="Which job">
+        <p class="muted">Name a job and an instant: the answer says whether the job was due then, what became of it, and why.</p>
         <form onSubmit={submit} class="row2">
           <Field label="Job, as collection/job">
-            {(given) => <input {...given} class="i" required pattern="[^/]+/[^/]+" spellcheck={false} value={written} onInput={(event) => setWritten(event.currentTarget.value)} />}
+            {(given) => <input {...given} class="i" required pattern="[^/]+/[^/]+" placeholder="billing/invoice-export" spellcheck={false} value={written} onInput={(event) => setWritten(event.currentTarget.value)} />}
           </Field>
           <button type="submit" class="btn">Choose</button>
         </form>
