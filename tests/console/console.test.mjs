@@ -362,7 +362,7 @@ describe('flows', () => {
     await page.keyboard.press('End');
     await page.keyboard.press('Shift+X');
     await page.getByText('10 chosen').waitFor();
-    await page.getByRole('button', { name: 'Switch off…' }).click();
+    await page.getByRole('region', { name: 'Chosen jobs' }).getByRole('button', { name: 'Switch off…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
     await page.getByText('1 failed and stay chosen. Busy.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
