@@ -131,6 +131,20 @@ describe('the steps', () => {
   });
 });
 
+describe('a job without a name', () => {
+  using('is not saved: its field is shown, and what to do is said', place('new', 'jobs'), async (page) => {
+    const json = page.getByRole('tab', { name: 'JSON' });
+    await json.click();
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Give the job a name first.').waitFor();
+    await page.waitForFunction(() => document.activeElement?.matches('[data-name]'));
+    await page.keyboard.type('named');
+    await page.keyboard.press('Control+Enter');
+    await heading(page, 'named');
+    assert.equal((await job('named')).state, 'Enabled');
+  });
+});
+
 describe('policies', () => {
   using('each is made in the form, shown in words, and read again', place('new', 'jobs'), async (page) => {
     await field(page, 'URL').fill('https://example.com/');

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.3cff1e8f40a6.js",
-        bytes: include_bytes!("../dist/app.3cff1e8f40a6.js.gz"),
+        name: "app.33b947117030.css",
+        bytes: include_bytes!("../dist/app.33b947117030.css.gz"),
         is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"3cff1e8f40a61ed1a132ded4c7fcc2e9\"",
+        content_type: "text/css; charset=utf-8",
+        etag: "\"33b947117030276189d8b7229fbdc8fd\"",
         is_hashed: true,
     },
     File {
-        name: "app.a02adf377bb2.css",
-        bytes: include_bytes!("../dist/app.a02adf377bb2.css.gz"),
+        name: "app.ab338c30ae6d.js",
+        bytes: include_bytes!("../dist/app.ab338c30ae6d.js.gz"),
         is_gzip: true,
-        content_type: "text/css; charset=utf-8",
-        etag: "\"a02adf377bb206af23f542a5c67ad6c7\"",
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"ab338c30ae6da315788f0c1ddf96c50a\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"6026efaf03b2ee3f2c77e7ff18095ae2\"",
+        etag: "\"a3d3a19bcb8f3b7c67b63f0e0937150f\"",
         is_hashed: false,
     },
     File {

@@ -5,7 +5,7 @@ import { api, ApiError, type DeadLetter, type Letters } from './api';
 import { useKeys, useListKeys } from './keys';
 import { useLoad } from './load';
 import { link, may, place, say } from './state';
-import { grouped, wideZone, withOffset } from './time';
+import { grouped, inZone, wideZone, withOffset } from './time';
 import { Confirm, Panel, Title } from './ui';
 
 type Found = Awaited<ReturnType<typeof api.deadLetters>>;
@@ -159,7 +159,7 @@ function Sent({ one }: { one: DeadLetter }) {
     return () => clearTimeout(timer);
   }, []);
   const href = jobOf(one);
-  return <li>{href ? <a href={href}>{collection} / {job}</a> : 'Not readable'} <span class="muted" role="status">{found.data?.sentence ?? found.error?.message}</span></li>;
+  return <li>{href ? <a href={href}>{collection} / {job}</a> : 'Not readable'} <span class="muted" role="status">{found.data ? inZone(found.data.sentence, wideZone()) : found.error?.message}</span></li>;
 }
 
 function Ask({ asking, onDone, onClose }: { asking: Asking; onDone: (asked: Asking) => void; onClose: () => void }) {

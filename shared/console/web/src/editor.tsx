@@ -183,6 +183,17 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
   };
   const save = async (isTrial: boolean, isForced = false) => {
     if (isSaving || jsonProblem !== null) return;
+    if (!name) {
+      setTab('form');
+      say('Give the job a name first.');
+      // Once the form is there.
+      setTimeout(() => {
+        const field = document.querySelector<HTMLElement>('[data-name]');
+        field?.closest('details')?.setAttribute('open', '');
+        field?.focus();
+      });
+      return;
+    }
     setSaving(true);
     setRefused(null);
     try {
@@ -222,8 +233,8 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
         <div><Crumbs collection={collection} here={old ? 'edit' : 'new job'} /><Title>{old ? startName : 'New job'}</Title></div>
         <div class="acts">
           <button type="button" class="btn bare" onClick={discard}>Discard</button>
-          {!old && <button type="button" class="btn" disabled={isSaving || !name} onClick={() => void save(true)}>Save switched off, and try it once</button>}
-          <button type="button" class="btn go" disabled={isSaving || !name || (old !== null && !isChanged)} onClick={() => void save(false)}>Save <Key>Ctrl ⏎</Key></button>
+          {!old && <button type="button" class="btn" disabled={isSaving} onClick={() => void save(true)}>Save switched off, and try it once</button>}
+          <button type="button" class="btn go" disabled={isSaving || (old !== null && !isChanged)} onClick={() => void save(false)}>Save <Key>Ctrl ⏎</Key></button>
         </div>
       </div>
       {note && <p class="notice" role="status">{note}</p>}
@@ -334,7 +345,7 @@ function Form(given: FormProps) {
       <Policies properties={given.properties} change={given.change} of={given.of} />
       <Step n={5} title="Name" said={given.name} hasProblem={has('name')}>
         <Field label={`Name in ${given.collection}`} problem={given.of('name')}>
-          {(field) => <input {...field} class="i" value={given.name} readOnly={given.setName === null} autocomplete="off" spellcheck={false} onInput={(event) => given.setName?.(event.currentTarget.value)} />}
+          {(field) => <input {...field} data-name class="i" value={given.name} readOnly={given.setName === null} autocomplete="off" spellcheck={false} onInput={(event) => given.setName?.(event.currentTarget.value)} />}
         </Field>
       </Step>
     </>

@@ -9,7 +9,7 @@ import { asError } from './load';
 import { failed, gist, lateBy, messageParts, occurrences, type Occurred, took } from './outcome';
 import { askedRun, asksRun, go, inPlace, may, place, route, RUN_ONCE, say, tick, zoneChoice } from './state';
 import { span } from './spans';
-import { civil, grouped, now, oclock, parts, shownZone, until, withOffset } from './time';
+import { civil, grouped, inZone, now, oclock, parts, shownZone, until, withOffset } from './time';
 import { Confirm, Copy, copyCommand, Crumbs, ErrorPanel, Key, Marks, OUTCOMES, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
 import { target } from './actions';
@@ -123,7 +123,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
         </p>
       )}
       {job.data?.notFiring.map((why) => (
-        <p key={why.reason} class="notice late" role="status"><b>It does not fire.</b> {why.message}</p>
+        <p key={why.reason} class="notice late" role="status"><b>It does not fire.</b> {inZone(why.message, zoneOf(job.data))}</p>
       ))}
       {job.data === null ? <section class="sheet"><Panel of={job} rows={6}>{() => null}</Panel></section> : (
         <>

@@ -64,7 +64,7 @@ function App() {
   const page = current();
   useEffect(() => { if (loaded.data) me.value = loaded.data; }, [loaded.data]);
   // These pages read it themselves.
-  const isOwn = page.section === 'overview' || page.section === 'collections' || me.value === null;
+  const isOwn = me.value === null || page.section === 'overview' || (page.section === 'collections' && !route.value.parts[4]);
   useLoad(`rail ${place.value.subscription} ${isOwn}`, async () => { if (!isOwn) await api.overview(place.value); }, COUNTS_SECONDS);
   useEffect(() => { document.title = `${page.title} · Minutehand`; }, [page.title]);
   useKeys({

@@ -63,7 +63,10 @@ export function Overview() {
   const found = useLoad(`overview ${key}`, () => api.overview(place.value));
   const coming = useLoad(`upcoming ${key}`, () => api.upcoming(place.value, { limit: String(READ) }));
   const failed = useLoad(`failures ${subscription}`, failing, 30);
-  const day = useLoad(`day ${key}`, () => {
+  // By then the server's clock is known.
+  const isRead = found.data !== null;
+  const day = useLoad(`day ${key} ${isRead}`, () => {
+    if (!isRead) return new Promise<never>(() => {});
     const from = Math.floor(now() / (15 * MINUTE)) * 15 * MINUTE;
     return api.load(place.value, { from: iso(from), to: iso(from + 24 * HOUR), step: 'PT15M', far: 'true' });
   }, 300);

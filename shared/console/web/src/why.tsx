@@ -4,7 +4,7 @@ import { type ApiError, api, type Why } from './api';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
 import { go, inPlace, isHere, link, may, place, route, say } from './state';
-import { meant, now, shownZone, wideZone, withOffset } from './time';
+import { inZone, meant, now, shownZone, wideZone, withOffset } from './time';
 import { ErrorPanel, Field, Title } from './ui';
 
 /** What became of an occurrence that may be worth a run now. */
@@ -80,11 +80,11 @@ export function Ask({ collection, name, zone, first = '', onAsked, onRun }: {
       {error && <ErrorPanel error={error} />}
       {found && (
         <>
-          <h3 class="ans" tabIndex={-1} ref={answer}>{found.sentence}</h3>
+          <h3 class="ans" tabIndex={-1} ref={answer}>{inZone(found.sentence, shown)}</h3>
           <ol class="tl">
             {found.evidence.map((line, row) => (
               <li key={row} class={kinds[line.kind] ?? (/failed/.test(line.text) ? 'b' : '')}>
-                <span class="t">{withOffset(Date.parse(line.at), shown)}</span><span>{line.text}</span>
+                <span class="t">{withOffset(Date.parse(line.at), shown)}</span><span>{inZone(line.text, shown)}</span>
               </li>
             ))}
           </ol>
