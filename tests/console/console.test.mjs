@@ -180,8 +180,8 @@ describe('pages', () => {
 
   using('the pages are listed with how much each has', place('journal'), async (page) => {
     for (const parts of [['journal'], ['collections'], ['job', 'billing', 'odd']]) {
-      await page.goto('about:blank');
       await page.goto(`${world.server.url}/console/${place(...parts)}`);
+      await page.reload();
       await page.getByRole('link', { name: 'Collections 3', exact: true }).waitFor();
     }
   });

@@ -141,7 +141,7 @@ describe('a job without a name', () => {
     await page.keyboard.type('named');
     await page.keyboard.press('Control+Enter');
     await heading(page, 'named');
-    assert.equal((await job('named')).state, 'Enabled');
+    assert.equal((await job('named')).state, 'enabled');
   });
 });
 
