@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.ab338c30ae6d.js",
-        bytes: include_bytes!("../dist/app.ab338c30ae6d.js.gz"),
+        name: "app.d6da999c3d6f.js",
+        bytes: include_bytes!("../dist/app.d6da999c3d6f.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"ab338c30ae6da315788f0c1ddf96c50a\"",
+        etag: "\"d6da999c3d6fc24ce127caf1bfe877f0\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"a3d3a19bcb8f3b7c67b63f0e0937150f\"",
+        etag: "\"1132a81d0a31a58aebfcb5d9b29e93de\"",
         is_hashed: false,
     },
     File {

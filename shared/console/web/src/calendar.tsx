@@ -159,7 +159,7 @@ export function Calendar() {
       <section class="sheet" aria-labelledby="shown">
         <header>
           <h2 id="shown">Occurrences {view === 'day' ? 'in five minutes' : view === 'week' ? 'an hour' : 'a day'}</h2>
-          <span class="muted">{range(from, end, zone)}: {grouped(all)} of {grouped(load.data?.jobs ?? 0)} job{load.data?.jobs === 1 ? '' : 's'}, as they are defined now{load.data && !load.data.isWhole && ', not all of them read'}</span>
+          <span class="muted">{range(from, end, zone)}: {grouped(all)} occurrence{all === 1 ? '' : 's'} of {grouped(load.data?.jobs ?? 0)} job{load.data?.jobs === 1 ? '' : 's'}, as they are defined now{load.data && !load.data.isWhole && ', not all of them read'}</span>
           <span class="r legend" aria-hidden="true">fewer{[0, 1, 2, 3, 4, 5].map((shade) => <i key={shade} class={`k${shade}`} />)}more</span>
         </header>
         <Panel of={load} rows={7}>
