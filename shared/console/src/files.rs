@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.33b947117030.css",
-        bytes: include_bytes!("../dist/app.33b947117030.css.gz"),
+        name: "app.6cb2e300fca9.css",
+        bytes: include_bytes!("../dist/app.6cb2e300fca9.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
-        etag: "\"33b947117030276189d8b7229fbdc8fd\"",
+        etag: "\"6cb2e300fca9f2557ee7d1331b893aa3\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"1132a81d0a31a58aebfcb5d9b29e93de\"",
+        etag: "\"f3d25d72ae2c9c61a60ba3ebe1a2c5f1\"",
         is_hashed: false,
     },
     File {
