@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.d6da999c3d6f.js",
-        bytes: include_bytes!("../dist/app.d6da999c3d6f.js.gz"),
+        name: "app.ab0388092259.js",
+        bytes: include_bytes!("../dist/app.ab0388092259.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"d6da999c3d6fc24ce127caf1bfe877f0\"",
+        etag: "\"ab0388092259e12e71567e6f69a1aa1b\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"f3d25d72ae2c9c61a60ba3ebe1a2c5f1\"",
+        etag: "\"d0427cb545ce3bf25dadccc88063192f\"",
         is_hashed: false,
     },
     File {

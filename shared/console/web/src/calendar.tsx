@@ -291,7 +291,7 @@ function Minutes({ at, zone, only, limit }: {
         <Panel of={load} rows={3}>{(data) => (
           <div class="hour">
             <Bars data={data} step={MINUTE} zone={zone} label="Occurrences a minute" {...(aSecond && { limit: aSecond * 60 })} />
-            {aSecond && <p class="faint">{limit ? 'The collection lets' : 'The workers of AWS let, at first,'} {grouped(aSecond)} a second start, {grouped(aSecond * 60)} a minute{most >= aSecond * 60 ? ' (the line): more than that start late' : ', which no minute reaches'}.</p>}
+            {aSecond && <p class="faint">{limit ? 'The collection lets' : 'AWS at first lets'} {grouped(aSecond)} a second start, {grouped(aSecond * 60)} a minute{most >= aSecond * 60 ? ' (the line): more than that start late' : ', which no minute reaches'}.</p>}
           </div>
         )}</Panel>
       </section>
