@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
+        name: "app.046969e05850.js",
+        bytes: include_bytes!("../dist/app.046969e05850.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"046969e05850a7521609a2d2effb516c\"",
+        is_hashed: true,
+    },
+    File {
         name: "app.6cb2e300fca9.css",
         bytes: include_bytes!("../dist/app.6cb2e300fca9.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"6cb2e300fca9f2557ee7d1331b893aa3\"",
-        is_hashed: true,
-    },
-    File {
-        name: "app.ab0388092259.js",
-        bytes: include_bytes!("../dist/app.ab0388092259.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"ab0388092259e12e71567e6f69a1aa1b\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"d0427cb545ce3bf25dadccc88063192f\"",
+        etag: "\"b0eae98980c13175f4cb15a7ccd965ba\"",
         is_hashed: false,
     },
     File {

@@ -21,6 +21,8 @@ const QUEUED = 'One run is in the queue.';
 const TAPE = 44;
 /** How long after an occurrence is due the page is read again. */
 const JUST_AFTER_MS = 1_500;
+/** Half of how long an occurrence that is due is said to be now: the server moves on within a minute. */
+const SOON_MS = 30_000;
 /** How long what a run becomes is looked for more often. */
 const FOLLOWED_MS = 60_000;
 /** After how many successes in a row the history folds them. */
@@ -249,7 +251,7 @@ function Tape({ job, all, coming, onOpen }: { job: Description; all: Occurred[];
       </div></div>
       <div class="nextup">
         {next === null ? <b class="faint">nothing is due</b> : (
-          <><span>next</span><b>{until(next)}</b><span>{withOffset(next, zone)}</span></>
+          <><span>next</span><b>{Math.abs(next - now() + SOON_MS) < SOON_MS ? 'now' : until(next)}</b><span>{withOffset(next, zone)}</span></>
         )}
       </div>
     </section>
