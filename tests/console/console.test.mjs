@@ -151,6 +151,18 @@ describe('pages', () => {
     await page.getByText(/first attempt/).waitFor();
   });
 
+  using('job: an occurrence that was due a moment ago is now', place('job', 'billing', 'odd'), async (page) => {
+    const now = Date.now();
+    await page.clock.setFixedTime(now);
+    await instead(page, '/minutehand/v1/me', async (route) => route.fulfill({ json: { ...await (await route.fetch()).json(), now: new Date(now).toISOString() } }));
+    await instead(page, '/minutehand/v1/subscriptions', async (route) => {
+      const answer = await (await route.fetch()).json();
+      return route.fulfill({ json: { ...answer, ...(answer.next && { next: new Date(now - 5_000).toISOString() }) } });
+    });
+    await page.reload();
+    await page.locator('.nextup').getByText('now', { exact: true }).waitFor();
+  });
+
   using('job: one that is not there', place('job', 'billing', 'nothing'), (page) => page.getByRole('alert').first().waitFor());
 
   using('job: why it did not fire', place('why', 'billing', 'invoice-export'), async (page) => {
