@@ -152,13 +152,11 @@ describe('pages', () => {
   });
 
   using('job: an occurrence that was due a moment ago is now', place('job', 'billing', 'odd'), async (page) => {
-    const now = Date.now();
-    await page.clock.setFixedTime(now);
-    await instead(page, '/minutehand/v1/me', async (route) => route.fulfill({ json: { ...await (await route.fetch()).json(), now: new Date(now).toISOString() } }));
-    await instead(page, '/minutehand/v1/subscriptions', async (route) => {
-      const answer = await (await route.fetch()).json();
-      return route.fulfill({ json: { ...answer, ...(answer.next && { next: new Date(now - 5_000).toISOString() }) } });
-    });
+    const read = async (path) => (await fetch(`${world.server.url}/minutehand/v1${path}`, { headers: { Authorization: `Bearer ${world.server.token}` } })).json();
+    const path = '/subscriptions/me/resourceGroups/dev/jobCollections/billing/jobs/odd';
+    const [me, job] = await Promise.all([read('/me'), read(path)]);
+    const json = { ...job, next: new Date(Date.parse(me.now) - 5_000).toISOString() };
+    await page.route((url) => url.pathname.endsWith(path), (route) => route.fulfill({ json }));
     await page.reload();
     await page.locator('.nextup').getByText('now', { exact: true }).waitFor();
   });
