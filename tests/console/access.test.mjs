@@ -247,7 +247,7 @@ describe('the keyboard alone', () => {
     await tabTo(page, page.getByRole('grid'));
     for (const key of ['End', 'x', 'k', 'k', 'Shift+X']) await page.keyboard.press(key);
     await page.getByText('3 chosen').waitFor();
-    await press(page, page.getByRole('button', { name: 'Switch off…' }), 'Enter');
+    await press(page, page.getByRole('region', { name: 'Chosen jobs' }).getByRole('button', { name: 'Switch off…' }), 'Enter');
     await press(page, page.getByRole('dialog').getByRole('button', { name: 'Switch off' }), 'Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     assert.equal((await world.server.job('billing', 'tenant-38')).properties.state, 'disabled');

@@ -1,7 +1,7 @@
 // The console in a browser, against a real server: pages, flows, states, security.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { heading, instead, ODD, open, place, setUp, startServer } from './world.mjs';
+import { ODD, axe, heading, instead, open, place, setUp, startServer, unfold } from './world.mjs';
 
 const { world, using } = setUp();
 
@@ -151,6 +151,16 @@ describe('pages', () => {
     await page.getByText(/first attempt/).waitFor();
   });
 
+  using('job: an occurrence that was due a moment ago is now', place('job', 'billing', 'odd'), async (page) => {
+    const read = async (path) => (await fetch(`${world.server.url}/minutehand/v1${path}`, { headers: { Authorization: `Bearer ${world.server.token}` } })).json();
+    const path = '/subscriptions/me/resourceGroups/dev/jobCollections/billing/jobs/odd';
+    const [me, job] = await Promise.all([read('/me'), read(path)]);
+    const json = { ...job, next: new Date(Date.parse(me.now) - 5_000).toISOString() };
+    await page.route((url) => url.pathname.endsWith(path), (route) => route.fulfill({ json }));
+    await page.reload();
+    await page.locator('.nextup').getByText('now', { exact: true }).waitFor();
+  });
+
   using('job: one that is not there', place('job', 'billing', 'nothing'), (page) => page.getByRole('alert').first().waitFor());
 
   using('job: why it did not fire', place('why', 'billing', 'invoice-export'), async (page) => {
@@ -164,6 +174,45 @@ describe('pages', () => {
 
   using('journal: the changes of a collection', place('journal', 'billing'), async (page) => {
     await page.getByRole('cell', { name: /invoice-export/ }).first().waitFor();
+  });
+
+  using('collections: none takes seven requests, and others are looked for on demand', '#/in/me/elsewhere/collections', async (page) => {
+    await page.getByText('No collections in me / elsewhere yet.').waitFor();
+    await page.waitForLoadState('networkidle');
+    const requests = await page.evaluate(() => performance.getEntriesByType('resource').map((one) => one.name));
+    assert.ok(requests.length + 1 <= 7, requests.join('\n'));
+    await page.getByRole('button', { name: 'Look in other groups' }).click();
+    await page.getByText('There are collections in other groups:').waitFor();
+    assert.deepEqual(await axe(page), []);
+    await page.getByRole('link', { name: 'me / dev', exact: true }).click();
+    await page.getByRole('link', { name: 'billing', exact: true }).waitFor();
+  });
+
+  using('the pages are listed with how much each has', place('journal'), async (page) => {
+    for (const parts of [['journal'], ['collections'], ['job', 'billing', 'odd']]) {
+      await page.goto(`${world.server.url}/console/${place(...parts)}`);
+      await page.reload();
+      await page.getByRole('link', { name: 'Collections 3', exact: true }).waitFor();
+    }
+  });
+
+  using('calendar: what may start in a second is a line', `${place('calendar')}?day=2027-03-22&collection=billing`, async (page) => {
+    const counts = Array.from({ length: 60 }, (_, minute) => (minute === 30 ? 90 : 1));
+    await instead(page, '/jobCollections', async (route) => {
+      const answer = await (await route.fetch()).json();
+      for (const one of answer.value ?? []) one.properties.minutehand = { maxPerSecond: 1 };
+      return route.fulfill({ json: answer });
+    });
+    await instead(page, '/load', async (route) => {
+      const answer = await (await route.fetch()).json();
+      const isHour = new URL(route.request().url()).searchParams.get('step') === 'PT1M';
+      return route.fulfill({ json: { ...answer, ...(isHour && { counts }) } });
+    });
+    await page.reload();
+    await page.locator('[data-cell="0-7"]').click();
+    await page.getByText('The collection lets 1 a second start, 60 a minute (the line): more than that start late.').waitFor();
+    assert.equal(await page.locator('.bars line').count(), 1);
+    assert.deepEqual(await axe(page), []);
   });
 
   using('overview: how it is going, what comes, and where', place('overview'), async (page) => {
@@ -250,6 +299,7 @@ describe('flows', () => {
     await page.getByLabel('Authentication').selectOption('Basic');
     await page.getByLabel('User', { exact: true }).fill('web');
     await page.getByLabel('Password', { exact: true }).fill('hidden');
+    await unfold(page, 'If it fails');
     await page.getByRole('button', { name: 'perform another action' }).click();
     await page.getByLabel('URL').last().fill('https://example.com/failed');
     await page.getByLabel('Name in billing').fill('twin');
@@ -268,6 +318,7 @@ describe('flows', () => {
     await page.getByLabel('URL').fill(`${world.target.url}/500/pauses`);
     await page.getByRole('button', { name: 'HTTP', exact: true }).click();
     await page.getByRole('button', { name: 'Minutes' }).click();
+    await unfold(page, 'If it fails', 'Policies');
     await page.getByRole('button', { name: 'do not try again' }).click();
     await page.getByLabel('Pause after so many failures in a row').fill('0');
     await page.getByText(/'minutehand.pauseOnFailure.after' is 0/).first().waitFor();
@@ -323,7 +374,7 @@ describe('flows', () => {
     await page.keyboard.press('End');
     await page.keyboard.press('Shift+X');
     await page.getByText('10 chosen').waitFor();
-    await page.getByRole('button', { name: 'Switch off…' }).click();
+    await page.getByRole('region', { name: 'Chosen jobs' }).getByRole('button', { name: 'Switch off…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
     await page.getByText('1 failed and stay chosen. Busy.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();

@@ -99,6 +99,8 @@ flow('by the mouse: one is sent again, and its job runs; the one that cannot be 
   await question(page, 'Send again').click();
   await heading(page, '5 dead letters.');
   await called(page, target, 'one');
+  // What becomes of it is followed.
+  await page.getByRole('region', { name: 'Sent again' }).getByText(/^It fired/).waitFor();
   await page.getByRole('row').filter({ hasText: 'not readable' }).getByRole('button', { name: 'Delete…' }).click();
   assert.ok(await question(page, 'Delete').isDisabled());
   await page.getByRole('textbox', { name: /Type 1/ }).fill('1');
@@ -108,6 +110,20 @@ flow('by the mouse: one is sent again, and its job runs; the one that cannot be 
   await page.goto(`${server.url}/console/${place('job', 'letters', 'one')}`);
   await page.getByRole('button', { name: /^What happened at/ }).first().waitFor();
   assert.deepEqual(target.seen, ['/200/one']);
+});
+
+flow('a letter leads to its job at its occurrence, to why, and back', async (page) => {
+  await press(page, row(page, 'one').getByRole('link'), 'Enter');
+  await heading(page, 'one');
+  await page.getByText(/^A dead letter is of the occurrence Sun 14 Mar 0[45]:10/).waitFor();
+  assert.deepEqual(await axe(page), []);
+  await press(page, page.getByRole('link', { name: 'What became of it' }), 'Enter');
+  await heading(page, 'Why did it not fire?');
+  await page.getByRole('heading', { level: 3 }).waitFor();
+  await page.goBack();
+  await heading(page, 'one');
+  await page.keyboard.press('Escape');
+  await heading(page, '6 dead letters.');
 });
 
 flow('by the keyboard alone: two are chosen and sent again, the rest is deleted', async (page, { server, target }) => {

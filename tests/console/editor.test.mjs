@@ -2,7 +2,7 @@
 // words at the field they are about, and what happens when two people change one job.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import { axe, daily, heading, place, setUp, startServer, startTarget } from './world.mjs';
+import { axe, daily, heading, place, press, setUp, startServer, startTarget, unfold } from './world.mjs';
 
 const { world, using } = setUp(async () => {
   const [server, target] = await Promise.all([
@@ -110,9 +110,45 @@ describe('types of actions', () => {
   });
 });
 
+describe('the steps', () => {
+  using('each folds to what it says, and unfolds for what is refused', place('new', 'jobs'), async (page) => {
+    const summary = (title) => page.locator('summary', { has: page.getByText(title, { exact: true }) });
+    await page.getByText('4 retries, 30 s (in a Free collection 1 h) apart').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'do not try again' }).isVisible(), false);
+    await page.getByTestId('sentence').getByText('02:30').waitFor();
+    await press(page, summary('When'), 'Enter');
+    await summary('When').getByText(/^Every day at 02:30/).waitFor();
+    await press(page, summary('What'), 'Enter');
+    await summary('What').getByText('POST example.com/').waitFor();
+    assert.deepEqual(await axe(page), []);
+    await page.getByRole('tab', { name: 'JSON' }).click();
+    const json = page.getByLabel('The job as JSON');
+    await json.fill(JSON.stringify({ ...JSON.parse(await json.inputValue()), minutehand: { jitter: { window: 'P2D' } } }));
+    await page.locator('.err').first().waitFor();
+    await page.getByRole('tab', { name: 'Form' }).click();
+    await field(page, 'Spread the starts over').waitFor();
+    assert.equal(await field(page, 'Spread the starts over').getAttribute('aria-invalid'), 'true');
+  });
+});
+
+describe('a job without a name', () => {
+  using('is not saved: its field is shown, and what to do is said', place('new', 'jobs'), async (page) => {
+    const json = page.getByRole('tab', { name: 'JSON' });
+    await json.click();
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Give the job a name first.').waitFor();
+    await page.waitForFunction(() => document.activeElement?.matches('[data-name]'));
+    await page.keyboard.type('named');
+    await page.keyboard.press('Control+Enter');
+    await heading(page, 'named');
+    assert.equal((await job('named')).state, 'enabled');
+  });
+});
+
 describe('policies', () => {
   using('each is made in the form, shown in words, and read again', place('new', 'jobs'), async (page) => {
     await field(page, 'URL').fill('https://example.com/');
+    await unfold(page, 'If it fails', 'Policies');
     await page.getByRole('button', { name: 'grows' }).click();
     await field(page, 'by a factor of').fill('1.5');
     await field(page, 'but is at most').fill('1 h');
@@ -139,6 +175,9 @@ describe('policies', () => {
     assert.deepEqual([minutehand.pauseOnFailure, minutehand.overlap], [{ after: 5 }, { policy: 'skip' }]);
     assert.equal(minutehand.retry.factor, 1.5);
     await page.getByRole('link', { name: 'Edit' }).click();
+    // Folded, a step is what it says.
+    await page.getByText(/^After an outage: all missed occurrences run, 20 at most/).waitFor();
+    await unfold(page, 'If it fails', 'Policies');
     assert.equal(await field(page, 'Spread the starts over').inputValue(), '1 min 30 s');
     assert.equal(await field(page, 'by a factor of').inputValue(), '1.5');
     // The default removes what has no effect with it.
@@ -163,6 +202,7 @@ describe('policies', () => {
     [[], 'Pause after so many failures in a row', '101', /pauseOnFailure/],
   ]) {
     using(`${label}: ${wrong} is refused at the field, and the preview goes on`, place('new', 'jobs'), async (page) => {
+      await unfold(page, 'If it fails', 'Policies');
       for (const button of buttons) await page.getByRole('button', { name: button }).click();
       const input = field(page, label);
       await input.fill(wrong);

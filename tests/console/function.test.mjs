@@ -26,6 +26,7 @@ using('signs in, makes a job in the form, runs it, and sees what happened', '', 
   await page.getByLabel('Token').fill(world.server.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('No collections in me / dev yet.').waitFor();
+  await page.getByRole('button', { name: 'Look in other groups' }).click();
   await page.getByRole('link', { name: 's / g' }).click();
   await page.getByRole('link', { name: 'jc' }).click();
   await page.getByText('No jobs in jc yet.').waitFor();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe } from 'node:test';
-import { axe, daily, heading, instead, place, press, setUp, startServer, startTarget, tabTo, write } from './world.mjs';
+import { axe, daily, heading, instead, place, press, setUp, startServer, startTarget, tabTo, unfold, write } from './world.mjs';
 
 const { world, using } = setUp(async () => {
   const [server, target] = await Promise.all([
@@ -80,6 +80,21 @@ describe('the collections', () => {
     await page.keyboard.press('l');
     await page.getByRole('combobox', { name: 'Of which collection' }).waitFor();
     assert.equal(await page.getByRole('combobox', { name: 'Of which collection' }).inputValue(), 'keys');
+  });
+});
+
+describe('the page of a collection', () => {
+  using('switches it off and on', place('jobs', 'keys'), async (page) => {
+    await press(page, page.getByRole('button', { name: 'Switch off…' }), 'Enter');
+    const dialog = page.getByRole('dialog', { name: 'Switch keys off?' });
+    await dialog.getByText('Its 3 jobs do not fire until it is on again.', { exact: false }).waitFor();
+    await clean(page);
+    await press(page, dialog.getByRole('button', { name: 'Switch off' }), 'Enter');
+    await page.getByText('This collection is off: none of its jobs fires.').waitFor();
+    await page.getByText('keys is off.').waitFor();
+    await press(page, page.getByRole('button', { name: 'Switch on…' }), 'Enter');
+    await press(page, page.getByRole('dialog').getByRole('button', { name: 'Switch on' }), 'Enter');
+    await page.getByText('This collection is off').waitFor({ state: 'detached' });
   });
 });
 
@@ -161,6 +176,7 @@ describe('the fields of the editor', () => {
   using('dates on which it does not run, and on which it also runs', place('new', 'keys'), async (page) => {
     await write(page, field(page, 'URL'), 'https://example.com/');
     await write(page, field(page, 'Starts'), '2027-06-01T00:00:00Z');
+    await unfold(page, 'Policies');
     await write(page, field(page, 'Not on these dates, one a line'), '2027-06-03\n2027-12-24/2028-01-02');
     await write(page, field(page, 'Also then, one a line'), '2027-06-05T18:00');
     await page.getByRole('row', { name: /^Sat 5 Jun 2027 18:00/ }).waitFor();
@@ -174,6 +190,7 @@ describe('the fields of the editor', () => {
   });
 
   using('a number that is refused is mended by a button', place('new', 'keys'), async (page) => {
+    await unfold(page, 'Policies');
     await write(page, field(page, 'Pause after so many failures in a row'), '101');
     await press(page, page.getByRole('tabpanel').getByRole('button', { name: 'Use 100' }), 'Enter');
     assert.equal(await field(page, 'Pause after so many failures in a row').inputValue(), '100');
@@ -207,7 +224,59 @@ describe('the fields of the editor', () => {
   });
 });
 
+describe('a run', () => {
+  using('is asked about once in a session, in the list and on the page of a job', place('jobs', 'keys'), async (page) => {
+    const runs = [];
+    page.on('request', (request) => { if (request.url().includes('/run?')) runs.push(new URL(request.url()).pathname.split('/').at(-2)); });
+    await tabTo(page, page.getByRole('grid'));
+    await page.keyboard.press('r');
+    const dialog = page.getByRole('dialog', { name: 'Run now a?' });
+    await dialog.getByText(/the next runs start without this question/).waitFor();
+    await press(page, dialog.getByRole('button', { name: 'Run now' }), 'Enter');
+    await ended(dialog);
+    await tabTo(page, page.getByRole('grid'));
+    await page.keyboard.press('j');
+    await page.keyboard.press('r');
+    await page.getByText('One run of b is in the queue.').waitFor();
+    await clean(page);
+    await page.goto(`${world.server.url}/console/${place('job', 'keys', 'c')}`);
+    await heading(page, 'c');
+    await page.getByRole('button', { name: 'Run now' }).waitFor();
+    await page.keyboard.press('r');
+    await page.getByText('One run is in the queue.').waitFor();
+    await page.getByRole('button', { name: /^What happened at/ }).first().waitFor();
+    assert.deepEqual(runs, ['a', 'b', 'c']);
+  });
+
+  using('is offered by the answer about an occurrence that was left out', `${place('why', 'keys', 'a')}?at=2027-03-13T07:30:00Z`, async (page) => {
+    const why = { at: '2027-03-13T07:30:00Z', verdict: 'overtaken', sentence: 'It was left out.', near: { before: null, after: null }, evidence: [] };
+    await instead(page, '/why', (route) => route.fulfill({ json: why }));
+    await page.reload();
+    await page.getByRole('heading', { level: 3, name: 'It was left out.' }).waitFor();
+    await clean(page);
+    const asked = page.waitForRequest((request) => request.url().includes('/jobs/a/run?'));
+    await press(page, page.getByRole('button', { name: 'Run it now' }), 'Enter');
+    await asked;
+    await heading(page, 'a');
+    await page.getByText('One run of a is in the queue.').waitFor();
+  });
+});
+
 describe('what needs someone', () => {
+  using('a job whose next occurrence is unusually far away', place('overview'), async (page) => {
+    await world.server.putJob('keys', 'next-year', daily(`${world.target.url}/200`, { startTime: '2028-04-01T00:00:00Z' }));
+    try {
+      await page.reload();
+      const needs = page.getByRole('region', { name: 'Needs you' });
+      await needs.getByText(/^Not due before Sat 1 Apr 2028 .*, which is far away for this rule: every day at 02:30 America\/New_York time/).waitFor();
+      await clean(page);
+      await press(page, needs.getByRole('link', { name: 'Edit next-year' }), 'Enter');
+      await heading(page, 'next-year');
+    } finally {
+      await world.server.call('DELETE', world.server.jobPath('keys', 'next-year'));
+    }
+  });
+
   const overview = {
     headline: { kind: 'late', n: 3 },
     collections: { all: 2, off: 1, items: [
@@ -236,6 +305,7 @@ describe('what needs someone', () => {
     await needs.getByText('25 jobs that call hooks.example.com').waitFor();
     assert.equal(await needs.getByRole('listitem').count(), 5);
     await page.getByText('40 of 40').waitFor();
+    await page.getByRole('link', { name: 'Overview 3 late', exact: true }).waitFor();
     await press(page, needs.getByRole('button', { name: 'Which call hooks.example.com' }), 'Enter');
     await needs.getByText('and 5 more').waitFor();
     await needs.getByRole('link', { name: 'keys / t-24' }).waitFor();
@@ -256,6 +326,12 @@ describe('what needs someone', () => {
 });
 
 describe('what one chooses for this browser', () => {
+  using('another group, of those that have collections', '#/settings', async (page) => {
+    await press(page, page.getByRole('link', { name: 'me / dev', exact: true }), 'Enter');
+    await heading(page, 'Collections');
+    await page.getByRole('link', { name: 'idle', exact: true }).waitFor();
+  });
+
   using('a clock of 12 hours, dense lists, no motion', '#/settings', async (page) => {
     await press(page, group(page, 'The clock has', '12 hours'), 'Enter');
     await press(page, group(page, 'Lists are', 'dense'), 'Enter');

@@ -75,7 +75,7 @@ function load(query) {
     return Math.floor((hour === 2 ? 4_700 : hour >= 8 && hour < 18 ? 2_000 : 900) * (step / HOUR) * (0.85 + noise(at / step) * 0.3));
   });
   const groups = [{ rule: 'every day at 02:00 Europe/Berlin time', count: 1_702, names: ['t10400-usage', 't10401-usage', 't10402-usage'] }, { rule: 'every 15 minutes', count: 96, names: ['stock-sync-eu', 'stock-sync-us'] }];
-  return { from: iso(from), to: iso(to), counts, starts: null, jobs: 1_171, top: [{ at: iso(from), count: 1_798, groups }], position: null };
+  return { from: iso(from), to: iso(to), counts, starts: null, jobs: 1_171, top: [{ at: iso(from), count: 1_798, groups }], far: [{ at: '2028-04-01T06:30:00Z', resourceGroup: 'dev', collection: 'reports', job: 'month-end', sentence: NIGHTLY }], position: null };
 }
 
 const COLLECTIONS = [['ops', 'Disabled', 31, 50], ['billing', 'Enabled', 214, 1_000], ['reports', 'Enabled', 12, 50], ['shop', 'Enabled', 947, 1_000]]

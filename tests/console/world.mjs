@@ -266,6 +266,14 @@ export async function tabTo(page, wanted) {
   throw new Error(`Tab does not reach ${wanted}`);
 }
 
+/** Unfolds steps of the editor that are folded, by their titles. */
+export async function unfold(page, ...titles) {
+  for (const title of titles) {
+    const summary = page.locator('summary', { has: page.getByText(title, { exact: true }) });
+    if (!(await summary.evaluate((element) => element.parentElement.open))) await press(page, summary, 'Enter');
+  }
+}
+
 /** Reaches a part of the page by Tab, and presses keys there. */
 export async function press(page, wanted, ...keys) {
   await tabTo(page, wanted);

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.1d6f2edcd628.css",
-        bytes: include_bytes!("../dist/app.1d6f2edcd628.css.gz"),
+        name: "app.046969e05850.js",
+        bytes: include_bytes!("../dist/app.046969e05850.js.gz"),
         is_gzip: true,
-        content_type: "text/css; charset=utf-8",
-        etag: "\"1d6f2edcd6287270ed9c6d4161fc0a8a\"",
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"046969e05850a7521609a2d2effb516c\"",
         is_hashed: true,
     },
     File {
-        name: "app.7c64012dfad9.js",
-        bytes: include_bytes!("../dist/app.7c64012dfad9.js.gz"),
+        name: "app.6cb2e300fca9.css",
+        bytes: include_bytes!("../dist/app.6cb2e300fca9.css.gz"),
         is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"7c64012dfad9d16fd446f19b92991d7f\"",
+        content_type: "text/css; charset=utf-8",
+        etag: "\"6cb2e300fca9f2557ee7d1331b893aa3\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"bdd64b09afea7609c3ef58d86dac02cb\"",
+        etag: "\"b0eae98980c13175f4cb15a7ccd965ba\"",
         is_hashed: false,
     },
     File {

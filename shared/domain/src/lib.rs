@@ -20,6 +20,7 @@ pub mod earlier_timing;
 pub mod extensions;
 pub mod failed_occurrence;
 pub mod failure_event;
+pub mod far;
 pub mod firing;
 pub mod ids;
 pub mod job;

@@ -123,7 +123,7 @@ async fn lists_of_what_is_ahead_know_the_dates() {
     let expected = ["2027-03-03T10:00", "2027-03-03T18:00"].map(instant);
     assert_eq!(of_job.collect::<Vec<_>>(), expected);
     let bounds = ["2027-03-02", "2027-03-03", "2027-03-04", "2027-03-05"].map(instant).to_vec();
-    let wanted = app::WantedLoad { jobs: ahead, bounds, from: None };
+    let wanted = app::WantedLoad { jobs: ahead, bounds, from: None, far_from: None };
     assert_eq!(world.manage.load(&wanted).await.unwrap().counts, [1, 3, 1]);
 }
 

@@ -104,6 +104,24 @@ async fn occurrences_are_counted_in_days_of_a_zone_and_in_hours() {
 }
 
 #[tokio::test]
+async fn next_occurrences_that_are_unusually_far_away_are_listed_if_they_are_asked_for() {
+    let (_world, api) = world().await;
+    let action = json!({"type": "Http", "request": {"uri": "http://x", "method": "GET"}});
+    let job = json!({"properties": {"startTime": "2028-04-01", "action": action,
+        "recurrence": {"frequency": "day"}}});
+    let path = format!("{COLLECTION}/jobs/Next-Year");
+    assert_eq!(ask(&api, "PUT", &path, &job.to_string()).await.0, 201);
+    let found = get(&api, "/load?far=true").await;
+    let expected = json!([{"at": "2028-04-01T00:00:00Z", "resourceGroup": "g", "collection": "jc",
+        "job": "next-year", "sentence": found["far"][0]["sentence"]}]);
+    assert_eq!(found["far"], expected);
+    assert!(found["far"][0]["sentence"].as_str().unwrap().starts_with("every day"));
+    assert_eq!(get(&api, "/load").await["far"], json!([]));
+    let problem = "'far' is 'yes'; use true, or leave it out.";
+    assert_eq!(refused(&api, "/load?far=yes").await, problem);
+}
+
+#[tokio::test]
 async fn an_overview_counts_and_says_what_to_say_first() {
     let (world, api) = world().await;
     let found = get(&api, "/overview").await;

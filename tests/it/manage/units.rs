@@ -67,6 +67,7 @@ async fn every_operation_consumes_what_the_documentation_says() {
         ("GET S/overview", "GET", "/minutehand/v1/subscriptions/s/overview".to_owned(), ""),
         ("GET S/upcoming", "GET", "/minutehand/v1/subscriptions/s/upcoming".to_owned(), ""),
         ("GET S/load", "GET", "/minutehand/v1/subscriptions/s/load".to_owned(), ""),
+        ("GET S/load", "GET", "/minutehand/v1/subscriptions/s/load?far=true".to_owned(), ""),
         ("GET S/failures", "GET", "/minutehand/v1/subscriptions/s/failures".to_owned(), ""),
         ("GET C/journal", "GET", JOBS.replace("/jobs", "/journal"), ""),
         ("GET C/rows", "GET", JOBS.replace("/jobs", "/rows"), ""),

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use domain::far::unusually_far;
 use domain::load::add_load;
 use domain::schedule::Schedule;
 use ports::store::PageRequest;
 
 use super::Manage;
-use super::ahead::{Ahead, FiringJob};
+use super::ahead::{Ahead, Collections, FiringJob, UpcomingOccurrence};
 use crate::error::AppError;
 
 /// The most timers that are looked at for one answer.
@@ -23,6 +24,8 @@ const PEAKS_MAX: usize = 5;
 const GROUPS_MAX: usize = 5;
 /// The most names of a group.
 const NAMES_MAX: usize = 3;
+/// The most jobs whose next occurrence is unusually far away. Once they are found, none is looked for.
+const FAR_MAX: usize = 20;
 
 /// What is counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub struct WantedLoad {
     pub bounds: Vec<DateTime<Utc>>,
     /// Where the answer before ended: a shard, and a place in it.
     pub from: Option<(u32, Option<String>)>,
+    /// From when on next occurrences that are unusually far away are looked for; `None` if not at all.
+    pub far_from: Option<DateTime<Utc>>,
 }
 
 /// How many occurrences fall due.
@@ -46,6 +51,8 @@ pub struct Load {
     pub looked_at: usize,
     /// The fullest steps, the fullest first.
     pub peaks: Vec<Peak>,
+    /// Next occurrences that are unusually far away, if they were asked for.
+    pub far: Vec<UpcomingOccurrence>,
     /// Where to go on; `None` at the end.
     pub next: Option<(u32, Option<String>)>,
 }
@@ -82,7 +89,8 @@ impl Manage {
         let collections = self.collections_ahead(&wanted.jobs).await?;
         let bounds = wanted.bounds.as_slice();
         let mut counts = vec![0; bounds.len().saturating_sub(1)];
-        let (mut jobs, mut looked_at, mut computed) = (Vec::new(), 0, 0);
+        let (mut jobs, mut far) = (Vec::new(), Vec::new());
+        let (mut looked_at, mut computed) = (0, 0);
         let shards = self.ports.browse.timer_shards();
         let mut next = Some(wanted.from.clone().unwrap_or((0, None)));
         while let Some((shard, from)) = next.take() {
@@ -99,6 +107,9 @@ impl Manage {
             looked_at += page.items.len();
             for job in self.firing(page.items.into_iter(), &collections).await? {
                 computed += add_load(&job.timetable, bounds, &mut counts);
+                if let Some(from) = wanted.far_from.filter(|_| far.len() < FAR_MAX) {
+                    far.extend(far_away(&job, from, &collections));
+                }
                 jobs.push(job);
             }
             next = match page.next {
@@ -107,8 +118,24 @@ impl Manage {
             };
         }
         let peaks = peaks(bounds, &counts, &jobs);
-        Ok(Load { counts, jobs: jobs.len(), looked_at, peaks, next })
+        Ok(Load { counts, jobs: jobs.len(), looked_at, peaks, far, next })
     }
+}
+
+/// The next occurrence of a job, if it is unusually far away.
+fn far_away(
+    job: &FiringJob,
+    from: DateTime<Utc>,
+    collections: &Collections,
+) -> Option<UpcomingOccurrence> {
+    let at = unusually_far(&job.timetable, from)?;
+    let record = collections.get(&job.collection_uid)?;
+    Some(UpcomingOccurrence {
+        at,
+        collection: (record.place.clone(), record.collection.name.clone()),
+        job_key: job.key.clone(),
+        sentence: job.timetable.sentence(),
+    })
 }
 
 /// The fullest steps, with the jobs that fill them.

@@ -42,6 +42,7 @@ export interface Collection {
     state: string;
     sku?: { name?: string };
     quota?: { maxJobCount?: number; maxJobOccurrence?: number };
+    minutehand?: { maxPerSecond?: number };
   };
   tags?: Record<string, string>;
 }
@@ -242,8 +243,13 @@ export interface DeadLetter {
 /** Which dead letters something is done to. */
 export type Letters = { ids: string[] } | { all: true };
 
+/** A job, when it is due, and when it fires, in words. */
+export interface Ahead extends JobAt {
+  sentence: string;
+}
+
 export interface Upcoming {
-  items: (JobAt & { sentence: string })[];
+  items: Ahead[];
   complete: boolean;
 }
 
@@ -256,6 +262,8 @@ export interface Load {
   jobs: number;
   /** The fullest instants, and what is due then. */
   top: { at: string; count: number; groups: { rule: string; count: number; names: string[] }[] }[];
+  /** Jobs whose next occurrence is unusually far away, if they were asked for. */
+  far: Ahead[];
   /** Whether all jobs were read. */
   isWhole: boolean;
 }
@@ -274,6 +282,9 @@ export const token = signal<string | null>(
 export const isRefused = signal(false);
 /** The server's instant minus this machine's, in milliseconds, at the last answer. */
 export const clockOffset = signal(0);
+
+/** The last overview that was read, and of which subscription. */
+export const seen = signal<{ subscription: string; found: Overview } | null>(null);
 
 export function signIn(value: string, remember: boolean) {
   signOut();
@@ -464,7 +475,11 @@ export const api = {
     );
     return { items: rowsOf(answer.columns, answer.items), next: answer.position };
   },
-  overview: (place: Place) => json<Overview>('GET', `${ownSubscription(place)}/overview?collections=${LINES_MAX}`),
+  async overview(place: Place): Promise<Overview> {
+    const found = await json<Overview>('GET', `${ownSubscription(place)}/overview?collections=${LINES_MAX}`);
+    seen.value = { subscription: place.subscription, found };
+    return found;
+  },
   upcoming: (place: Place, query: Record<string, string>) =>
     json<Upcoming>('GET', `${ownSubscription(place)}/upcoming?${new URLSearchParams(query)}`),
   failures: (place: Place, since: Date) =>
@@ -474,7 +489,7 @@ export const api = {
   deleteLetters: (letters: Letters) => json<{ deleted: number }>('POST', '/minutehand/v1/deadletters/delete', letters),
   /** Each answer counts some of the jobs: together they are all. */
   async load(place: Place, query: Record<string, string>): Promise<Load> {
-    const whole: Load = { from: '', counts: [], starts: null, jobs: 0, top: [], isWhole: false };
+    const whole: Load = { from: '', counts: [], starts: null, jobs: 0, top: [], far: [], isWhole: false };
     let position: string | null = null;
     for (let read = 0; read < LOAD_PAGES_MAX; read += 1) {
       const asked = new URLSearchParams(query);
@@ -486,6 +501,7 @@ export const api = {
       whole.jobs += page.jobs;
       whole.counts = page.counts.map((count, step) => count + (whole.counts[step] ?? 0));
       whole.top = [...whole.top, ...page.top].sort((a, b) => b.count - a.count).slice(0, PEAKS_MAX);
+      whole.far.push(...page.far);
       position = page.position;
       if (position === null) break;
     }

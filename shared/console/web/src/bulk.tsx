@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, type Row as JobRow } from './api';
 import { asError } from './load';
 import { each } from './many';
-import { say } from './state';
+import { askedRun, RUN_ONCE, say } from './state';
 import { grouped } from './time';
 import { Confirm, Field } from './ui';
 
@@ -52,6 +52,7 @@ export function Bulk({ what, jobs, act, onLeft, onEnd, onClose }: {
     onLeft([...failed.map(([name]) => name), ...left.map((job) => job.name)]);
     onEnd?.(what);
     say(`${verb}: ${finished - failed.length} done, ${failed.length} failed.`);
+    if (one && what === 'run') askedRun();
     if (failed.length === 0) onClose();
     else if (isStopped.current) throw failed[0]?.[1];
     if (failed.length > 0) throw new ApiError(0, 'SomeFailed', summary(failed), null, null, null);
@@ -61,7 +62,7 @@ export function Bulk({ what, jobs, act, onLeft, onEnd, onClose }: {
       isReady={what !== 'zone' || zone.trim() !== ''} {...(what === 'delete' ? { name: one ?? String(wanted.length) } : {})}
       text={
         <>
-          {text}
+          {one && what === 'run' ? RUN_ONCE : text}
           {what === 'zone' && (
             <Field label="Time zone">
               {(field) => <input {...field} class="i" list="zones" spellcheck={false} placeholder="Europe/Berlin" value={zone} onInput={(event) => setZone(event.currentTarget.value)} />}

@@ -5,7 +5,7 @@ import { useKeys } from './keys';
 import { useLoad } from './load';
 import { Bars, level, summary } from './overview';
 import { Spread } from './spread';
-import { may, place, route, setQuery } from './state';
+import { may, me, place, route, setQuery } from './state';
 import { civil, dayAfter, dayOf, grouped, mondayOf, monthOf, now, oclock, parts, shareOf, startOfDay, wideZone } from './time';
 import { Choice, Panel, Title } from './ui';
 
@@ -159,7 +159,7 @@ export function Calendar() {
       <section class="sheet" aria-labelledby="shown">
         <header>
           <h2 id="shown">Occurrences {view === 'day' ? 'in five minutes' : view === 'week' ? 'an hour' : 'a day'}</h2>
-          <span class="muted">{range(from, end, zone)}: {grouped(all)} of {grouped(load.data?.jobs ?? 0)} job{load.data?.jobs === 1 ? '' : 's'}, as they are defined now{load.data && !load.data.isWhole && ', not all of them read'}</span>
+          <span class="muted">{range(from, end, zone)}: {grouped(all)} occurrence{all === 1 ? '' : 's'} of {grouped(load.data?.jobs ?? 0)} job{load.data?.jobs === 1 ? '' : 's'}, as they are defined now{load.data && !load.data.isWhole && ', not all of them read'}</span>
           <span class="r legend" aria-hidden="true">fewer{[0, 1, 2, 3, 4, 5].map((shade) => <i key={shade} class={`k${shade}`} />)}more</span>
         </header>
         <Panel of={load} rows={7}>
@@ -167,7 +167,7 @@ export function Calendar() {
             table={view === 'day' ? dayTable(data, zone) : view === 'week' ? weekTable(data, from, zone) : monthTable(data, from, zone)} />}
         </Panel>
       </section>
-      {chosen !== null && <Minutes at={chosen} zone={zone} only={only} />}
+      {chosen !== null && <Minutes at={chosen} zone={zone} only={only} limit={collections.data?.items.find((one) => one.name === collection)?.properties.minutehand?.maxPerSecond} />}
     </>
   );
 }
@@ -267,17 +267,33 @@ function Heat({ table, counts, view, chosen, onChoose }: {
   );
 }
 
+/** How many attempts AWS lets start in a second before it has added pollers: `infra/README.md` has the arithmetic. */
+const AWS_AT_FIRST = 208;
+
 /** The minutes of an hour, and what is due in the fullest. */
-function Minutes({ at, zone, only }: { at: number; zone: string; only: Record<string, string> }) {
+function Minutes({ at, zone, only, limit }: {
+  at: number;
+  zone: string;
+  only: Record<string, string>;
+  /** How many attempts of the shown collection may start in a second. */
+  limit: number | undefined;
+}) {
   const { subscription } = place.value;
   const load = useLoad(`minutes ${subscription} ${at} ${JSON.stringify(only)}`, () => api.load(place.value, { ...only, from: iso(at), to: iso(at + HOUR), step: 'PT1M' }), null);
   const [spreading, setSpreading] = useState<number | null>(null);
   const it = parts(at, zone);
+  const aSecond = limit ?? (me.value?.home === 'aws' ? AWS_AT_FIRST : null);
+  const most = Math.max(...(load.data?.counts ?? [0]));
   return (
     <div class="grid cal2">
       <section class="sheet" aria-labelledby="minutes">
         <header><h2 id="minutes">{it.day}, {oclock(it.time)} – {oclock(parts(at + HOUR, zone).time)}</h2>{load.data && <span class="muted">{summary(load.data, zone, MINUTE)}</span>}<span class="r">a minute</span></header>
-        <Panel of={load} rows={3}>{(data) => <div class="hour"><Bars data={data} step={MINUTE} zone={zone} label="Occurrences a minute" /></div>}</Panel>
+        <Panel of={load} rows={3}>{(data) => (
+          <div class="hour">
+            <Bars data={data} step={MINUTE} zone={zone} label="Occurrences a minute" {...(aSecond && { limit: aSecond * 60 })} />
+            {aSecond && <p class="faint">{limit ? 'The collection lets' : 'AWS at first lets'} {grouped(aSecond)} a second start, {grouped(aSecond * 60)} a minute{most >= aSecond * 60 ? ' (the line): more than that start late' : ', which no minute reaches'}.</p>}
+          </div>
+        )}</Panel>
       </section>
       <section class="sheet who" aria-labelledby="who">
         <header><h2 id="who">What is due</h2><span class="muted">in the fullest instants</span></header>

@@ -1,13 +1,13 @@
 // The collections of a group: what is on, how full each is, and what can be done with it.
 import { useState } from 'preact/hooks';
 import { Action } from './actions';
-import { api, type Collection, type Document, FIRST_COLLECTION } from './api';
+import { api, type Collection, type Document, FIRST_COLLECTION, type Place } from './api';
 import { at, changes, put } from './document';
 import { type Line, Lines } from './fields';
 import { asError, useLoad } from './load';
 import { useKeys, useListKeys } from './keys';
 import { mendings } from './mend';
-import { go, inPlace, link, may, place, route, say, setQuery, tick } from './state';
+import { go, inPlace, isHere, isSame, link, may, place, route, say, setQuery, tick } from './state';
 import { Full } from './overview';
 import { civil, grouped, now, until, wideZone } from './time';
 import { Choice, Confirm, Dialog, ErrorPanel, Field, Key, Mendings, Panel, State, stateOf, stateWord, Title } from './ui';
@@ -59,7 +59,8 @@ export function Collections() {
 }
 
 function Empty({ onNew }: { onNew: () => void }) {
-  const elsewhere = useLoad('places', api.places, null).data ?? [];
+  const [elsewhere, setElsewhere] = useState<Place[] | null>(null);
+  const look = () => void api.places().then(setElsewhere, (thrown: unknown) => say(asError(thrown).message));
   return (
     <section class="sheet empty">
       <p class="voice">No collections in {place.value.subscription} / {place.value.group} yet.</p>
@@ -72,12 +73,10 @@ function Empty({ onNew }: { onNew: () => void }) {
         </p>
       )}
       {may('write') && <p class="faint">A first job makes the collection “{FIRST_COLLECTION}” for itself.</p>}
-      {elsewhere.length > 0 && (
+      {elsewhere === null ? <p class="acts"><button type="button" class="btn sm" onClick={look}>Look in other groups</button></p> : (
         <>
-          <p class="muted">There are collections in other groups:</p>
-          <ul>
-            {elsewhere.map((one) => <li key={link(one.subscription, one.group)}><a href={link('in', one.subscription, one.group, 'collections')}>{one.subscription} / {one.group}</a></li>)}
-          </ul>
+          <p class="muted" role="status">{elsewhere.length > 0 ? 'There are collections in other groups:' : 'There are no collections in other groups.'}</p>
+          <Places all={elsewhere} />
         </>
       )}
     </section>
@@ -95,24 +94,23 @@ const COMING = 500;
 /** What comes next of each collection, and which of its jobs failed. What cannot be read is left out. */
 function useLife() {
   const { subscription, group } = place.value;
-  const mine = (one: { resourceGroup: string }) => one.resourceGroup.toLowerCase() === group.toLowerCase();
   const coming = useLoad(`coming ${subscription}/${group}`, () => api.upcoming(place.value, { limit: String(COMING) }), 30);
   const found = useLoad(`lines ${subscription}`, () => api.overview(place.value), 30);
   const failures = useLoad(`failing ${subscription}/${group}`, () => api.failures(place.value, new Date(now() - FAILED_DAYS * 86_400_000)), 60);
   const next = new Map<string, string>();
-  for (const one of (coming.data?.items ?? []).filter(mine)) {
+  for (const one of (coming.data?.items ?? []).filter(isHere)) {
     const name = one.collection.toLowerCase();
     if (!next.has(name)) next.set(name, one.at);
   }
   const failing = new Map<string, Set<string>>();
-  for (const one of (failures.data?.items ?? []).filter(mine)) {
+  for (const one of (failures.data?.items ?? []).filter(isHere)) {
     const name = one.collection.toLowerCase();
     failing.set(name, (failing.get(name) ?? new Set()).add(one.job));
   }
   return {
     next: (name: string) => next.get(name.toLowerCase()) ?? null,
     failing: (name: string) => failing.get(name.toLowerCase())?.size ?? 0,
-    line: (name: string) => found.data?.collections.items.filter(mine).find((one) => one.collection.toLowerCase() === name.toLowerCase()),
+    line: (name: string) => found.data?.collections.items.find((one) => isHere(one) && isSame(one.collection, name)),
     error: coming.error ?? failures.error ?? found.error,
   };
 }
@@ -173,12 +171,6 @@ function Row({ one, life, isAsked, onAnswered, onChange, onEdit }: {
   const [asking, setAsking] = useState<'switch' | 'delete' | null>(null);
   const isOn = stateOf(one.properties.state) === 'on';
   const line = life.line(one.name);
-  const jobs = line ? (line.jobs === 1 ? 'Its job does' : `Its ${grouped(line.jobs)} jobs do`) : 'Its jobs do';
-  const turn = async () => {
-    await api.switchCollection(place.value, one.name, !isOn);
-    say(`${one.name} is ${isOn ? 'off' : 'on'}.`);
-    onChange();
-  };
   const remove = async () => {
     await api.deleteCollection(place.value, one.name);
     say(`${one.name} is deleted.`);
@@ -203,11 +195,7 @@ function Row({ one, life, isAsked, onAnswered, onChange, onEdit }: {
           </div>
         )}
         {(asking === 'switch' || isAsked) && (
-          <Confirm title={`Switch ${one.name} ${isOn ? 'off' : 'on'}?`} verb={isOn ? 'Switch off' : 'Switch on'}
-            text={isOn
-              ? `${jobs} not fire until it is on again. What falls due in between is not made up for.`
-              : 'Its jobs fire again from their next occurrence on.'}
-            onYes={turn} onClose={() => { setAsking(null); onAnswered(); }} />
+          <SwitchCollection name={one.name} isOn={isOn} jobs={line?.jobs} onDone={onChange} onClose={() => { setAsking(null); onAnswered(); }} />
         )}
         {asking === 'delete' && (
           <Confirm title={`Delete ${one.name}?`} verb="Delete" name={one.name}
@@ -216,6 +204,38 @@ function Row({ one, life, isAsked, onAnswered, onChange, onEdit }: {
         )}
       </td>
     </tr>
+  );
+}
+
+/** Asks before a collection is switched. */
+export function SwitchCollection({ name, isOn, jobs, onDone, onClose }: {
+  name: string;
+  isOn: boolean;
+  /** How many jobs it has, if that is known. */
+  jobs: number | undefined;
+  onDone: () => void;
+  onClose: () => void;
+}) {
+  const own = jobs === 1 ? 'Its job does' : `Its ${jobs === undefined ? '' : `${grouped(jobs)} `}jobs do`;
+  return (
+    <Confirm title={`Switch ${name} ${isOn ? 'off' : 'on'}?`} verb={isOn ? 'Switch off' : 'Switch on'}
+      text={isOn
+        ? `${own} not fire until it is on again. What falls due in between is not made up for.`
+        : 'Its jobs fire again from their next occurrence on.'}
+      onYes={async () => {
+        await api.switchCollection(place.value, name, !isOn);
+        say(`${name} is ${isOn ? 'off' : 'on'}.`);
+        onDone();
+      }} onClose={onClose} />
+  );
+}
+
+/** Groups, each with its link. */
+export function Places({ all }: { all: Place[] }) {
+  return (
+    <ul>
+      {all.map((one) => <li key={link(one.subscription, one.group)}><a href={link('in', one.subscription, one.group, 'collections')}>{one.subscription} / {one.group}</a></li>)}
+    </ul>
   );
 }
 

@@ -1,11 +1,11 @@
 // Messages that were delivered again and again and never finished: to look at, to send again, to delete.
 import { Fragment } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, type DeadLetter, type Letters } from './api';
 import { useKeys, useListKeys } from './keys';
 import { useLoad } from './load';
 import { link, may, place, say } from './state';
-import { grouped, wideZone, withOffset } from './time';
+import { grouped, inZone, wideZone, withOffset } from './time';
 import { Confirm, Panel, Title } from './ui';
 
 type Found = Awaited<ReturnType<typeof api.deadLetters>>;
@@ -33,6 +33,7 @@ export function DeadLetters() {
   const found = loaded.data === 'none kept' ? null : loaded.data;
   const items = found?.items ?? [];
   const ids = items.map((one) => one.id).filter((id) => chosen.has(id));
+  const [sent, setSent] = useState<DeadLetter[]>([]);
   const ask = (what: Asking['what'], letters: Letters, count: number) => setAsking({ what, letters, count });
   return (
     <>
@@ -68,7 +69,17 @@ export function DeadLetters() {
           <button type="button" class="btn sm bare" onClick={() => setChosen(new Set())}>None</button>
         </div>
       )}
-      {asking && <Ask asking={asking} onDone={() => { setChosen(new Set()); loaded.reload(); }} onClose={() => setAsking(null)} />}
+      {sent.length > 0 && (
+        <section class="sheet form" aria-labelledby="sent">
+          <h2 id="sent">Sent again</h2>
+          <ul>{sent.map((one) => <Sent key={one.id} one={one} />)}</ul>
+        </section>
+      )}
+      {asking && <Ask asking={asking} onDone={({ what, letters }) => {
+        if (what === 'redrive') setSent(items.filter((one) => 'all' in letters || letters.ids.includes(one.id)).slice(0, FOLLOWED_MAX));
+        setChosen(new Set());
+        loaded.reload();
+      }} onClose={() => setAsking(null)} />}
     </>
   );
 }
@@ -101,8 +112,8 @@ function List({ items, about, chosen, setChosen, onOne }: {
             <tr>
               <td><input type="checkbox" checked={chosen.has(one.id)} onChange={() => toggle(one.id)} aria-label={`Choose the letter of ${one.job ?? 'an unknown job'}`} /></td>
               <td class="nowrap">{instant(one.firstSentAt)}</td>
-              <td>{one.resourceGroup && one.collection && one.job
-                ? <a href={link('in', place.value.subscription, one.resourceGroup, 'job', one.collection, one.job)}><b>{one.collection} / {one.job}</b></a>
+              <td>{jobOf(one)
+                ? <a href={jobOf(one) || ''}><b>{one.collection} / {one.job}</b></a>
                 : <span class="faint">not readable</span>}{one.attempt !== null && <small class="faint"> attempt {one.attempt + 1}</small>}</td>
               <td class="nowrap">{instant(one.occurrence)}</td>
               <td class="num">{grouped(one.deliveries)}</td>
@@ -128,14 +139,38 @@ function List({ items, about, chosen, setChosen, onOne }: {
   );
 }
 
-function Ask({ asking: { what, letters, count }, onDone, onClose }: { asking: Asking; onDone: () => void; onClose: () => void }) {
+/** How many letters that were sent again are followed, how often, and for how long. */
+const FOLLOWED_MAX = 10;
+const FOLLOWED_SECONDS = 2;
+const FOLLOWED_MS = 60_000;
+
+/** The page of a letter's job, at its occurrence. */
+const jobOf = (one: DeadLetter) =>
+  one.resourceGroup && one.collection && one.job && `${link('in', place.value.subscription, one.resourceGroup, 'job', one.collection, one.job)}${one.occurrence ? `?letter=${one.occurrence}` : ''}`;
+
+/** What becomes of a letter that was sent again. */
+function Sent({ one }: { one: DeadLetter }) {
+  const [isOver, setOver] = useState(false);
+  const { resourceGroup, collection, job, occurrence } = one;
+  const found = useLoad(`sent ${one.id}`, async () => (resourceGroup && collection && job && occurrence
+    ? api.why({ subscription: place.value.subscription, group: resourceGroup }, collection, job, occurrence) : null), isOver ? null : FOLLOWED_SECONDS);
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), FOLLOWED_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  const href = jobOf(one);
+  return <li>{href ? <a href={href}>{collection} / {job}</a> : 'Not readable'} <span class="muted" role="status">{found.data ? inZone(found.data.sentence, wideZone()) : found.error?.message}</span></li>;
+}
+
+function Ask({ asking, onDone, onClose }: { asking: Asking; onDone: (asked: Asking) => void; onClose: () => void }) {
+  const { what, letters, count } = asking;
   const of = `${grouped(count)} letter${count === 1 ? '' : 's'}`;
   const isRedrive = what === 'redrive';
   const yes = async () => {
     if (isRedrive) await api.redrive(letters);
     else await api.deleteLetters(letters);
     say(isRedrive ? `${of} sent again.` : `${of} deleted.`);
-    onDone();
+    onDone(asking);
   };
   return (
     <Confirm title={isRedrive ? `Send ${of} again?` : `Delete ${of}?`} verb={isRedrive ? 'Send again' : 'Delete'} {...(isRedrive ? {} : { name: String(count) })}

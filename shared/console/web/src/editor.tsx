@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, api, FIRST_COLLECTION, asArm, asCommand, asCurl, type Check, type Converted, type Document, type JobProperties, type Preview } from './api';
 import { at, changes, days, type Often, OFTEN, lineOf, number, often, put, text, times, toggleDay, WEEK_DAYS, withOften, withoutSecrets, withTimes } from './document';
-import { Action } from './actions';
+import { Action, target } from './actions';
 import { SpanField } from './fields';
 import { forgetDraft, keepDraft, keptDraft } from './draft';
 import { asError, type Loaded, useLoad } from './load';
@@ -14,8 +14,8 @@ import { isoSpan } from './spans';
 import { civil, grouped, mine, oclock, parts, until } from './time';
 import { capital } from './job';
 import { Bars } from './overview';
-import { Policies, RetryPolicies } from './policies';
-import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Mendings, Panel, Title, Wrong } from './ui';
+import { Policies, RetryPolicies, saidRetries } from './policies';
+import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Mendings, Panel, Step, Title, Wrong } from './ui';
 
 /** How long the last key rests before the server is asked. */
 const REST_MS = 150;
@@ -183,6 +183,17 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
   };
   const save = async (isTrial: boolean, isForced = false) => {
     if (isSaving || jsonProblem !== null) return;
+    if (!name) {
+      setTab('form');
+      say('Give the job a name first.');
+      // Once the form is there.
+      setTimeout(() => {
+        const field = document.querySelector<HTMLElement>('[data-name]');
+        field?.closest('details')?.setAttribute('open', '');
+        field?.focus();
+      });
+      return;
+    }
     setSaving(true);
     setRefused(null);
     try {
@@ -222,8 +233,8 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
         <div><Crumbs collection={collection} here={old ? 'edit' : 'new job'} /><Title>{old ? startName : 'New job'}</Title></div>
         <div class="acts">
           <button type="button" class="btn bare" onClick={discard}>Discard</button>
-          {!old && <button type="button" class="btn" disabled={isSaving || !name} onClick={() => void save(true)}>Save switched off, and try it once</button>}
-          <button type="button" class="btn go" disabled={isSaving || !name || (old !== null && !isChanged)} onClick={() => void save(false)}>Save <Key>Ctrl ⏎</Key></button>
+          {!old && <button type="button" class="btn" disabled={isSaving} onClick={() => void save(true)}>Save switched off, and try it once</button>}
+          <button type="button" class="btn go" disabled={isSaving || (old !== null && !isChanged)} onClick={() => void save(false)}>Save <Key>Ctrl ⏎</Key></button>
         </div>
       </div>
       {note && <p class="notice" role="status">{note}</p>}
@@ -233,7 +244,7 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
         <div class="sheet">
           <Tabs tab={tab} onShow={show} />
           <div role="tabpanel" id="tabpanel" aria-labelledby={`tab-${tab}`}>
-            {tab === 'form' && <Form properties={properties} change={change} of={of} name={name} setName={old ? null : setName} collection={collection} />}
+            {tab === 'form' && <Form properties={properties} change={change} of={of} name={name} setName={old ? null : setName} collection={collection} sentence={asked.preview?.sentence ?? ''} />}
             {tab === 'json' && <Json json={json} onWrite={writeJson} problem={jsonProblem ?? problem?.message ?? null} line={problem?.target && jsonProblem === null ? lineOf(json, problem.target) : null} />}
             {tab === 'cron' && <Cron zone={text(properties, 'recurrence.timeZone')} onTake={(recurrence) => { change({ ...properties, recurrence }); show('form'); }} />}
             {tab === 'as' && <Elsewhere collection={collection} name={name || 'NAME'} properties={withoutSecrets(properties) as JobProperties} />}
@@ -316,22 +327,27 @@ interface FormProps {
   name: string;
   setName: ((name: string) => void) | null;
   collection: string;
+  /** What the server says the document means. */
+  sentence: string;
 }
 
-const ONE_OF: Record<Often, string> = { once: '', minute: 'minutes', hour: 'hours', day: 'days', week: 'weeks', month: 'months', year: 'years' };
+/** Which properties the step about failures has. */
+const FAILS = ['action.retryPolicy', 'action.errorAction', 'minutehand.retry'];
 
 function Form(given: FormProps) {
+  const { action } = given.properties;
+  const has = (...paths: string[]) => paths.some((path) => given.of(path) !== undefined);
   return (
     <>
-      <When {...given} />
-      <Act {...given} />
-      <Fails {...given} />
+      <Step n={1} title="When" said={given.sentence && capital(given.sentence)} hasProblem={has('recurrence', 'startTime')}><When {...given} /></Step>
+      <Step n={2} title="What" said={target(given.properties.action)} hasProblem={has('action') && !has(...FAILS)}><Act {...given} /></Step>
+      <Step n={3} title="If it fails" said={saidRetries(given.properties) + (action?.errorAction ? `; then ${target(action.errorAction as Document)}` : '')} isFolded hasProblem={has(...FAILS)}><Fails {...given} /></Step>
       <Policies properties={given.properties} change={given.change} of={given.of} />
-      <fieldset class="step"><legend class="hd"><i>5</i> Name</legend>
+      <Step n={5} title="Name" said={given.name} hasProblem={has('name')}>
         <Field label={`Name in ${given.collection}`} problem={given.of('name')}>
-          {(field) => <input {...field} class="i" value={given.name} readOnly={given.setName === null} autocomplete="off" spellcheck={false} onInput={(event) => given.setName?.(event.currentTarget.value)} />}
+          {(field) => <input {...field} data-name class="i" value={given.name} readOnly={given.setName === null} autocomplete="off" spellcheck={false} onInput={(event) => given.setName?.(event.currentTarget.value)} />}
         </Field>
-      </fieldset>
+      </Step>
     </>
   );
 }
@@ -357,12 +373,12 @@ function When({ properties, change, of }: FormProps) {
   const isLong = kind === 'month' || kind === 'year';
   const hasDays = kind === 'week' || isLong;
   return (
-    <fieldset class="step"><legend class="hd"><i>1</i> When</legend>
+    <>
       <Choice label="How often" value={kind} options={OFTEN} onChange={turn} />
       {kind !== 'once' && (
         <div class="row2">
           <Field label="Every" problem={of('recurrence.interval')}>
-            {(field) => <span class="beside"><input {...field} class="i short" inputMode="numeric" value={text(properties, 'recurrence.interval')} onInput={(event) => set('recurrence.interval', number(event.currentTarget.value))} /> {ONE_OF[kind]}</span>}
+            {(field) => <span class="beside"><input {...field} class="i short" inputMode="numeric" value={text(properties, 'recurrence.interval')} onInput={(event) => set('recurrence.interval', number(event.currentTarget.value))} /> {kind}{/^1?$/.test(text(properties, 'recurrence.interval')) ? '' : 's'}</span>}
           </Field>
           {kind === 'hour' && (
             <Field label="At minutes" problem={of('recurrence.schedule.minutes')}>
@@ -414,7 +430,7 @@ function When({ properties, change, of }: FormProps) {
           </>
         )}
       </div>
-    </fieldset>
+    </>
   );
 }
 
@@ -458,9 +474,7 @@ function Days({ label, all, chosen, problem, onToggle }: {
 
 function Act(given: FormProps) {
   return (
-    <fieldset class="step"><legend class="hd"><i>2</i> What</legend>
-      <Action properties={given.properties} change={given.change} of={given.of} base="action" label="Type of action" isKept={given.setName === null} />
-    </fieldset>
+    <Action properties={given.properties} change={given.change} of={given.of} base="action" label="Type of action" isKept={given.setName === null} />
   );
 }
 
@@ -472,7 +486,7 @@ function Fails(given: FormProps) {
   const count = text(properties, 'action.retryPolicy.retryCount');
   const pause = text(properties, 'action.retryPolicy.retryInterval');
   return (
-    <fieldset class="step"><legend class="hd"><i>3</i> If it fails</legend>
+    <>
       <Choice label="Retries" value={isNone ? 'None' : 'Fixed'} options={[['Fixed', 'try again'], ['None', 'do not try again']]}
         onChange={(to) => set('action.retryPolicy', to === 'None' ? { retryType: 'None' } : { retryType: 'Fixed' })} />
       {!isNone && (
@@ -488,7 +502,7 @@ function Fails(given: FormProps) {
       <Choice label="When the last attempt has failed" value={hasError ? 'call' : 'nothing'} options={[['nothing', 'do nothing more'], ['call', 'perform another action']]}
         onChange={(to) => set('action.errorAction', to === 'call' ? { type: 'Https', request: { method: 'POST' } } : undefined)} />
       {hasError && <div class="inner"><Action properties={properties} change={change} of={of} base="action.errorAction" label="Type of the other action" isKept={given.setName === null} /></div>}
-    </fieldset>
+    </>
   );
 }
 

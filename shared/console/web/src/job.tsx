@@ -7,19 +7,22 @@ import { useLoad } from './load';
 import { useKeys } from './keys';
 import { asError } from './load';
 import { failed, gist, lateBy, messageParts, occurrences, type Occurred, took } from './outcome';
-import { go, inPlace, may, place, say, tick, zoneChoice } from './state';
-import { isoSpan, span } from './spans';
-import { civil, grouped, now, oclock, parts, shownZone, until, withOffset } from './time';
+import { askedRun, asksRun, go, inPlace, may, place, route, RUN_ONCE, say, tick, zoneChoice } from './state';
+import { span } from './spans';
+import { civil, grouped, inZone, now, oclock, parts, shownZone, until, withOffset } from './time';
 import { Confirm, Copy, copyCommand, Crumbs, ErrorPanel, Key, Marks, OUTCOMES, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
 import { target } from './actions';
-import { saidPolicies } from './policies';
+import { saidPolicies, saidRetries } from './policies';
 import { Ask } from './why';
 
+const QUEUED = 'One run is in the queue.';
 /** How many marks of the past the tape shows. */
 const TAPE = 44;
 /** How long after an occurrence is due the page is read again. */
 const JUST_AFTER_MS = 1_500;
+/** Half of how long an occurrence that is due is said to be now: the server moves on within a minute. */
+const SOON_MS = 30_000;
 /** How long what a run becomes is looked for more often. */
 const FOLLOWED_MS = 60_000;
 /** After how many successes in a row the history folds them. */
@@ -75,13 +78,18 @@ export function JobPage({ collection, name }: { collection: string; name: string
   };
   const resume = () => attempt(() => api.resume(place.value, collection, name), `${name} is resumed.`);
   const redrive = (of: string) => void attempt(() => api.redriveOccurrence(place.value, collection, name, of), 'One run for this occurrence is in the queue.');
+  const ask = () => (asksRun() ? setAsking('run') : void attempt(() => api.run(place.value, collection, name), QUEUED));
+  // A dead letter leads here, to its occurrence.
+  const letter = Date.parse(route.value.query.get('letter') ?? '') || 0;
+  const isRead = history.data !== null;
+  useEffect(() => { if (letter && isRead) setShows({ due: letter }); }, [letter, isRead]);
   useKeys({
     e: () => may('write') && go(inPlace('edit', collection, name)),
-    r: () => may('run') && setAsking('run'),
+    r: () => may('run') && ask(),
     s: () => may('write') && job.data && !isOver && void turn(),
     y: () => copyCommand(collection, name),
     w: () => document.querySelector<HTMLInputElement>('.why input')?.focus(),
-    Escape: () => go(inPlace('jobs', collection)),
+    Escape: () => go(letter ? inPlace('dead') : inPlace('jobs', collection)),
   });
   const all = occurrences(older.attempts);
   return (
@@ -101,7 +109,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
               )
               : <State kind={stateOf(job.data.state)}>{stateWord(job.data.state)}</State>}
             {may('write') && isPaused && <button type="button" class="btn go" onClick={() => void resume()}>Resume</button>}
-            {may('run') && <button type="button" class="btn" onClick={() => setAsking('run')}>Run now</button>}
+            {may('run') && <button type="button" class="btn" onClick={ask}>Run now</button>}
             {may('write') && <a class="btn" href={inPlace('edit', collection, name)}>{isOver ? 'Look at it' : 'Edit'} <Key>e</Key></a>}
             {may('write') && <a class="btn" href={`${inPlace('new', collection)}?from=${encodeURIComponent(name)}`}>{isOver ? 'Create anew' : 'Duplicate'}</a>}
             {may('write') && <button type="button" class="btn" onClick={() => setAsking('delete')}>Delete…</button>}
@@ -110,8 +118,14 @@ export function JobPage({ collection, name }: { collection: string; name: string
         {job.data && <p class="say">{capital(job.data.sentence)}</p>}
       </div>
       {error && <ErrorPanel error={error} />}
+      {letter > 0 && (
+        <p class="notice">
+          A dead letter is of the occurrence {civil(letter, zoneOf(job.data))}.{' '}
+          <a href={`${inPlace('why', collection, name)}?at=${new Date(letter).toISOString()}`}>What became of it</a> · <a href={inPlace('dead')}>Dead letters</a>
+        </p>
+      )}
       {job.data?.notFiring.map((why) => (
-        <p key={why.reason} class="notice late" role="status"><b>It does not fire.</b> {why.message}</p>
+        <p key={why.reason} class="notice late" role="status"><b>It does not fire.</b> {inZone(why.message, zoneOf(job.data))}</p>
       ))}
       {job.data === null ? <section class="sheet"><Panel of={job} rows={6}>{() => null}</Panel></section> : (
         <>
@@ -121,7 +135,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
             <div class="grid">
               <section class="sheet" aria-labelledby="why">
                 <header><h2 id="why">Why did it not fire?</h2></header>
-                <Ask collection={collection} name={name} zone={job.data.properties.recurrence?.timeZone as string | undefined} />
+                <Ask collection={collection} name={name} zone={job.data.properties.recurrence?.timeZone as string | undefined} onRun={() => { setRan(now()); reload(); }} />
               </section>
               <section class="sheet nx" aria-labelledby="next">
                 <header><h2 id="next">Next ten</h2><span class="r">{zoneName(job.data)}</span></header>
@@ -134,10 +148,11 @@ export function JobPage({ collection, name }: { collection: string; name: string
       )}
       {asking === 'run' && (
         <Confirm title={`Run ${name} now?`} verb="Run now"
-          text="It runs once. Its next occurrence stays where it is."
+          text={RUN_ONCE}
           onYes={async () => {
             await api.run(place.value, collection, name);
-            say('One run is in the queue.');
+            askedRun();
+            say(QUEUED);
             setRan(now());
             reload();
           }}
@@ -179,7 +194,7 @@ function useOlder(collection: string, name: string, first: Page<Attempt> | null)
 }
 
 export const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-const zoneOf = (job: Description) => shownZone(job.properties.recurrence?.timeZone as string | undefined);
+const zoneOf = (job: Description | null) => shownZone(job?.properties.recurrence?.timeZone as string | undefined);
 const zoneName = (job: Description) => zoneOf(job).replaceAll('_', ' ');
 
 /** The width of a mark of the tape, of the room after it, and of the hand at now. */
@@ -236,7 +251,7 @@ function Tape({ job, all, coming, onOpen }: { job: Description; all: Occurred[];
       </div></div>
       <div class="nextup">
         {next === null ? <b class="faint">nothing is due</b> : (
-          <><span>next</span><b>{until(next)}</b><span>{withOffset(next, zone)}</span></>
+          <><span>next</span><b>{Math.abs(next - now() + SOON_MS) < SOON_MS ? 'now' : until(next)}</b><span>{withOffset(next, zone)}</span></>
         )}
       </div>
     </section>
@@ -416,12 +431,8 @@ function Next({ data, zone }: { data: Awaited<ReturnType<typeof api.coming>>; zo
 
 function What({ job, collection, name }: { job: Description; collection: string; name: string }) {
   const action = (job.properties.action ?? {}) as Record<string, unknown>;
-  const retry = action.retryPolicy as { retryType?: string; retryInterval?: string; retryCount?: number } | undefined;
   const error = action.errorAction as Record<string, unknown> | undefined;
   const request = action.request as { authentication?: { type?: string; username?: string }; body?: string } | undefined;
-  const retries = !retry || /none/i.test(retry.retryType ?? 'fixed')
-    ? 'none'
-    : `${retry.retryCount ?? 4}, ${isoSpan(retry.retryInterval ?? 'PT30S')} apart`;
   return (
     <section class="sheet" aria-labelledby="what">
       <header>
@@ -437,7 +448,7 @@ function What({ job, collection, name }: { job: Description; collection: string;
         <dt>Calls</dt><dd>{target(action)}</dd>
         {request?.authentication?.type && <><dt>With</dt><dd>{request.authentication.type}{request.authentication.username && `, user ${request.authentication.username}`}</dd></>}
         {request?.body && <><dt>Sends</dt><dd><pre>{request.body}</pre></dd></>}
-        <dt>Retries</dt><dd>{retries}</dd>
+        <dt>Retries</dt><dd>{saidRetries(job.properties)}</dd>
         <dt>If it fails</dt><dd>{error ? target(error) : 'nothing more'}</dd>
         {saidPolicies(job.properties).map(([policy, said]) => <Fragment key={policy}><dt>{policy}</dt><dd>{said}</dd></Fragment>)}
         <dt>Changes</dt><dd><a href={`${inPlace('journal', collection)}?job=${encodeURIComponent(name)}`}>Journal</a></dd>

@@ -2,9 +2,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type ApiError, api, clockOffset, type Document, type Page, type Row as JobRow } from './api';
 import { Bulk, type Verb } from './bulk';
+import { SwitchCollection } from './collections';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
-import { density, go, inPlace, may, place, route, setQuery, tick, zoneChoice } from './state';
+import { asksRun, density, go, inPlace, may, place, route, say, setQuery, tick, zoneChoice } from './state';
 import { grouped, instantOf, localOf, now, oclock, parts, shownZone, until, wideZone } from './time';
 import { copyCommand, Crumbs, ErrorPanel, Key, Marks, Skeleton, State, stateOf, stateWord, Title } from './ui';
 
@@ -131,6 +132,7 @@ export function Jobs({ collection }: { collection: string }) {
   useKeys({ n: () => may('write') && go(inPlace('new', collection)) });
   const hasMarks = useMemo(() => jobs.some((job) => job.recent !== null), [jobs]);
   const isOn = stateOf(about.data?.properties.state) === 'on';
+  const [isSwitching, setSwitching] = useState(false);
   return (
     <>
       <div class="head">
@@ -145,9 +147,11 @@ export function Jobs({ collection }: { collection: string }) {
         <div class="acts">
           <a class="btn" href={`${inPlace('calendar')}?collection=${encodeURIComponent(collection)}`}>Calendar</a>
           <a class="btn" href={inPlace('journal', collection)}>Journal</a>
+          {may('write') && about.data && <button type="button" class="btn" onClick={() => setSwitching(true)}>Switch {isOn ? 'off' : 'on'}…</button>}
           {may('write') && <a class="btn go" href={inPlace('new', collection)}>New job <Key>n</Key></a>}
         </div>
       </div>
+      {isSwitching && <SwitchCollection name={collection} isOn={isOn} jobs={whole ? jobs.length : undefined} onDone={about.reload} onClose={() => setSwitching(false)} />}
       {about.data && !isOn && <p class="notice late" role="status">This collection is off: none of its jobs fires.</p>}
       {error && jobs.length === 0 ? <ErrorPanel error={error} onRetry={reload} />
         : !whole && jobs.length === 0 ? <section class="sheet"><Skeleton rows={10} /></section>
@@ -196,7 +200,7 @@ function EmptyJobs({ collection }: { collection: string }) {
     <section class="sheet empty">
       <p class="voice">No jobs in {collection} yet.</p>
       <p class="muted">A job is a rule that says when, and an action that says what.</p>
-      {may('write') && <p><a class="btn go" href={inPlace('new', collection)}>New job</a></p>}
+      {may('write') && <p class="acts"><a class="btn go" href={inPlace('new', collection)}>New job</a><a class="btn" href={inPlace('import')}>Import</a></p>}
     </section>
   );
 }
@@ -305,6 +309,14 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
     }
     return next;
   });
+  const run = ({ name }: JobRow) => {
+    if (!asksRun()) {
+      api.run(place.value, collection, name).then(() => say(`One run of ${name} is in the queue.`), (thrown: unknown) => say(asError(thrown).message));
+      return;
+    }
+    setChosen(new Set([name]));
+    setAsking('run');
+  };
   const screen = Math.max(1, Math.floor(tall / rowTall) - 1);
   const pressed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== view.current) return;
@@ -321,7 +333,7 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
     else if (event.key === 'X') choose(anchor ?? at, at);
     else if (event.key === 'w') go(inPlace('why', collection, current.name));
     else if (event.key === 'e' && writes) go(inPlace('edit', collection, current.name));
-    else if (event.key === 'r' && may('run')) { setChosen(new Set([current.name])); setAsking('run'); }
+    else if (event.key === 'r' && may('run')) run(current);
     else if (event.key === 's' && writes) {
       setChosen(new Set([current.name]));
       setAsking(stateOf(current.state) === 'on' ? 'off' : 'on');
@@ -369,7 +381,7 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
               <Row key={job.name} job={job} row={first + offset} isCurrent={first + offset === at}
                 isChosen={chosen.has(job.name)} collection={collection} hasMarks={hasMarks}
                 onChoose={() => { setAt(first + offset); choose(first + offset, first + offset); setAnchor(first + offset); }}
-                onRun={() => { setChosen(new Set([job.name])); setAsking('run'); }} />
+                onRun={() => run(job)} />
             ))}
           </div>
         </div>

@@ -1,7 +1,7 @@
 // The frame around every page: where one is, the clock of the schedule, and how to get elsewhere.
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { api, clockOffset, isRefused, takeToken, token } from './api';
+import { api, clockOffset, isRefused, seen, takeToken, token } from './api';
 import { Calendar } from './calendar';
 import { Collections } from './collections';
 import { DeadLetters } from './dead';
@@ -16,8 +16,8 @@ import { asError, useLoad } from './load';
 import { Overview } from './overview';
 import { Settings } from './settings';
 import { loginError, SignIn } from './signin';
-import { go, guard, inPlace, lastCollection, link, me, place, route, said, theme, tick } from './state';
-import { mine, now, oclock, parts } from './time';
+import { go, guard, inPlace, isHere, lastCollection, link, me, place, route, said, theme, tick } from './state';
+import { grouped, mine, now, oclock, parts } from './time';
 import { Dialog, ErrorPanel, Key, Skeleton, Title } from './ui';
 import { WhyPage } from './why';
 
@@ -33,6 +33,19 @@ const PAGES = [
   [['overview', 'Overview'], ['collections', 'Collections'], ['calendar', 'Calendar'], ['why', 'Why not?'], ['dead', 'Dead letters']],
   [['import', 'Import'], ['journal', 'Journal'], ['settings', 'Settings']],
 ] as const;
+
+/** How often the counts beside the pages are read. */
+const COUNTS_SECONDS = 60;
+
+/** What there is of a page's things, by the last overview that was read. */
+function Count({ of }: { of: string }) {
+  const found = seen.value?.subscription === place.value.subscription ? seen.value.found : null;
+  if (!found) return null;
+  const own = found.collections.items.filter(isHere);
+  const counts: Record<string, number | null | undefined> = { overview: found.late.count, collections: own.length, dead: found.deadLetters };
+  const count = counts[of];
+  return count ? <span class={of === 'collections' ? 'n' : 'n hot'}>{grouped(count)}{of === 'overview' && <span class="vh"> late</span>}</span> : null;
+}
 
 function Mark() {
   return (
@@ -50,6 +63,9 @@ function App() {
   const finding = useRef<HTMLInputElement>(null);
   const page = current();
   useEffect(() => { if (loaded.data) me.value = loaded.data; }, [loaded.data]);
+  // These pages read it themselves.
+  const isOwn = me.value === null || page.section === 'overview' || (page.section === 'collections' && !route.value.parts[4]);
+  useLoad(`rail ${place.value.subscription} ${isOwn}`, async () => { if (!isOwn) await api.overview(place.value); }, COUNTS_SECONDS);
   useEffect(() => { document.title = `${page.title} · Minutehand`; }, [page.title]);
   useKeys({
     '/': () => finding.current?.focus(),
@@ -77,7 +93,7 @@ function App() {
             {PAGES.map((pages, row) => (
               <div key={row} class="part">
                 {pages.map(([key, label]) => (
-                  <a key={key} href={key === 'settings' ? link(key) : inPlace(key)} aria-current={page.section === key ? 'page' : undefined}>{label}</a>
+                  <a key={key} href={key === 'settings' ? link(key) : inPlace(key)} aria-current={page.section === key ? 'page' : undefined}>{label}<Count of={key} /></a>
                 ))}
               </div>
             ))}
@@ -98,7 +114,7 @@ function App() {
           </main>
         </div>
       </div>
-      <p class="vh" role="status" aria-live="polite">{said.value}</p>
+      <p class="toast" role="status">{said.value}</p>
       <SignIn />
       {helps && <Keys onClose={() => setHelps(false)} />}
     </>
@@ -170,7 +186,7 @@ function Clock({ isLive }: { isLive: boolean }) {
         <b>{utc.time}:{utc.seconds}</b>
         <span>UTC · {utc.day} {utc.year}<br />{rate === 1 ? `${oclock(own.time)} in ${mine.split('/').pop()?.replaceAll('_', ' ')}, yours` : `a test clock, ${rate} times as fast`}</span>
       </div>
-      <span class={`live${isLive ? '' : ' off'}`}>{isLive ? 'every 10 s' : 'not connected'}</span>
+      <span class={`live${isLive ? '' : ' off'}`}>{isLive ? 'updates every 10 s' : 'not connected'}</span>
     </>
   );
 }
@@ -185,7 +201,7 @@ function ThemeButton() {
 const HELP = [
   ['/', 'go to a collection or a job'], ['g o', 'overview'], ['g c', 'collections'], ['g j', 'jobs of the last collection'], ['g l', 'calendar'], ['g w', 'why not'], ['g d', 'dead letters'], ['g i', 'import'], ['g s', 'settings'], ['n', 'new'],
   ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence before or after; in the calendar, the time'], ['d w m', 'in the calendar: day, week, month'], ['l', 'calendar of the collection'],
-  ['r', 'run now'], ['s', 'switch on or off'], ['y', 'copy as a command'], ['Ctrl Enter', 'save'],
+  ['r', 'run now; asks once'], ['s', 'switch on or off'], ['y', 'copy as a command'], ['Ctrl Enter', 'save'],
   ['Ctrl /', 'form or JSON'], ['Esc', 'back'], ['?', 'these keys'],
 ] as const;
 

@@ -1,9 +1,9 @@
 // How a subscription is doing: what needs someone, what is late, and what comes.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { api, ApiError, type CollectionLine, FIRST_COLLECTION, type JobAt, type Load, type Overview as Found, type Upcoming } from './api';
-import { asError, useLoad } from './load';
-import { go, inPlace, link, may, place, say, tick } from './state';
+import { type Ahead, api, ApiError, type CollectionLine, FIRST_COLLECTION, type JobAt, type Load, type Overview as Found, type Upcoming } from './api';
+import { asError, type Loaded, useLoad } from './load';
+import { go, inPlace, isHere, isSame, link, may, place, say, tick } from './state';
 import { span } from './spans';
 import { civil, grouped, now, oclock, parts, until, wideZone, withOffset } from './time';
 import { Panel, State, stateOf, stateWord, Title } from './ui';
@@ -18,8 +18,9 @@ const NEXT = 14;
 const COLLECTIONS = 10;
 /** How many things that need someone are shown. */
 const NEEDS = 20;
-/** How many of the jobs that are late, and of those that fail alike, are named. */
+/** How many of the jobs that are late, whose next occurrence is far away, and that fail alike, are named. */
 const LATE = 5;
+const FAR = 5;
 const ALIKE_MAX = 20;
 /** How long a collection is off before someone should know: a day. */
 const OFF_MS = 24 * HOUR;
@@ -62,6 +63,13 @@ export function Overview() {
   const found = useLoad(`overview ${key}`, () => api.overview(place.value));
   const coming = useLoad(`upcoming ${key}`, () => api.upcoming(place.value, { limit: String(READ) }));
   const failed = useLoad(`failures ${subscription}`, failing, 30);
+  // By then the server's clock is known.
+  const isRead = found.data !== null;
+  const day = useLoad(`day ${key} ${isRead}`, () => {
+    if (!isRead) return new Promise<never>(() => {});
+    const from = Math.floor(now() / (15 * MINUTE)) * 15 * MINUTE;
+    return api.load(place.value, { from: iso(from), to: iso(from + 24 * HOUR), step: 'PT15M', far: 'true' });
+  }, 300);
   const zone = wideZone();
   const needs = failed.data?.length ?? 0;
   return (
@@ -70,7 +78,7 @@ export function Overview() {
         <div>
           <p class="eyebrow">{subscription}</p>
           <Title voice>{found.data ? headline(found.data, needs) : 'Overview'}</Title>
-          {found.data && <p>{grouped(found.data.jobs.all)} job{found.data.jobs.all === 1 ? '' : 's'} in {grouped(found.data.collections.all)} collection{found.data.collections.all === 1 ? '' : 's'}{found.data.collections.off > 0 && `, ${grouped(found.data.collections.off)} of them off`}.</p>}
+          {found.data && found.data.collections.all > 0 && <p>{grouped(found.data.jobs.all)} job{found.data.jobs.all === 1 ? '' : 's'} in {grouped(found.data.collections.all)} collection{found.data.collections.all === 1 ? '' : 's'}{found.data.collections.off > 0 && `, ${grouped(found.data.collections.off)} of them off`}.</p>}
         </div>
         {found.data && <Facts of={found.data} />}
       </div>
@@ -79,11 +87,11 @@ export function Overview() {
       {found.data?.headline.kind === 'noJobs' && <NoJobs />}
       {found.data && found.data.headline.kind !== 'noJobs' && (
         <>
-          <Needs of={found.data} failed={failed} />
+          <Needs of={found.data} failed={failed} far={day.data?.far ?? []} />
           <div class="grid cols">
             <div class="grid">
               <NextHour id={key} zone={zone} />
-              <NextDay id={key} zone={zone} />
+              <NextDay of={day} zone={zone} />
               <Collections all={found.data.collections.items} whole={found.data.collections.items.length === found.data.collections.all} coming={coming.data} />
             </div>
             <section class="sheet upnext" aria-labelledby="up">
@@ -123,7 +131,7 @@ function Facts({ of }: { of: Found }) {
 }
 
 /** What is wrong, each with one thing to do. Without any, the panel is not there. */
-function Needs({ of, failed }: { of: Found; failed: ReturnType<typeof useLoad<Failing[]>> }) {
+function Needs({ of, failed, far }: { of: Found; failed: Loaded<Failing[]>; far: Ahead[] }) {
   tick.value;
   const zone = wideZone();
   const rows: ComponentChildren[] = of.late.items.slice(0, LATE).map((one) => (
@@ -152,6 +160,11 @@ function Needs({ of, failed }: { of: Found; failed: ReturnType<typeof useLoad<Fa
         acts={<a class="btn sm" href={`${link('in', place.value.subscription, resourceGroup, 'collections')}?state=off`}>Look</a>} />,
     );
   }
+  rows.push(...far.slice(0, FAR).map((one) => (
+    <Need key={`far ${nameOf(one)}`} kind="done" title={<a href={to('job', one)}><b>{one.collection} / {one.job}</b></a>}
+      text={`Not due before ${withOffset(Date.parse(one.at), zone)}, ${until(Date.parse(one.at))}, which is far away for this rule: ${one.sentence}.`}
+      acts={<a class="btn sm" href={to('edit', one)}>Edit<span class="vh"> {one.job}</span></a>} />
+  )));
   if (rows.length === 0 && !failed.error) return null;
   return (
     <section class="sheet needs" aria-labelledby="needs">
@@ -202,7 +215,7 @@ function ManyFailed({ of: { host, said, jobs }, zone }: { of: Alike; zone: strin
   );
 }
 
-const KINDS = { bad: 'failed', late: 'late', off: 'off' } as const;
+const KINDS = { bad: 'failed', late: 'late', off: 'off', done: 'far away' } as const;
 
 function Need({ kind, title, text, acts, children }: {
   kind: keyof typeof KINDS;
@@ -256,7 +269,9 @@ export function summary(data: Load, zone: string, step: number): string {
 }
 
 /** A bar for each step. The fullest has the colour of ink; a height is a square root, so that few are seen beside many. */
-export function Bars({ data, step, zone, label, isNow = false, mark = null, labels }: {
+export function Bars({ data, step, zone, label, isNow = false, mark = null, labels, limit = Infinity }: {
+  /** How many can be started in a step. */
+  limit?: number;
   data: Load;
   step: number;
   zone: string;
@@ -290,6 +305,7 @@ export function Bars({ data, step, zone, label, isNow = false, mark = null, labe
             const kind = at === mark ? 'me' : count === 0 ? 'z' : count === most && isCrowded && !labels ? 'pk' : '';
             return <rect key={at} class={kind} x={at * wide} y={100 - tall} width={wide * 0.8} height={tall} />;
           })}
+          {limit <= most && <line x2="100" y1={100 - Math.sqrt(limit / most) * 92} y2={100 - Math.sqrt(limit / most) * 92} vector-effect="non-scaling-stroke" />}
         </svg>
       </div>
       <div class="axis" aria-hidden="true">{marks.map((mark_, at) => <span key={at}>{mark_}</span>)}</div>
@@ -307,11 +323,7 @@ export function quietest(counts: number[]): { at: number; count: number } | null
   return found;
 }
 
-function NextDay({ id, zone }: { id: string; zone: string }) {
-  const load = useLoad(`day ${id}`, () => {
-    const from = Math.floor(now() / (15 * MINUTE)) * 15 * MINUTE;
-    return api.load(place.value, { from: iso(from), to: iso(from + 24 * HOUR), step: 'PT15M' });
-  }, 300);
+function NextDay({ of: load, zone }: { of: Loaded<Load>; zone: string }) {
   const quiet = load.data && quietest(load.data.counts);
   const quietAt = load.data && quiet ? Date.parse(load.data.from) + quiet.at * 15 * MINUTE : 0;
   return (
@@ -346,8 +358,6 @@ export function level(count: number, most: number): number {
 
 function Collections({ all, whole, coming }: { all: CollectionLine[]; whole: boolean; coming: Upcoming | null }) {
   tick.value;
-  const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
-  const isHere = (one: { resourceGroup: string }) => isSame(one.resourceGroup, place.value.group);
   const own = all.filter(isHere);
   const next = (name: string) => coming?.items.find((one) => isSame(one.collection, name) && isHere(one));
   return (

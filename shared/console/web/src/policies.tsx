@@ -3,6 +3,7 @@ import { at } from './document';
 import { type Form, type Line, Lines, type Read, reader, shownLines, Unsaid } from './fields';
 import type { JobProperties } from './api';
 import { isoSpan } from './spans';
+import { Step } from './ui';
 
 /** Where a job's document has its policies. */
 const BASE = 'minutehand';
@@ -134,10 +135,10 @@ export function Policies(form: Form) {
   const of = (path: string) => (path === BASE && form.of(`${BASE}.retry`) !== undefined ? undefined : form.of(path));
   if (shownLines(allLines(POLICIES), BASE, properties).length === 0) return null;
   return (
-    <fieldset class="step"><legend class="hd"><i>4</i> Policies</legend>
+    <Step n={4} title="Policies" said={saidOf(POLICIES, properties).map(([name, said]) => `${name}: ${said}`).join('; ') || 'none'} isFolded hasProblem={of(BASE) !== undefined}>
       <Rows {...form} policies={POLICIES} />
       <Unsaid base={BASE} lines={allLines(POLICIES)} properties={properties} of={of} />
-    </fieldset>
+    </Step>
   );
 }
 
@@ -163,10 +164,18 @@ function Rows({ policies, ...form }: Form & { policies: readonly Policy[] }) {
 }
 
 /** The policies that a job has, each with its name and in words. */
-export function saidPolicies(properties: JobProperties): (readonly [name: string, said: string])[] {
+export const saidPolicies = (properties: JobProperties) => saidOf([...RETRIES, ...POLICIES], properties);
+
+function saidOf(policies: readonly Policy[], properties: JobProperties): (readonly [name: string, said: string])[] {
   const read = reader(properties, BASE);
-  return [...RETRIES, ...POLICIES].flatMap(({ name, said }) => {
+  return policies.flatMap(({ name, said }) => {
     const words = said(read, properties);
     return words === null ? [] : [[name, words] as const];
   });
+}
+
+/** The retries of a job's action, and what follows them, in a few words. */
+export function saidRetries(properties: JobProperties): string {
+  const read = reader(properties, 'action.retryPolicy');
+  return is('retryType', 'none')(read) ? 'no retry' : `${read('retryCount') || '4'} retries, ${read('retryInterval') ? isoSpan(read('retryInterval')) : '30 s (in a Free collection 1 h)'} apart`;
 }

@@ -2,6 +2,7 @@
 import type { Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { api, isRefused, signOut, token } from './api';
+import { Places } from './collections';
 import { useLoad } from './load';
 import { choose, density, hours, me, motion, place, say, singleKeys, theme, zoneChoice } from './state';
 import { mine } from './time';
@@ -19,6 +20,7 @@ const CHOICES = [
 
 export function Settings() {
   const loaded = useLoad('me', api.me, 30);
+  const places = useLoad('places', api.places, null).data ?? [];
   const [subscription, setSubscription] = useState(place.value.subscription);
   const [group, setGroup] = useState(place.value.group);
   const report = () => JSON.stringify({
@@ -65,6 +67,7 @@ export function Settings() {
             <Field label="Subscription">{(given) => <input {...given} class="i" required value={subscription} onInput={(event) => setSubscription(event.currentTarget.value)} />}</Field>
             <Field label="Resource group">{(given) => <input {...given} class="i" required value={group} onInput={(event) => setGroup(event.currentTarget.value)} />}</Field>
             <p class="acts"><button type="submit" class="btn">Open</button></p>
+            {places.length > 0 && <><p class="muted">With collections:</p><Places all={places} /></>}
           </form>
         </div>
       </div>

@@ -29,12 +29,26 @@ for (const [name, choice] of Object.entries(looks)) {
 export const me = signal<Me | null>(null);
 /** A second that has passed, for countdowns and the clock. */
 export const tick = signal(0);
-/** What a screen reader is told. */
+/** How long what was done is shown. */
+const SAID_MS = 6_000;
+
+/** What was done: shown for a while, and told to screen readers. */
 export const said = signal('');
+let silence = 0;
 export const say = (text: string) => {
   said.value = '';
   queueMicrotask(() => (said.value = text));
+  clearTimeout(silence);
+  silence = setTimeout(() => (said.value = ''), SAID_MS) as unknown as number;
 };
+
+const RUN = 'minutehand.run';
+
+/** Whether a run is asked about: the first one of this tab's session is. */
+export const asksRun = () => sessionStorage.getItem(RUN) === null;
+export const askedRun = () => sessionStorage.setItem(RUN, 'asked');
+/** What the question about a run says. */
+export const RUN_ONCE = 'It runs once. Its next occurrence stays where it is. In this tab, the next runs start without this question.';
 
 export const may = (what: string) => me.value === null || me.value.may.includes(what);
 
@@ -102,6 +116,12 @@ effect(() => {
   const { subscription, group } = place.value;
   localStorage.setItem(PLACE, `${subscription}\n${group}`);
 });
+
+/** Whether two names are one: they are read in any case. */
+export const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+
+/** Whether something is in the group that is shown. */
+export const isHere = ({ resourceGroup }: { resourceGroup: string }) => isSame(resourceGroup, place.value.group);
 
 /** The address of a page of the place that is shown. */
 export const inPlace = (...parts: string[]) =>

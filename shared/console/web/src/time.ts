@@ -38,6 +38,10 @@ export function civil(at: number, zone: string): string {
 
 export const withOffset = (at: number, zone: string) => `${civil(at, zone)} ${parts(at, zone).offset}`;
 
+/** A sentence of the server with its instants on a zone's clock. */
+export const inZone = (sentence: string, zone: string) =>
+  sentence.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => withOffset(Date.parse(at), zone));
+
 export function until(at: number): string {
   const left = at - now();
   if (left >= 1_000) return `in ${span(left)}`;

@@ -329,5 +329,23 @@ export function Options<T extends string>({ label, value, options, problem, onCh
   );
 }
 
+/** A step of a form. Folded, it is what it says; a problem unfolds it. */
+export function Step({ n, title, said, isFolded = false, hasProblem, children }: {
+  n: number;
+  title: string;
+  said: ComponentChildren;
+  isFolded?: boolean;
+  hasProblem: boolean;
+  children: ComponentChildren;
+}) {
+  const [isOpen, setOpen] = useState(!isFolded);
+  return (
+    <details class="step" open={isOpen || hasProblem} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary class="hd"><i>{n}</i> <b>{title}</b> <span class="muted">{said}</span></summary>
+      {children}
+    </details>
+  );
+}
+
 export const Key = ({ children }: { children: ComponentChildren }): JSX.Element =>
   <kbd aria-hidden="true">{children}</kbd>;

@@ -3,12 +3,17 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, api, type Why } from './api';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
-import { go, inPlace, link, place, route } from './state';
-import { meant, now, shownZone, wideZone, withOffset } from './time';
+import { go, inPlace, isHere, link, may, place, route, say } from './state';
+import { inZone, meant, now, shownZone, wideZone, withOffset } from './time';
 import { ErrorPanel, Field, Title } from './ui';
 
+/** What became of an occurrence that may be worth a run now. */
+const CAN_RUN = /^(failed|overtaken|tooLate|overlap|superseded|timingChanged|excluded|jobOff|collectionOff|lost)$/;
+
 /** Asks for an instant, and shows the answer. The server reads the instant: no zone is guessed. */
-export function Ask({ collection, name, zone, first = '', onAsked }: {
+export function Ask({ collection, name, zone, first = '', onAsked, onRun }: {
+  /** Once a run is in the queue. */
+  onRun: () => void;
   collection: string;
   name: string;
   zone?: string | undefined;
@@ -44,6 +49,17 @@ export function Ask({ collection, name, zone, first = '', onAsked }: {
       if (mine === round.current) { setFound(null); setError(asError(thrown)); }
     }
   };
+  /** What failed is repeated, so that its history says of what; anything else runs as a job that is run by hand. */
+  const again = async ({ verdict, at: instant }: Why) => {
+    setError(null);
+    try {
+      await (verdict === 'failed' ? api.redriveOccurrence : api.run)(place.value, collection, name, instant);
+      say(`One run of ${name} is in the queue.`);
+      onRun();
+    } catch (thrown) {
+      setError(asError(thrown));
+    }
+  };
   useEffect(() => { if (first) void ask(first); }, []);
   useEffect(() => { if (found) answer.current?.focus({ preventScroll: true }); }, [found]);
   const step = (to: string | null | undefined) => { if (to) void ask(to); };
@@ -64,14 +80,15 @@ export function Ask({ collection, name, zone, first = '', onAsked }: {
       {error && <ErrorPanel error={error} />}
       {found && (
         <>
-          <h3 class="ans" tabIndex={-1} ref={answer}>{found.sentence}</h3>
+          <h3 class="ans" tabIndex={-1} ref={answer}>{inZone(found.sentence, shown)}</h3>
           <ol class="tl">
             {found.evidence.map((line, row) => (
               <li key={row} class={kinds[line.kind] ?? (/failed/.test(line.text) ? 'b' : '')}>
-                <span class="t">{withOffset(Date.parse(line.at), shown)}</span><span>{line.text}</span>
+                <span class="t">{withOffset(Date.parse(line.at), shown)}</span><span>{inZone(line.text, shown)}</span>
               </li>
             ))}
           </ol>
+          {may('run') && CAN_RUN.test(found.verdict) && <p class="acts near"><button type="button" class="btn" onClick={() => void again(found)}>Run it now</button></p>}
           <p class="acts near">
             <button type="button" class="btn sm" disabled={!found.near.before} onClick={() => step(found.near.before)}>← {found.near.before ? withOffset(Date.parse(found.near.before), shown) : 'none before'}</button>
             <button type="button" class="btn sm" disabled={!found.near.after} onClick={() => step(found.near.after)}>{found.near.after ? withOffset(Date.parse(found.near.after), shown) : 'none after'} →</button>
@@ -90,7 +107,7 @@ const OFFERED_DAYS = 7;
 function Failed() {
   const { subscription, group } = place.value;
   const loaded = useLoad(`failed ${subscription}/${group}`, () => api.failures(place.value, new Date(now() - OFFERED_DAYS * 86_400_000)), null);
-  const items = (loaded.data?.items ?? []).filter((one) => one.resourceGroup.toLowerCase() === group.toLowerCase()).slice(0, OFFERED);
+  const items = (loaded.data?.items ?? []).filter(isHere).slice(0, OFFERED);
   if (items.length === 0) return null;
   return (
     <>
@@ -129,9 +146,10 @@ export function WhyPage() {
     <>
       <div class="head"><div><p class="eyebrow">{place.value.group}</p><Title voice>Why did it not fire?</Title></div></div>
       <section class="sheet form" aria-label="Which job">
+        <p class="muted">Name a job and an instant: the answer says whether the job was due then, what became of it, and why.</p>
         <form onSubmit={submit} class="row2">
           <Field label="Job, as collection/job">
-            {(given) => <input {...given} class="i" required pattern="[^/]+/[^/]+" spellcheck={false} value={written} onInput={(event) => setWritten(event.currentTarget.value)} />}
+            {(given) => <input {...given} class="i" required pattern="[^/]+/[^/]+" placeholder="billing/invoice-export" spellcheck={false} value={written} onInput={(event) => setWritten(event.currentTarget.value)} />}
           </Field>
           <button type="submit" class="btn">Choose</button>
         </form>
@@ -139,7 +157,7 @@ export function WhyPage() {
         {collection && job && isReady && (
           <>
             <h2><a href={inPlace('job', collection, job)}>{collection} / {job}</a></h2>
-            <Ask key={`${collection}/${job}`} collection={collection} name={job} first={at} zone={zone}
+            <Ask key={`${collection}/${job}`} collection={collection} name={job} first={at} zone={zone} onRun={() => go(inPlace('job', collection, job))}
               onAsked={(instant) => history.replaceState(null, '', `${link('in', place.value.subscription, place.value.group, 'why', collection, job)}?at=${encodeURIComponent(instant)}`)} />
           </>
         )}

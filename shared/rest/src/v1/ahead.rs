@@ -110,7 +110,7 @@ pub(crate) async fn upcoming(call: Call) -> Result<Answer, Failure> {
     Ok(tagged(&document, &call.head.headers))
 }
 
-fn item(found: &UpcomingOccurrence) -> Value {
+pub(super) fn item(found: &UpcomingOccurrence) -> Value {
     let (place, collection) = &found.collection;
     json!({
         "at": format_instant(found.at),

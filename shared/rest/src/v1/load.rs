@@ -6,7 +6,7 @@ use domain::load::LoadStep;
 use recurrence::format_instant;
 use serde_json::{Value, json};
 
-use super::ahead::{check_span, jobs};
+use super::ahead::{check_span, item, jobs};
 use super::occurrences::named_zone;
 use super::parameters::Parameters;
 use super::tagged;
@@ -17,7 +17,7 @@ use crate::query::{shown, write_position};
 
 /// Counts the occurrences in each step.
 pub(crate) async fn load(call: Call) -> Result<Answer, Failure> {
-    let known = ["from", "to", "step", "zone", "collection", "position"];
+    let known = ["from", "to", "step", "zone", "collection", "far", "position"];
     let parameters = Parameters::of(&call, &known)?;
     let step = parameters.text("step").map_or(Ok(LoadStep::Hour), step)?;
     let from = parameters.instant("from")?.unwrap_or_else(|| call.rest.clock.now());
@@ -27,7 +27,15 @@ pub(crate) async fn load(call: Call) -> Result<Answer, Failure> {
     let zone = parameters.text("zone").map(named_zone).transpose()?;
     let bounds = step.bounds(from, to, zone.as_ref());
     let position = parameters.position()?.map(|position| read_position(&position)).transpose()?;
-    let wanted = WantedLoad { jobs: jobs(&call, &parameters)?, bounds, from: position };
+    let far_from = match parameters.text("far") {
+        None => None,
+        Some("true") => Some(call.rest.clock.now()),
+        Some(text) => {
+            let problem = format!("'far' is {}; use true, or leave it out.", shown(text));
+            return Err(Failure::invalid(problem));
+        }
+    };
+    let wanted = WantedLoad { jobs: jobs(&call, &parameters)?, bounds, from: position, far_from };
     let found = call.rest.manage.load(&wanted).await?;
     let starts = wanted.bounds.iter().take(found.counts.len());
     let next = found.next.map(|(shard, from)| format!("{shard} {}", from.unwrap_or_default()));
@@ -40,6 +48,7 @@ pub(crate) async fn load(call: Call) -> Result<Answer, Failure> {
         "counts": found.counts,
         "jobs": found.jobs,
         "top": found.peaks.iter().map(peak).collect::<Vec<_>>(),
+        "far": found.far.iter().map(item).collect::<Vec<_>>(),
         "position": next.as_deref().map(write_position),
         "lookedAt": found.looked_at,
     });
