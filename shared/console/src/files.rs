@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.7c64012dfad9.js",
-        bytes: include_bytes!("../dist/app.7c64012dfad9.js.gz"),
+        name: "app.eb7a813b6637.js",
+        bytes: include_bytes!("../dist/app.eb7a813b6637.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"7c64012dfad9d16fd446f19b92991d7f\"",
+        etag: "\"eb7a813b6637fe5fa8d9438273a24874\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"bdd64b09afea7609c3ef58d86dac02cb\"",
+        etag: "\"920ce0d6b0dfffa01b8194e5145f61d1\"",
         is_hashed: false,
     },
     File {
