@@ -102,15 +102,13 @@ impl Seats for DynamoStore {
 impl DynamoStore {
     /// Takes a seat in place of those whose leases are over.
     fn take(&self, claim: &Claim, limit: Concurrent, over: &[String]) -> Write {
-        let place = |n| format!("{TAKEN}.#over{n}");
-        let mut update =
+        let places: Vec<_> = (0..over.len()).map(|n| format!("{TAKEN}.#over{n}")).collect();
+        let set =
             format!("SET {TAKEN}.#mine = :lease, lease_until = :lease, expires_at = :expires");
-        let mut condition = format!("size({TAKEN}) < :limit");
-        for n in 0..over.len() {
-            update.push_str(if n == 0 { " REMOVE " } else { ", " });
-            update.push_str(&place(n));
-            condition.push_str(&format!(" AND attribute_exists({})", place(n)));
-        }
+        let update =
+            if over.is_empty() { set } else { format!("{set} REMOVE {}", places.join(", ")) };
+        let are_there = places.iter().map(|place| format!(" AND attribute_exists({place})"));
+        let condition = format!("size({TAKEN}) < :limit{}", are_there.collect::<String>());
         let limit = limit.get() as usize + over.len();
         let write = Write::update(seats_of(claim), update)
             .when(condition)

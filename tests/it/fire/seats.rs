@@ -80,7 +80,7 @@ async fn the_next_attempt_runs_when_one_of_those_that_run_has_ended() {
     }
     assert_eq!(starts(&world).len(), 2);
     world.targets.go_on();
-    let _ended = tokio::select!(ended = one => ended.unwrap(), ended = two => ended.unwrap());
+    tokio::select!(ended = one => ended.unwrap(), ended = two => ended.unwrap());
     assert_eq!(taken(&world).await, 1);
     // The third one finds the seat when it looks.
     world.targets.always("http://c/", Take(1));
