@@ -118,12 +118,14 @@ describe('the list of jobs', () => {
 });
 
 describe('collections', () => {
-  using('settings are changed: plan, quota, zone, tags, and the action that tells of failures', place('collections'), async (page) => {
+  using('settings are changed: plan, quota, zone, limits, tags, and the action that tells of failures', place('collections'), async (page) => {
     await page.getByRole('button', { name: 'Edit… copy' }).click();
     const dialog = page.getByRole('dialog', { name: 'copy' });
     await dialog.getByRole('button', { name: 'P10 Premium' }).click();
     await dialog.getByLabel('Jobs at most').fill('12');
     await dialog.getByLabel('Time zone of jobs that name none').fill('Europe/Berlin');
+    await dialog.getByLabel('Starts in a second, at most').fill('10');
+    await dialog.getByLabel('Running at a time, at most').fill('5');
     await dialog.getByLabel('Tags, one a line').fill('team: billing');
     await dialog.getByRole('button', { name: 'perform an action' }).click();
     await dialog.getByLabel('URL').fill('https://example.com/failed');
@@ -134,14 +136,17 @@ describe('collections', () => {
     const { properties, tags } = await (await world.server.call('GET', world.server.collectionPath('copy'))).json();
     assert.deepEqual([properties.sku.name, properties.quota.maxJobCount, properties.minutehand.timeZone, tags], ['P10Premium', 12, 'Europe/Berlin', { team: 'billing' }]);
     assert.equal(properties.minutehand.onFailure.request.uri, 'https://example.com/failed');
+    assert.deepEqual([properties.minutehand.maxPerSecond, properties.minutehand.maxConcurrent], [10, 5]);
     // And taken away again.
     await page.getByRole('button', { name: 'Edit… copy' }).click();
     await dialog.getByRole('button', { name: 'do nothing more' }).click();
     await dialog.getByLabel('Tags, one a line').fill('');
+    await dialog.getByLabel('Running at a time, at most').fill('');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
     const after = await (await world.server.call('GET', world.server.collectionPath('copy'))).json();
     assert.equal(after.properties.minutehand.onFailure, undefined);
+    assert.deepEqual([after.properties.minutehand.maxPerSecond, after.properties.minutehand.maxConcurrent], [10, undefined]);
     assert.deepEqual(Object.keys(after.tags ?? {}), []);
   });
 

@@ -27,12 +27,14 @@ NEVER = 1 << 62
 LATE = 7 * MINUTE
 # How long what is asked for may be under way where workers stall for longer than their leases.
 LATE_AND_STALLED = 30 * MINUTE
-# How long what is asked for may wait where collections limit their starts: behind hundreds of runs.
+# How long what is asked for may wait where collections have limits: behind many runs.
 LATE_AND_LIMITED = 25 * MINUTE
 # "Within five seconds of its place": and until its call.
 AFTER_PLACE = 6 * SECOND
 # A lost message is sent again by a timer that looks every twenty minutes, and may be lost again.
 LATE_AND_LOST = 50 * MINUTE
+# The limits of a collection.
+LIMITS = ("maxPerSecond", "maxConcurrent")
 # From the last look at a job until its call.
 CHECKED_BEFORE = SECOND // 5
 # A claim holds for 100 s: two clocks, and the time from the claim to the call, shorten that.
@@ -278,13 +280,14 @@ class Collection:
         self.offs, self.notice = [], None
         # When it was switched on, and what the clock showed.
         self.ons = []
-        # How many may start in a second, and since when.
-        self.limits = [(since, None)]
+        # How many may start in a second, how many may run at the same time, and since when.
+        self.limits = {name: [(since, None)] for name in LIMITS}
 
-    def limit(self, first, last):
+    def limit(self, name, first, last):
         """The limit that held in all of a time."""
-        ends = [at for at, _ in self.limits[1:]] + [NEVER]
-        held = {limit for (at, limit), end in zip(self.limits, ends) if at <= last and end >= first}
+        limits = self.limits[name]
+        ends = [at for at, _ in limits[1:]] + [NEVER]
+        held = {limit for (at, limit), end in zip(limits, ends) if at <= last and end >= first}
         return held.pop() if len(held) == 1 else None
 
     def switch(self, is_on, at, clock):
@@ -441,7 +444,7 @@ class Judge:
         self.gaps = {} if is_machine else {of: self.silent(it) for of, it in beats.items()}
         self.silences = self.machine.silences() if is_machine else {}
         self.late = LATE_AND_STALLED if self.head["stalls"] else LATE
-        if any(len(it.limits) > 1 for it in self.collections.values()):
+        if any(len(limits) > 1 for it in self.collections.values() for limits in it.limits.values()):
             self.late = LATE_AND_LIMITED
         self.horizon = self.end["at"] - HOUR
         self.by_key = {(it.uid, it.token, it.nominal, it.role, it.number): it
@@ -486,8 +489,9 @@ class Judge:
         body = self.asked(line, None)["body"]["properties"]
         if "onFailure" in body.get("minutehand", {}):
             it.notice = Retry(body["minutehand"]["onFailure"])
-        if "maxPerSecond" in body.get("minutehand", {}):
-            it.limits.append((at, body["minutehand"]["maxPerSecond"]))
+        for name in LIMITS:
+            if name in body.get("minutehand", {}):
+                it.limits[name].append((at, body["minutehand"][name]))
         if body.get("quota"):
             it.quota = body["quota"]["maxJobCount"]
         if "state" in body or it.is_on is None:
@@ -663,7 +667,7 @@ class Judge:
     # The rules.
 
     def judge(self):
-        for rule in (self.owed, self.left_out, self.overlaps, self.limited, self.calls, self.doubled, self.followed, self.rows,
+        for rule in (self.owed, self.left_out, self.overlaps, self.limited, self.at_once, self.calls, self.doubled, self.followed, self.rows,
                      self.counters, self.pauses, self.states, self.expiries, self.asked_runs, self.quotas):
             rule()
         self.kept(self.end)
@@ -793,12 +797,30 @@ class Judge:
             for n, (first, _) in enumerate(starts):
                 # Places are given out one after the other: a burst shows in a few starts.
                 for count, (last, name) in enumerate(starts[n:n + 20], 1):
-                    limit = self.collections[uid].limit(first - CLOCKS, last + CLOCKS)
+                    limit = self.collections[uid].limit("maxPerSecond", first - CLOCKS, last + CLOCKS)
                     if limit is None:
                         break
                     if count > (last - first + AFTER_PLACE) * limit / SECOND + 1:
                         self.bad("more starts than its collection allows", name, last)
                         break
+
+    def at_once(self):
+        """No more attempts of a collection run at the same time than it allows."""
+        calls = defaultdict(list)
+        for it in self.attempts.values():
+            job = self.jobs.get(it.uid)
+            for line in it.calls if job else ():
+                # A worker that dies says nothing of the answer.
+                done = [answer["at"] for answer in it.answers if answer["worker"] == line["worker"]]
+                calls[job.collection.uid].append((line["at"], min(done, default=line["at"]), it.id))
+        for uid, of_collection in calls.items():
+            running = []
+            for at, done, name in sorted(of_collection):
+                running = [end for end in running if end > at] + [done]
+                # What began before the limit does not count, and ends within a lease.
+                limit = self.collections[uid].limit("maxConcurrent", at - LEASE, at)
+                if limit is not None and len(running) > limit:
+                    self.bad("more at once than its collection allows", name, at)
 
     def policies(self, it):
         """The policies that may have decided what follows an attempt: those in force from its start

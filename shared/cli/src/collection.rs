@@ -43,11 +43,15 @@ enum CollectionCommand {
         /// Name of the collection
         name: String,
         /// Property and its new value, as JSON or text, or tags.NAME and its text; null removes it
-        #[arg(required_unless_present = "max_per_second", value_name = "PROPERTY=VALUE")]
+        #[arg(required_unless_present_any = ["max_per_second", "max_concurrent"],
+              value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
         /// Most attempts that start in a second, or `off`; the others wait
         #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
         max_per_second: Option<Limit>,
+        /// Most attempts that run at the same time, or `off`; the others wait
+        #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
+        max_concurrent: Option<Limit>,
     },
     /// Change a collection in an editor
     Edit {
@@ -92,7 +96,15 @@ struct CreateArgs {
     #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
           allow_negative_numbers = true)]
     max_per_second: Option<u32>,
+    /// Most attempts that run at the same time; the others wait
+    #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
+          allow_negative_numbers = true)]
+    max_concurrent: Option<u32>,
 }
+
+/// The limits of a collection, as properties.
+const MAX_PER_SECOND: &str = "maxPerSecond";
+const MAX_CONCURRENT: &str = "maxConcurrent";
 
 /// A limit that is set or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,8 +132,9 @@ impl CollectionArgs {
             CollectionCommand::List => list(&work).await,
             CollectionCommand::Show { name } => show(&work, name).await,
             CollectionCommand::Create(args) => create(&work, args).await,
-            CollectionCommand::Set { name, changes, max_per_second } => {
-                set(&work, name, changes, *max_per_second).await
+            CollectionCommand::Set { name, changes, max_per_second, max_concurrent } => {
+                let limits = [(MAX_PER_SECOND, *max_per_second), (MAX_CONCURRENT, *max_concurrent)];
+                set(&work, name, changes, limits).await
             }
             CollectionCommand::Edit { name } => edit(&work, name).await,
             CollectionCommand::Load(args) => load(&work, args).await,
@@ -145,15 +158,19 @@ async fn list(work: &Work) -> Result<()> {
         work.screen.hint("no collections; `minutehand collection create NAME` makes one");
         return Ok(());
     }
-    let has_limits = listed.iter().any(|item| max_per_second(&item.value).is_some());
-    let titles = ["collection", "state", "time zone", "starts a second"];
-    let columns = if has_limits { titles.len() } else { titles.len() - 1 };
-    let mut table = Table::new(titles.get(..columns).unwrap_or(&titles));
+    let limits = [(MAX_PER_SECOND, "starts a second"), (MAX_CONCURRENT, "at a time")];
+    let is_set =
+        |(name, _): &(&str, &str)| listed.iter().any(|it| limit_of(&it.value, name).is_some());
+    let limits: Vec<_> = limits.into_iter().filter(is_set).collect();
+    let mut titles = vec!["collection", "state", "time zone"];
+    titles.extend(limits.iter().map(|(_, title)| title));
+    let mut table = Table::new(&titles);
     for Listed { value, .. } in &listed {
         let zone = zone(value).unwrap_or("UTC").to_owned();
-        let limit = max_per_second(value).map(|limit| limit.to_string()).unwrap_or_default();
-        let mut row = vec![value.name.clone(), state(work, &value.properties.state), zone, limit];
-        row.truncate(columns);
+        let mut row = vec![value.name.clone(), state(work, &value.properties.state), zone];
+        row.extend(limits.iter().map(|(name, _)| {
+            limit_of(value, name).map(|limit| limit.to_string()).unwrap_or_default()
+        }));
         table.row(row);
     }
     work.screen.table(&table)
@@ -171,8 +188,8 @@ fn zone(collection: &CollectionDocument) -> Option<&str> {
     collection.properties.rest.get("minutehand")?.get("timeZone")?.as_str()
 }
 
-fn max_per_second(collection: &CollectionDocument) -> Option<u64> {
-    collection.properties.rest.get("minutehand")?.get("maxPerSecond")?.as_u64()
+fn limit_of(collection: &CollectionDocument, name: &str) -> Option<u64> {
+    collection.properties.rest.get("minutehand")?.get(name)?.as_u64()
 }
 
 async fn show(work: &Work, name: &str) -> Result<()> {
@@ -198,9 +215,14 @@ async fn show(work: &Work, name: &str) -> Result<()> {
         let tags = tags.iter().map(|(name, value)| format!("{name}={value}"));
         text.extend([format!("tags {}\n", harmless(&tags.collect::<Vec<_>>().join(", ")))]);
     }
-    if let Some(limit) = max_per_second(collection) {
-        let of = if limit == 1 { "attempt starts" } else { "attempts start" };
-        text.extend(["At most ", &limit.to_string(), " ", of, " in a second; others wait.\n"]);
+    for (name, one, more, when) in [
+        (MAX_PER_SECOND, "attempt starts", "attempts start", "in a second"),
+        (MAX_CONCURRENT, "attempt runs", "attempts run", "at the same time"),
+    ] {
+        if let Some(limit) = limit_of(collection, name) {
+            let of = if limit == 1 { one } else { more };
+            text.extend(["At most ", &limit.to_string(), " ", of, " ", when, "; others wait.\n"]);
+        }
     }
     if collection.properties.state != "Enabled" {
         text.push_str("Its jobs do not fire while it is off.\n");
@@ -215,8 +237,12 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     if let Some(zone) = &args.zone {
         extensions.insert("timeZone".to_owned(), zone_named(zone)?.name().into());
     }
-    if let Some(limit) = args.max_per_second {
-        extensions.insert("maxPerSecond".to_owned(), limit.into());
+    for (name, limit) in
+        [(MAX_PER_SECOND, args.max_per_second), (MAX_CONCURRENT, args.max_concurrent)]
+    {
+        if let Some(limit) = limit {
+            extensions.insert(name.to_owned(), limit.into());
+        }
     }
     if !extensions.is_empty() {
         properties.insert("minutehand".to_owned(), extensions.into());
@@ -244,13 +270,15 @@ async fn set(
     work: &Work,
     name: &str,
     changes: &[String],
-    max_per_second: Option<Limit>,
+    limits: [(&str, Option<Limit>); 2],
 ) -> Result<()> {
     let collection = work.defaults().collection(Some(name))?;
     let mut changes = changes.to_vec();
-    changes.extend(max_per_second.map(|limit| match limit {
-        Limit::Of(number) => format!("minutehand.maxPerSecond={number}"),
-        Limit::Off => "minutehand.maxPerSecond=null".to_owned(),
+    changes.extend(limits.into_iter().filter_map(|(name, limit)| {
+        Some(match limit? {
+            Limit::Of(number) => format!("minutehand.{name}={number}"),
+            Limit::Off => format!("minutehand.{name}=null"),
+        })
     }));
     let patch = patch(&changes)?;
     let answer = work.client().patch_collection(&collection, &patch).await;

@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.046969e05850.js",
-        bytes: include_bytes!("../dist/app.046969e05850.js.gz"),
+        name: "app.46ff7bc2d2f9.js",
+        bytes: include_bytes!("../dist/app.46ff7bc2d2f9.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"046969e05850a7521609a2d2effb516c\"",
+        etag: "\"46ff7bc2d2f9fe3f063b91b8afb64dce\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"b0eae98980c13175f4cb15a7ccd965ba\"",
+        etag: "\"3627b12e3e433f783dffe6e80be03dea\"",
         is_hashed: false,
     },
     File {

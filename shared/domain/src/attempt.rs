@@ -4,7 +4,7 @@ use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::firing::Slot;
+use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
 
 /// How long history is kept after an attempt ended.
@@ -122,8 +122,8 @@ pub struct Attempt {
     pub under_policy: bool,
     /// Whether it takes turns with the other attempts of its job, as far as was known when it was sent.
     pub takes_turn: bool,
-    /// The slot that it took, if its collection limits its starts and it had to wait.
-    pub slot: Option<Slot>,
+    /// What it had to wait for, if its collection has limits.
+    pub waited: Option<Waited>,
 }
 
 impl Attempt {
@@ -141,7 +141,7 @@ impl Attempt {
             sent_late_at: None,
             under_policy: false,
             takes_turn: false,
-            slot: None,
+            waited: None,
         }
     }
 
@@ -157,6 +157,15 @@ impl Attempt {
     pub fn ready_at(&self) -> DateTime<Utc> {
         let sent_at = self.sent_late_at.and_then(|sent_at| sent_at.checked_add_signed(CLOCKS));
         sent_at.map_or(self.due_at, |sent_at| sent_at.max(self.due_at))
+    }
+
+    /// The slot that it waited for.
+    #[must_use]
+    pub const fn slot(&self) -> Option<Slot> {
+        match self.waited {
+            Some(Waited::Slot(slot)) => Some(slot),
+            Some(Waited::Seat) | None => None,
+        }
     }
 
     /// Whether it has the identity of another attempt of its job.

@@ -68,7 +68,7 @@ pub fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<Attempt
         sent_late_at: None,
         under_policy: false,
         takes_turn: false,
-        slot: None,
+        waited: None,
     })
 }
 

@@ -77,8 +77,11 @@ impl CollectionDefinition {
     /// The limits of its attempts.
     #[must_use]
     pub fn limits(&self) -> CollectionLimits {
-        let per_second = self.extensions.as_ref().and_then(|it| it.max_per_second);
-        CollectionLimits { per_second }
+        let limits = |it: &CollectionExtensions| CollectionLimits {
+            per_second: it.max_per_second,
+            concurrent: it.max_concurrent,
+        };
+        self.extensions.as_ref().map_or(CollectionLimits::NONE, limits)
     }
 
     /// The time zone of jobs that name none.

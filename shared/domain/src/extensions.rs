@@ -14,7 +14,7 @@ use crate::dates::{EXCLUDE, Exclude, ExtraDates};
 use crate::duration::Span;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
-use crate::limits::PerSecond;
+use crate::limits::{Concurrent, PerSecond};
 use crate::pause::{PAUSE_ON_FAILURE, PAUSED, PauseOnFailure, Paused};
 use crate::policies::{
     CATCH_UP, CatchUp, JITTER, OVERLAP, Overlap, read_jitter, read_max_lateness, write_jitter,
@@ -60,6 +60,8 @@ pub struct CollectionExtensions {
     pub on_failure: Option<FailureAction>,
     /// How many attempts of its jobs may start in a second.
     pub max_per_second: Option<PerSecond>,
+    /// How many attempts of its jobs may run at the same time.
+    pub max_concurrent: Option<Concurrent>,
 }
 
 impl JobExtensions {
@@ -116,8 +118,12 @@ impl JobExtensions {
 }
 
 impl CollectionExtensions {
-    pub(crate) const SHAPE: Shape =
-        Object(&[("timeZone", Leaf), ("onFailure", FAILURE_ACTION), ("maxPerSecond", Leaf)]);
+    pub(crate) const SHAPE: Shape = Object(&[
+        ("timeZone", Leaf),
+        ("onFailure", FAILURE_ACTION),
+        ("maxPerSecond", Leaf),
+        ("maxConcurrent", Leaf),
+    ]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let on_failure = fields.object("onFailure")?;
@@ -127,16 +133,20 @@ impl CollectionExtensions {
             max_per_second: fields
                 .whole("maxPerSecond", 1, PerSecond::MAX)?
                 .and_then(PerSecond::new),
+            max_concurrent: fields
+                .whole("maxConcurrent", 1, Concurrent::MAX)?
+                .and_then(Concurrent::new),
         })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self { time_zone, on_failure, max_per_second } = self;
+        let Self { time_zone, on_failure, max_per_second, max_concurrent } = self;
         let mut document = ObjectBuilder::default();
         document
             .maybe("timeZone", time_zone.as_deref())
             .object("onFailure", on_failure.as_ref().map(FailureAction::write))
-            .maybe("maxPerSecond", max_per_second.map(PerSecond::get));
+            .maybe("maxPerSecond", max_per_second.map(PerSecond::get))
+            .maybe("maxConcurrent", max_concurrent.map(Concurrent::get));
         document
     }
 }

@@ -31,5 +31,5 @@ pub use queue::{DispatchQueue, QueueError, QueueMessage};
 pub use seal::{SealError, Sealer};
 pub use store::{
     Attempts, Browse, CloudServices, Collections, Counters, History, Jobs, Pulses, Removal,
-    RetryTimers, Slots, Snapshots, StoreError, Timers, Turns,
+    RetryTimers, Seats, Slots, Snapshots, StoreError, Timers, Turns,
 };

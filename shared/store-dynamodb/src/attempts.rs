@@ -9,7 +9,7 @@
 //! | claim | the item does not exist | a claim that another worker takes over when its lease is over |
 //! | take over a claim | it is the claim that was seen, and has not ended | the same |
 //! | release | the claim is the caller's, and has not ended | nothing |
-//! | postpone | the same | an attempt that waits for its slot: a claim that does not count, and that gives way to who comes with a slot |
+//! | postpone | the same | an attempt that waits for its slot or a seat: a claim that does not count, and that gives way to who has waited |
 //! | record | the claim is the caller's, and has not ended | the record, from which every later step can be repeated |
 //!
 //! Claims that led to nothing are counted. The last claim that is allowed is not for acting, but for
@@ -213,8 +213,9 @@ impl DynamoStore {
     fn first_write(&self, request: &ClaimRequest) -> ClaimWrite {
         let id = self.stored_claim_id(&request.claim.claim_id);
         let claim = &request.claim;
-        // Who comes with a slot has been here before.
-        let write = if claim.attempt.slot.is_some() { begin(claim, &id) } else { put(claim, &id) };
+        // Who has waited has been here before.
+        let write =
+            if claim.attempt.waited.is_some() { begin(claim, &id) } else { put(claim, &id) };
         ClaimWrite { write, if_done: Claimed::Won }
     }
 
@@ -274,7 +275,7 @@ pub struct SeenClaim {
 }
 
 impl SeenClaim {
-    /// Whether nobody holds the attempt, because it waits for its slot.
+    /// Whether nobody holds the attempt, because it waits for its slot or a seat.
     const fn waits(&self) -> bool {
         self.claims == 0 && self.record.is_none()
     }
@@ -312,7 +313,7 @@ pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim, is_void: bool)
     }
     let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
     if seen.waits() {
-        return if request.claim.attempt.slot.is_some() || lease_until <= request.now {
+        return if request.claim.attempt.waited.is_some() || lease_until <= request.now {
             Decision::TakeOver { claims: 1 }
         } else {
             Decision::Answer(Claimed::Held { lease_until })
@@ -354,7 +355,7 @@ fn put(claim: &Claim, id: &str) -> Write {
     Write::put(at, item).when("attribute_not_exists(pk)")
 }
 
-/// Begins an attempt that waits for its slot.
+/// Begins an attempt that waits for its slot or a seat.
 fn begin(claim: &Claim, id: &str) -> Write {
     Write::update(
         item_key(claim),

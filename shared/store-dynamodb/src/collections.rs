@@ -11,7 +11,7 @@ use domain::collection::Collection;
 use domain::collection_place::CollectionPlace;
 use domain::document::{load_collection_shown, write_collection};
 use domain::journal::JournalEntry;
-use domain::limits::{CollectionLimits, PerSecond};
+use domain::limits::{CollectionLimits, Concurrent, PerSecond};
 use domain::name::{Name, PathSegment};
 use domain::plan::Plan;
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
@@ -33,6 +33,8 @@ const PLAN: &str = "plan";
 const LIMITED_PLAN: &str = "limited_plan";
 /// Of a switch: how many attempts may start in a second.
 const PER_SECOND: &str = "per_second";
+/// Of a switch: how many attempts may run at the same time.
+const CONCURRENT: &str = "concurrent";
 /// Of a collection: the label of the classic API. `label` alone may become a word of DynamoDB's.
 const LABEL: &str = "classic_label";
 
@@ -202,6 +204,7 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
         .date("on_since", record.on_since)
         .text(plan, record.collection.definition.plan.name())
         .maybe(PER_SECOND, limits.per_second.map(|limit| number(limit.get())))
+        .maybe(CONCURRENT, limits.concurrent.map(|limit| number(limit.get())))
         .text("at_pk", at.pk)
         .text("at_sk", at.sk)
         .done();
@@ -226,8 +229,10 @@ pub(crate) fn read_plan(switch: &Reader<'_>) -> Result<Plan, StoreError> {
 
 /// The limits of a collection, by its switch.
 pub(crate) fn read_limits(switch: &Reader<'_>) -> Result<CollectionLimits, StoreError> {
-    let per_second = switch.optional_number(PER_SECOND)?;
-    Ok(CollectionLimits { per_second: per_second.and_then(PerSecond::new) })
+    Ok(CollectionLimits {
+        per_second: switch.optional_number(PER_SECOND)?.and_then(PerSecond::new),
+        concurrent: switch.optional_number(CONCURRENT)?.and_then(Concurrent::new),
+    })
 }
 
 /// The path of a collection, by its switch. Earlier versions stored only its key, in lower case.

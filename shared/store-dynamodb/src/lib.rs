@@ -7,7 +7,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
+//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `at_rest`, `ended`, `expired`, `states` | walks over the whole table, on one machine only |
 //! | `schema` | the definition of the table |
@@ -42,6 +42,8 @@
 //! | postpone an attempt | attempt | the claim is the caller's, and has not ended |
 //! | open a book of slots | slots | it is the one that was read |
 //! | take a slot | slots | the limit is the same, and the slot is in the time that is asked for |
+//! | take a seat | seats | fewer are taken than the limit says, and those whose place it takes are there |
+//! | give a seat back | seats | the claim has it |
 //! | store evicted attempts | evicted attempts | none: they are counted already |
 //! | leave occurrences out | left out | none: it is the same again |
 //! | count | timer | the recently counted attempts are those that were read |
@@ -72,6 +74,7 @@ mod pulses;
 mod removal;
 mod retries;
 mod schema;
+mod seats;
 mod slots;
 mod snapshots;
 mod states;

@@ -18,6 +18,8 @@ async fn writes(job: &Value, until: &str, firings: u32) -> f64 {
         MeteredCall::ReadTurns,
         MeteredCall::Slots,
         MeteredCall::ReadSlots,
+        MeteredCall::Seats,
+        MeteredCall::ReadSeats,
         MeteredCall::Postpone,
     ] {
         assert!(!calls.contains_key(&call), "{calls:?}");
@@ -83,6 +85,20 @@ async fn a_job_under_a_limit_writes_one_unit_more_and_reads_one() {
     let reads = calls[&MeteredCall::ReadSlots].units / 92.0;
     assert!(reads <= 1.0, "{reads}");
     assert!(!calls.contains_key(&MeteredCall::Postpone), "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_runs_in_a_seat_writes_two_units_more() {
+    let job = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}});
+    let (without, _) = consumed(&job, "2027-03-01T11:31:30", 92).await;
+    let limit = json!({"minutehand": {"maxConcurrent": 10}});
+    let (units, calls) = consumed_in(limit, &job, "2027-03-01T11:31:30", 92).await;
+    // The first one finds no item.
+    assert_eq!(calls[&MeteredCall::Seats].failed_conditions, 1, "{calls:?}");
+    assert!(units - without <= 2.02, "{units} {without}");
+    for call in [MeteredCall::ReadSeats, MeteredCall::Postpone] {
+        assert!(!calls.contains_key(&call), "{calls:?}");
+    }
 }
 
 #[tokio::test]

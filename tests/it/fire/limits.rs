@@ -368,3 +368,25 @@ async fn a_slot_of_an_earlier_limit_is_void_though_it_holds_again() {
     }
     assert!(!world.dynamo.read_slots(&uid).await.unwrap().unwrap().holds(old, Some(limit(1))));
 }
+
+#[tokio::test]
+async fn a_worker_that_knows_no_limits_leaves_the_attempts_to_a_newer_one() {
+    for limits in [json!({"maxPerSecond": 10}), json!({"maxConcurrent": 10})] {
+        let mut world = World::with("2027-03-01T09:59", json!({"minutehand": limits})).await;
+        world.put("j", once("2027-03-01T10:00")).await;
+        // Such a worker reads the plan of the collection under this name.
+        assert!(!world.rename_in_switch("plan", "plan").await);
+        // And this build is as one, if it does not find the plan under the name that it knows.
+        assert!(world.rename_in_switch("limited_plan", "unknown_plan").await);
+        world.run_until("2027-03-01T10:20").await;
+        assert!(starts(&world).is_empty());
+        assert!(world.executions("j").await.is_empty());
+        assert!(world.dead.is_empty());
+        assert!(world.rename_in_switch("unknown_plan", "limited_plan").await);
+        world.run_until("2027-03-01T10:30").await;
+        assert_eq!(starts(&world).len(), 1);
+        assert_eq!(world.status("j").await, status("completed").executions(1));
+    }
+    // Without limits it is there for every version.
+    assert!(World::at("2027-03-01T09:59").await.rename_in_switch("plan", "plan").await);
+}

@@ -28,5 +28,6 @@ mod policies;
 mod repair;
 mod retries;
 mod runs;
+mod seats;
 mod stored;
 mod weeks;

@@ -11,6 +11,7 @@ use domain::attempt::{Attempt, Record};
 use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Pulse, Slot, SlotBook};
+use domain::limits::Concurrent;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
@@ -18,7 +19,7 @@ use ports::store::{
     Recorded, SlotRequest, TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError,
     Timers, Turns,
 };
 
@@ -287,6 +288,30 @@ impl Slots for Fronted {
 
     async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
         self.call(self.inner.slots.take_slot(request)).await
+    }
+}
+
+#[async_trait]
+impl Seats for Fronted {
+    async fn taken_seats(
+        &self,
+        collection_uid: &str,
+        now: DateTime<Utc>,
+    ) -> Result<u32, StoreError> {
+        self.call(self.inner.seats.taken_seats(collection_uid, now)).await
+    }
+
+    async fn take_seat(
+        &self,
+        claim: &Claim,
+        limit: Concurrent,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StoreError> {
+        self.call(self.inner.seats.take_seat(claim, limit, now)).await
+    }
+
+    async fn give_back_seat(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.call(self.inner.seats.give_back_seat(claim)).await
     }
 }
 

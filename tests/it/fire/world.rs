@@ -13,6 +13,7 @@ use app::{
     WantedFailures, WantedOccurrences,
 };
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use axum::body::Body;
 use axum::http::Request;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -202,6 +203,20 @@ impl World {
         let status = answer.status().as_u16();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    /// Gives an attribute of the collection's switch another name, if the switch has it; whether it has.
+    pub(super) async fn rename_in_switch(&self, from: &str, to: &str) -> bool {
+        let found = Collections::find(self.dynamo.as_ref(), &place(), &named("jc")).await.unwrap();
+        let pk = format!("C#{}", found.unwrap().collection.uid);
+        let key = [("pk", pk), ("sk", "C".to_owned())];
+        let key = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
+        let read = self.client.get_item().table_name(TABLE).set_key(Some(key.into()));
+        let mut item = read.send().await.unwrap().item.unwrap();
+        let Some(value) = item.remove(from) else { return false };
+        item.insert(to.to_owned(), value);
+        self.client.put_item().table_name(TABLE).set_item(Some(item)).send().await.unwrap();
+        true
     }
 
     /// Puts the collection `jc` with these properties.

@@ -2,6 +2,7 @@
 
 use domain::attempt::Role;
 use domain::job::JobState;
+use domain::limits::CollectionLimits;
 
 use super::judge::{Run, judge};
 use super::memory::{Change, Changed};
@@ -98,8 +99,12 @@ fn the_judge_finds_a_firing_while_the_collection_is_off() {
         for uid in collections.collect::<Vec<_>>() {
             let mut change = run.changes[0].clone();
             change.at = at;
-            change.what =
-                Change::Collection { uid, on_since: None, on_failure: None, per_second: None };
+            change.what = Change::Collection {
+                uid,
+                on_since: None,
+                on_failure: None,
+                limits: CollectionLimits::NONE,
+            };
             run.changes.push(change);
         }
     });
@@ -406,6 +411,15 @@ fn the_judge_finds_starts_beyond_a_limit() {
         let at = run.fires.iter().map(|fire| fire.clock).max().unwrap();
         for fire in &mut run.fires {
             fire.clock = at;
+        }
+    });
+}
+
+#[test]
+fn the_judge_finds_too_many_attempts_that_run() {
+    finds_in(Scenario::Seats, "too many at once", |run| {
+        for fire in &mut run.fires {
+            fire.took = 10 * 60 * SECOND;
         }
     });
 }

@@ -14,7 +14,7 @@ use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, LeftOutReason, Outage, Pulse, Slot, SlotBook, TurnHolder};
 use domain::job::{JobState, Switch};
 use domain::journal::JournalEntry;
-use domain::limits::CollectionLimits;
+use domain::limits::{CollectionLimits, Concurrent};
 use domain::name::{Name, PathSegment};
 use domain::policies::CatchUp;
 use domain::schedule::Schedule;
@@ -26,8 +26,8 @@ use ports::store::{
     TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Slots, Snapshots,
-    StoreError, Timers, Turns,
+    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats, Slots,
+    Snapshots, StoreError, Timers, Turns,
 };
 use serde_json::{Value, json};
 
@@ -323,6 +323,11 @@ impl StorePort {
             _ => {}
         }
         read
+    }
+
+    /// The time by which the leases of seats are judged.
+    fn when_seats_end(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        if self.is(Mutation::SeatsOutlive) { DateTime::UNIX_EPOCH } else { now }
     }
 
     fn mistaken_snapshot(&self, snapshot: Arc<JobSnapshot>) -> Arc<JobSnapshot> {
@@ -699,6 +704,42 @@ impl Slots for StorePort {
             now(self.inner().take_slot(request))
         };
         self.op(true, take).await
+    }
+}
+
+#[async_trait]
+impl Seats for StorePort {
+    async fn taken_seats(
+        &self,
+        collection_uid: &str,
+        now: DateTime<Utc>,
+    ) -> Result<u32, StoreError> {
+        let now_or_never = self.when_seats_end(now);
+        self.op(true, || self::now(self.inner().taken_seats(collection_uid, now_or_never))).await
+    }
+
+    async fn take_seat(
+        &self,
+        claim: &Claim,
+        limit: Concurrent,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StoreError> {
+        let now_or_never = self.when_seats_end(now);
+        let take = || {
+            let taken = self::now(self.inner().take_seat(claim, limit, now_or_never))?;
+            Ok(taken || self.is(Mutation::SeatsAreShared))
+        };
+        self.op(true, take).await
+    }
+
+    async fn give_back_seat(&self, claim: &Claim) -> Result<(), StoreError> {
+        let give_back = || {
+            if self.is(Mutation::SeatsStay) {
+                return Ok(());
+            }
+            now(self.inner().give_back_seat(claim))
+        };
+        self.op(true, give_back).await
     }
 }
 

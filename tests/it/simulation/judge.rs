@@ -16,11 +16,13 @@
 //! message may end among the dead letters.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering::Relaxed;
 
 use chrono::DateTime;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::job::JobState;
+use domain::limits::{CollectionLimits, Concurrent, PerSecond};
 use ports::store::TimerRecord;
 use serde_json::{Value, json};
 
@@ -523,6 +525,7 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.overlaps();
     judge.overlapped();
     judge.too_many();
+    judge.too_many_at_once();
     judge.stale();
     judge.chains();
     judge.notices();
@@ -583,8 +586,8 @@ struct Judge<'a> {
     on_since: BTreeMap<String, Option<i64>>,
     /// When collections were switched on, and what the clock showed.
     ons: BTreeMap<String, Vec<(i64, i64)>>,
-    /// How many attempts may start in a second, by collection, and since when.
-    limits: BTreeMap<String, Vec<(i64, Option<u32>)>>,
+    /// The limits of collections, and since when.
+    limits: BTreeMap<String, Vec<(i64, CollectionLimits)>>,
     /// The retries of failure actions, by collection. A collection has one from the beginning or not
     /// at all.
     notices: BTreeMap<String, Retry>,
@@ -625,8 +628,8 @@ impl<'a> Judge<'a> {
             policies: BTreeMap::new(),
             gone: BTreeMap::new(),
             lag: match run.scenario {
-                // Hundreds of runs at once wait for their slots, and others behind them.
-                Scenario::Harsh | Scenario::Limits => LAG_HARSH,
+                // Many runs at once wait for their slots or seats, and others behind them.
+                Scenario::Harsh | Scenario::Limits | Scenario::Seats => LAG_HARSH,
                 Scenario::Lossy => LAG_LOSSY,
                 Scenario::Burst => LAG_BURST,
                 Scenario::Mixed
@@ -649,8 +652,8 @@ impl<'a> Judge<'a> {
         let mut known: BTreeMap<&str, (Spec, i64, &str)> = BTreeMap::new();
         for Changed { at, what } in &self.run.changes {
             match what {
-                Change::Collection { uid, on_since, on_failure, per_second } => {
-                    self.limits.entry(uid.clone()).or_default().push((*at, *per_second));
+                Change::Collection { uid, on_since, on_failure, limits } => {
+                    self.limits.entry(uid.clone()).or_default().push((*at, *limits));
                     self.note_collection(uid, *at, on_since.map(micros), on_failure.as_deref());
                 }
                 Change::JobFinished { .. } => {}
@@ -1245,33 +1248,18 @@ impl<'a> Judge<'a> {
     /// Reports starts that are closer to each other than the limit of their collection allows. A start is as
     /// late as its slot is kept, by the clock of its worker.
     fn too_many(&mut self) {
-        let of_jobs: BTreeMap<_, _> = self
-            .run
-            .changes
-            .iter()
-            .filter_map(|changed| match &changed.what {
-                Change::Job { uid, collection_uid, .. } => Some((uid, collection_uid)),
-                _ => None,
-            })
-            .collect();
-        let mut starts: BTreeMap<&String, Vec<&Fire>> = BTreeMap::new();
-        for fire in &self.run.fires {
-            if let Some(&of) = of_jobs.get(&fire.uid) {
-                starts.entry(of).or_default().push(fire);
-            }
-        }
+        let per_second = |limits: CollectionLimits| limits.per_second.map(PerSecond::get);
         let mut bad = Vec::new();
-        for (collection, mut fires) in starts {
+        for (collection, mut fires) in self.fires_of_collections() {
             fires.sort_by_key(|fire| fire.clock);
             for (n, first) in fires.iter().enumerate() {
                 let since = first.clock - DECIDED_WITHIN;
-                let Some(limit) = self.limit(collection, since, first.clock + SKEW) else {
-                    continue;
-                };
+                let limit = self.limit(collection, since..=first.clock + SKEW, per_second);
+                let Some(limit) = limit else { continue };
                 // Slots are given out one after the other, so a burst shows in a few starts.
                 for (more, last) in (2_i64..).zip(fires.iter().skip(n + 1).take(20)) {
                     let until = last.clock + SKEW;
-                    if self.limit(collection, since, until) != Some(limit) {
+                    if self.limit(collection, since..=until, per_second) != Some(limit) {
                         break;
                     }
                     let slots = (last.clock - first.clock + STARTS_WITHIN) * i64::from(limit);
@@ -1286,13 +1274,62 @@ impl<'a> Judge<'a> {
         self.bad.extend(bad);
     }
 
-    /// The limit that a collection had for all of a time.
-    fn limit(&self, collection: &str, from: i64, until: i64) -> Option<u32> {
+    /// Reports attempts of a collection of which more run at the same time than its limit allows. Those
+    /// that began before the limit count for none.
+    fn too_many_at_once(&mut self) {
+        let mut bad = Vec::new();
+        for (collection, fires) in self.fires_of_collections() {
+            let mut running: Vec<i64> = Vec::new();
+            for fire in fires {
+                running.retain(|until| *until > fire.at);
+                let mut until = fire.at + fire.took;
+                if let Some(life) = self.run.lives.iter().rfind(|life| life.from <= fire.at) {
+                    until = until.min(life.until);
+                }
+                running.push(until);
+                let limit = self.limit(collection, fire.at - LEASE..=fire.at, |limits| {
+                    limits.concurrent.map(Concurrent::get)
+                });
+                if limit.is_some_and(|limit| running.len() > limit as usize) {
+                    let at = Self::at(fire.at);
+                    bad.push(format!("too many at once: {} at {at}", fire.execution_id));
+                }
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    /// What the jobs of each collection did, in the order in which it began.
+    fn fires_of_collections(&self) -> BTreeMap<&'a str, Vec<&'a Fire>> {
+        let of_job = |changed: &'a Changed| match &changed.what {
+            Change::Job { uid, collection_uid, .. } => {
+                Some((uid.as_str(), collection_uid.as_str()))
+            }
+            _ => None,
+        };
+        let of_jobs: BTreeMap<_, _> = self.run.changes.iter().filter_map(of_job).collect();
+        let mut fires: BTreeMap<&str, Vec<&Fire>> = BTreeMap::new();
+        for fire in &self.run.fires {
+            if let Some(of) = of_jobs.get(fire.uid.as_str()) {
+                fires.entry(of).or_default().push(fire);
+            }
+        }
+        fires
+    }
+
+    /// A limit that a collection had for all of a time.
+    fn limit(
+        &self,
+        collection: &str,
+        time: RangeInclusive<i64>,
+        which: impl Fn(CollectionLimits) -> Option<u32>,
+    ) -> Option<u32> {
         let of_collection = self.limits.get(collection).map(Vec::as_slice).unwrap_or_default();
-        let first = of_collection.iter().rposition(|(at, _)| *at <= from)?;
-        let mut held = of_collection.iter().skip(first).filter(|(at, _)| *at <= until);
-        let (_, limit) = held.next()?;
-        held.all(|(_, other)| other == limit).then_some(*limit).flatten()
+        let first = of_collection.iter().rposition(|(at, _)| at <= time.start())?;
+        let held = of_collection.iter().skip(first).filter(|(at, _)| at <= time.end());
+        let mut held = held.map(|(_, limits)| which(*limits));
+        let limit = held.next()?;
+        held.all(|other| other == limit).then_some(limit).flatten()
     }
 
     fn stale(&mut self) {

@@ -103,9 +103,7 @@ impl World {
             Request::Notify { action, .. } => {
                 ("patch", None, json!({"properties": {"minutehand": {"onFailure": action}}}))
             }
-            Request::Limit { per_second, .. } => {
-                ("patch", None, json!({"properties": {"minutehand": {"maxPerSecond": per_second}}}))
-            }
+            Request::Limit { limits, .. } => ("patch", None, limits.clone()),
             Request::DeleteCollection { .. } => ("delete", None, Value::Null),
         };
         self.log.note(|| {

@@ -16,6 +16,7 @@ use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, LeftOutReason, Pulse, Slot, SlotBook, TurnHolder, TurnOrder};
 use domain::job::{self, JobState};
 use domain::journal::JournalEntry;
+use domain::limits::{CollectionLimits, Concurrent};
 use domain::name::{Name, PathSegment};
 use domain::recent::LastSkip;
 use domain::recently_counted::{Evicted, RecentlyCounted, end_of};
@@ -30,8 +31,8 @@ use ports::store::{
     TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Slots, Snapshots,
-    StoreError, Timers, Turns,
+    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats, Slots,
+    Snapshots, StoreError, Timers, Turns,
 };
 
 use super::mutation::Mutation;
@@ -87,6 +88,8 @@ pub(super) struct Tables {
     turns: BTreeMap<String, TurnsItem>,
     /// The next slot, by collection.
     slots: BTreeMap<String, SlotBook>,
+    /// The claims that have seats, by collection, with the ends of their leases and their processes.
+    seats: BTreeMap<String, BTreeMap<String, (DateTime<Utc>, u64)>>,
     /// How many jobs were created, by collection.
     creations: BTreeMap<String, u64>,
     /// Deleted collections whose switch a mutation leaves.
@@ -154,8 +157,8 @@ pub(super) enum Change {
         on_since: Option<DateTime<Utc>>,
         /// Its failure action.
         on_failure: Option<String>,
-        /// How many of its attempts may start in a second.
-        per_second: Option<u32>,
+        /// Its limits.
+        limits: CollectionLimits,
     },
     CollectionDeleted {
         uid: String,
@@ -203,7 +206,7 @@ pub(super) struct ExecutionItem {
 }
 
 impl ExecutionItem {
-    /// Whether it waits for its slot.
+    /// Whether it waits for its slot or a seat.
     pub(super) fn waits(&self) -> bool {
         self.claims == 0 && self.record.is_none()
     }
@@ -361,9 +364,8 @@ impl Memory {
         let on_failure = document.pointer("/properties/minutehand/onFailure");
         let on_failure = on_failure.map(ToString::to_string);
         let uid = record.collection.uid.clone();
-        let per_second = document.pointer("/properties/minutehand/maxPerSecond");
-        let per_second = per_second.map(|limit| u32::try_from(limit.as_u64().unwrap()).unwrap());
-        self.note(tables, Change::Collection { uid, on_since, on_failure, per_second });
+        let limits = record.collection.definition.limits();
+        self.note(tables, Change::Collection { uid, on_since, on_failure, limits });
     }
 
     fn expire_definition_now(&self, Finish { job, version, expires_at, .. }: &Finish) -> bool {
@@ -455,7 +457,7 @@ impl Memory {
                         sent_late_at: None,
                         under_policy: false,
                         takes_turn: false,
-                        slot: None,
+                        waited: None,
                         ..claim.attempt.clone()
                     },
                     claim_id: claim.claim_id.clone(),
@@ -471,7 +473,7 @@ impl Memory {
             return Claimed::Ended(record.clone());
         }
         let claims = if seen.waits() {
-            if claim.attempt.slot.is_none() && seen.lease_until > *now {
+            if claim.attempt.waited.is_none() && seen.lease_until > *now {
                 return Claimed::Held { lease_until: seen.lease_until };
             }
             1
@@ -1213,6 +1215,45 @@ impl Slots for Memory {
         let slot = Slot { at: book.next_at, book: book.number };
         *book = SlotBook::after(slot, per_second);
         Ok(Some(slot))
+    }
+}
+
+#[async_trait]
+impl Seats for Memory {
+    async fn taken_seats(
+        &self,
+        collection_uid: &str,
+        now: DateTime<Utc>,
+    ) -> Result<u32, StoreError> {
+        let tables = self.tables();
+        let process = self.process.load(Relaxed);
+        let seats = tables.seats.get(collection_uid).into_iter().flat_map(BTreeMap::values);
+        let taken = seats.filter(|(until, of)| *until >= now && *of == process).count();
+        Ok(u32::try_from(taken).unwrap())
+    }
+
+    async fn take_seat(
+        &self,
+        claim: &Claim,
+        limit: Concurrent,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StoreError> {
+        let process = self.process.load(Relaxed);
+        let mut tables = self.tables();
+        let seats = tables.seats.entry(claim.job.collection_uid.clone()).or_default();
+        seats.retain(|_, (until, of)| *until >= now && *of == process);
+        let is_free = seats.len() < limit.get() as usize || seats.contains_key(&claim.claim_id);
+        if is_free {
+            seats.insert(claim.claim_id.clone(), (tick(claim.lease_until), process));
+        }
+        Ok(is_free)
+    }
+
+    async fn give_back_seat(&self, claim: &Claim) -> Result<(), StoreError> {
+        if let Some(seats) = self.tables().seats.get_mut(&claim.job.collection_uid) {
+            seats.remove(&claim.claim_id);
+        }
+        Ok(())
     }
 }
 

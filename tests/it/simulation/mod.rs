@@ -75,6 +75,7 @@ fn scenario(seed: u64) -> Scenario {
         1 | 9 if seed >= POLICIES_FROM => Scenario::Policies,
         5 if seed >= POLICIES_FROM => Scenario::Overlap,
         8 if seed >= POLICIES_FROM => Scenario::Limits,
+        12 if seed >= POLICIES_FROM => Scenario::Seats,
         6 => Scenario::Lossy,
         10 => Scenario::Harsh,
         13 => Scenario::Upgrade,
@@ -154,6 +155,19 @@ fn collections_with_limits_are_well() {
         assert_eq!(judge(&run), [""; 0], "{again}");
     }
     println!("figure: {fires} actions under limits in {SEEDS} runs");
+    assert!(fires > 10_000, "{fires}");
+}
+
+#[test]
+fn collections_that_limit_what_runs_are_well() {
+    let mut fires = 0;
+    for seed in 0..SEEDS {
+        let run = play(seed, Scenario::Seats, None);
+        fires += run.fires.len();
+        let again = format!("again with `SCENARIO=Seats SEED={seed} make simulate`");
+        assert_eq!(judge(&run), [""; 0], "{again}");
+    }
+    println!("figure: {fires} actions in seats in {SEEDS} runs");
     assert!(fires > 10_000, "{fires}");
 }
 
@@ -239,6 +253,9 @@ mutations! {
     limits_are_ignored: LimitsAreIgnored,
     slots_are_shared: SlotsAreShared,
     waits_in_vain: WaitsInVain,
+    seats_are_shared: SeatsAreShared,
+    seats_stay: SeatsStay,
+    seats_outlive: SeatsOutlive,
     never_heals: NeverHeals,
     no_retries: NoRetries,
     no_notices: NoNotices,

@@ -113,8 +113,14 @@ pub(super) enum Mutation {
     LimitsAreIgnored,
     /// Attempts that take their slots one after the other get the same one.
     SlotsAreShared,
-    /// The message of an attempt that waits for its slot is not sent.
+    /// The message of an attempt that waits for its slot or a seat is not sent.
     WaitsInVain,
+    /// A seat is taken although all are.
+    SeatsAreShared,
+    /// Seats are not given back.
+    SeatsStay,
+    /// The seat of a worker that died is never free again.
+    SeatsOutlive,
     /// A failed attempt is not followed by another.
     NoRetries,
     /// An occurrence that has failed for good is not told.
@@ -146,7 +152,7 @@ pub(super) enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 66] = [
+    pub(super) const ALL: [Self; 69] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -192,6 +198,9 @@ impl Mutation {
         Self::LimitsAreIgnored,
         Self::SlotsAreShared,
         Self::WaitsInVain,
+        Self::SeatsAreShared,
+        Self::SeatsStay,
+        Self::SeatsOutlive,
         Self::NeverExpires,
         Self::TimerExpiresFirst,
         Self::SwitchStays,
@@ -235,6 +244,7 @@ impl Mutation {
             Self::LimitsAreIgnored | Self::SlotsAreShared | Self::WaitsInVain => {
                 Some(Scenario::Limits)
             }
+            Self::SeatsAreShared | Self::SeatsStay | Self::SeatsOutlive => Some(Scenario::Seats),
             Self::TimersStay
             | Self::NeverExpires
             | Self::TimerExpiresFirst

@@ -53,6 +53,8 @@ pub(super) enum Scenario {
     Overlap,
     /// Collections limit the starts of their jobs, which are run many times at once.
     Limits,
+    /// Collections limit how many attempts run at the same time, and some also their starts.
+    Seats,
     /// The queue loses messages.
     Lossy,
     /// Faults are several times as frequent, and workers stall.
@@ -68,12 +70,13 @@ pub(super) enum Scenario {
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 11] = [
+pub(super) const SCENARIOS: [Scenario; 12] = [
     Scenario::Mixed,
     Scenario::Outage,
     Scenario::Policies,
     Scenario::Overlap,
     Scenario::Limits,
+    Scenario::Seats,
     Scenario::Lossy,
     Scenario::Harsh,
     Scenario::Gone,
@@ -108,7 +111,7 @@ pub(super) enum Request {
     /// Changes the limits of a collection.
     Limit {
         collection: &'static str,
-        per_second: Option<u32>,
+        limits: Value,
     },
     /// Gives a collection a failure action.
     Notify {
@@ -255,6 +258,11 @@ impl Play {
                 self.changes();
                 self.bursts();
             }
+            Scenario::Seats => {
+                self.seats();
+                self.changes();
+                self.runs_in_seats();
+            }
             // What one process does at once is a group.
             Scenario::Burst | Scenario::Machine => {
                 self.changes();
@@ -337,6 +345,7 @@ impl Play {
             | Scenario::Policies
             | Scenario::Overlap
             | Scenario::Limits
+            | Scenario::Seats
             | Scenario::Gone
             | Scenario::Upgrade => faults,
         };
@@ -563,12 +572,44 @@ impl Play {
     /// Limits, which change now and then.
     fn limits(&self) {
         for collection in COLLECTIONS {
-            let per_second = Some(self.pick(&[1, 1, 2, 5]));
-            self.at(2 * SECOND, Request::Limit { collection, per_second });
+            let limits = Self::limited(Some(self.pick(&[1, 1, 2, 5])), None);
+            self.at(2 * SECOND, Request::Limit { collection, limits });
             for _ in 0..self.between(0, 4) {
                 let at = self.between(200 * SECOND, self.span);
                 let per_second = self.pick(&[None, Some(1), Some(1), Some(3), Some(10)]);
-                self.at(at, Request::Limit { collection, per_second });
+                let limits = Self::limited(per_second, None);
+                self.at(at, Request::Limit { collection, limits });
+            }
+        }
+    }
+
+    /// Limits of what runs, which change now and then. Some collections limit their starts as well.
+    fn seats(&self) {
+        for collection in COLLECTIONS {
+            let per_second = self.pick(&[None, None, None, Some(1), Some(5)]);
+            let limits = Self::limited(per_second, Some(self.pick(&[2, 3, 5])));
+            self.at(2 * SECOND, Request::Limit { collection, limits });
+            for _ in 0..self.between(0, 4) {
+                let at = self.between(200 * SECOND, self.span);
+                let concurrent = self.pick(&[None, Some(2), Some(3), Some(5), Some(10)]);
+                let limits = Self::limited(per_second, concurrent);
+                self.at(at, Request::Limit { collection, limits });
+            }
+        }
+    }
+
+    fn limited(per_second: Option<u32>, concurrent: Option<u32>) -> Value {
+        let limits = json!({"maxPerSecond": per_second, "maxConcurrent": concurrent});
+        json!({"properties": {"minutehand": limits}})
+    }
+
+    /// Runs of one job, more at once than there are seats.
+    fn runs_in_seats(&self) {
+        for _ in 0..self.between(1, 4) {
+            let (job, at) = (self.pick(&JOBS), self.between(200 * SECOND, self.span));
+            for _ in 0..self.pick(&[5, 10, 20]) {
+                let at = at + self.between(0, 2 * SECOND);
+                self.at(at, Request::Run { job });
             }
         }
     }
@@ -773,9 +814,8 @@ async fn try_ask(manage: &Manage, request: Request) -> Result<(), AppError> {
             }
             manage.put_collection(&place, &named(collection), body).await?;
         }
-        Request::Limit { collection, per_second } => {
-            let body = json!({"properties": {"minutehand": {"maxPerSecond": per_second}}});
-            manage.patch_collection(&place, &named(collection), body).await?;
+        Request::Limit { collection, limits } => {
+            manage.patch_collection(&place, &named(collection), limits).await?;
         }
         Request::Notify { collection, action } => {
             let body = json!({"properties": {"minutehand": {"onFailure": action}}});

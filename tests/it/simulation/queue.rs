@@ -75,7 +75,7 @@ impl QueuePort {
                 self.is_on(job)
             }
             (Some(Mutation::WaitsInVain), Sender::Worker, WorkItem::Attempt { attempt, .. }) => {
-                attempt.slot.is_none()
+                attempt.waited.is_none()
             }
             (Some(Mutation::NoRetries), Sender::Worker, WorkItem::Attempt { attempt, .. }) => {
                 attempt.role == Role::Error || attempt.number == 0

@@ -118,7 +118,8 @@ fn the_judges_agree() {
     let runs = (0..SEEDS).map(|seed| (seed, scenario(seed)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Policies)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Overlap)));
-    let runs: Vec<_> = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Limits))).collect();
+    let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Limits)));
+    let runs: Vec<_> = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Seats))).collect();
     let verdicts = both(&runs, None);
     let differ: Vec<_> = verdicts.iter().filter(|it| !it.agree()).map(report).collect();
     assert!(differ.is_empty(), "{}", differ.join("\n"));

@@ -13,6 +13,7 @@ use domain::attempt::{Attempt, Record};
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Pulse, Slot, SlotBook};
 use domain::journal::JournalEntry;
+use domain::limits::Concurrent;
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use embedded::Store as Embedded;
@@ -23,8 +24,8 @@ use ports::store::{
     TurnsWrite,
 };
 use ports::{
-    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Slots, Snapshots,
-    StoreError, Timers, Turns,
+    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats, Slots,
+    Snapshots, StoreError, Timers, Turns,
 };
 use store_dynamodb::{DynamoStore, ensure_table};
 use tokio::runtime::Runtime;
@@ -78,8 +79,11 @@ fn the_store_in_memory_answers_as_the_real_one() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = Arc::new(runtime.unwrap());
     let runs = [0, 1, 2, 3, 6, 9, 18, 39].map(|seed| (seed, scenario(seed)));
-    for (seed, scenario) in runs.into_iter().chain([(0, Scenario::Overlap), (0, Scenario::Limits)])
-    {
+    for (seed, scenario) in runs.into_iter().chain([
+        (0, Scenario::Overlap),
+        (0, Scenario::Limits),
+        (0, Scenario::Seats),
+    ]) {
         let store = Embedded::in_memory().unwrap();
         runtime.block_on(ensure_table(&store.client(), "simulated")).unwrap();
         let real = DynamoStore::new(store.client(), "simulated").alone("twin");
@@ -347,6 +351,30 @@ impl Slots for Twin {
 
     async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
         both!(self, Slots::take_slot(request))
+    }
+}
+
+#[async_trait]
+impl Seats for Twin {
+    async fn taken_seats(
+        &self,
+        collection_uid: &str,
+        now: DateTime<Utc>,
+    ) -> Result<u32, StoreError> {
+        both!(self, Seats::taken_seats(collection_uid, now))
+    }
+
+    async fn take_seat(
+        &self,
+        claim: &Claim,
+        limit: Concurrent,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StoreError> {
+        both!(self, Seats::take_seat(claim, limit, now))
+    }
+
+    async fn give_back_seat(&self, claim: &Claim) -> Result<(), StoreError> {
+        both!(self, Seats::give_back_seat(claim))
     }
 }
 

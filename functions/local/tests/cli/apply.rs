@@ -129,7 +129,7 @@ fn a_file_with_a_mistake_changes_nothing() {
 #[test]
 fn what_is_exported_can_be_applied() {
     let world = World::new();
-    world.must("collection create ops --zone Europe/Berlin");
+    world.must("collection create ops --zone Europe/Berlin --max-per-second 10 --max-concurrent 5");
     world.must("job create ops/a --at 02:30 --on mon-fri --url http://a/ --retry 2");
     world.must("job create ops/b --every 15m --url http://b/ --body x --disabled");
     world.must("job copy ops/a ops/c");
@@ -138,6 +138,7 @@ fn what_is_exported_can_be_applied() {
     assert_eq!(world.must("diff -f files"), "nothing to do; 3 jobs as the files say\n");
     let printed: Value = world.json("export ops");
     assert_eq!(printed["jobs"].as_object().unwrap().len(), 3);
+    assert_eq!(printed["properties"]["minutehand"], limits());
 
     let other = World::new();
     fs::create_dir(other.home.path().join("files")).unwrap();
@@ -147,13 +148,31 @@ fn what_is_exported_can_be_applied() {
     assert!(applied.ends_with("4 to create, 0 to change, 0 to delete\ndone\n"), "{applied}");
     assert_eq!(other.must("apply -f files"), "nothing to do; 3 jobs as the files say\n");
     assert_eq!(other.must("export ops"), world.must("export ops"));
+
+    // A limit is changed, and removed.
+    for (limit, shown) in [(json!(7), "7"), (Value::Null, "null")] {
+        let mut document = printed.clone();
+        document["properties"]["minutehand"]["maxConcurrent"] = limit.clone();
+        fs::write(other.home.path().join("files/ops.json"), document.to_string()).unwrap();
+        let applied = other.must("apply -f files");
+        assert!(applied.contains("maxConcurrent") && applied.contains(shown), "{applied}");
+        let left = &other.json("collection show ops --json")["properties"]["minutehand"];
+        assert_eq!(left.get("maxConcurrent").unwrap_or(&Value::Null), &limit, "{left}");
+        assert_eq!(left["maxPerSecond"], 10);
+        assert_eq!(other.must("apply -f files"), "nothing to do; 3 jobs as the files say\n");
+    }
+}
+
+/// What `minutehand` of the collection `ops` says.
+fn limits() -> Value {
+    json!({"timeZone": "Europe/Berlin", "maxPerSecond": 10, "maxConcurrent": 5})
 }
 
 /// A collection with two jobs, which only the API can have made: one has no start.
 fn exportable() -> World {
     let world = World::new();
     world.must("collection create ops --zone Europe/Berlin");
-    world.must("collection set ops tags.team=shop");
+    world.must("collection set ops tags.team=shop --max-per-second 10 --max-concurrent 5");
     world.must("job create ops/a --at 02:30 --on mon-fri --url http://a/ --retry 2 --body [x]");
     let body = r#"{"properties":{"recurrence":{"frequency":"day"},"state":"disabled",
         "action":{"type":"Http","request":{"uri":"http://b/","method":"GET","body":"it's"}}}}"#;
@@ -170,6 +189,7 @@ fn a_template_that_is_exported_can_be_imported() {
     let template = world.json("export ops --format arm");
     assert_eq!(template["resources"].as_array().unwrap().len(), 3, "{template}");
     assert_eq!(template["resources"][0]["tags"]["team"], "shop");
+    assert_eq!(template["resources"][0]["properties"]["minutehand"], limits());
     let one = world.json("export ops/a --format arm");
     assert_eq!(one["resources"][0]["name"], "ops/a", "{one}");
 
@@ -200,6 +220,8 @@ fn commands_that_are_exported_make_the_same_jobs() {
         file
     };
     assert_eq!(without_start(&other), without_start(&world));
+    let made = other.json("collection show ops --json");
+    assert_eq!(made["properties"]["minutehand"], limits());
     assert_eq!(other.json("export ops --format arm")["resources"][0]["tags"]["team"], "shop");
     assert_eq!(
         world.must("export ops/a --format cli").lines().next().unwrap(),

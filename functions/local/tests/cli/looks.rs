@@ -158,26 +158,32 @@ fn the_load_of_a_collection_is_counted() {
 }
 
 #[test]
-fn the_limit_of_a_collection_is_set_shown_and_removed() {
-    let world = World::new();
-    world.must("collection create ops --max-per-second 10");
-    let limit = || {
-        let shown = world.json("collection show ops --json");
-        shown["properties"]["minutehand"]["maxPerSecond"].clone()
-    };
-    let shown = world.must("collection show ops");
-    assert!(shown.contains("At most 10 attempts start in a second; others wait.\n"), "{shown}");
-    let listed = world.must("collection list");
-    assert!(listed.lines().any(|line| line.contains("ops") && line.contains("10")), "{listed}");
-    world.must("collection set ops --max-per-second 25");
-    assert_eq!(limit(), 25);
-    world.must("collection set ops minutehand.timeZone=UTC --max-per-second off");
-    assert!(limit().is_null());
-    assert!(!world.must("collection show ops").contains("At most"));
-    for wrong in ["", " --max-per-second 0", " --max-per-second many"] {
-        assert_eq!(world.run(&format!("collection set ops{wrong}")).code, Some(2), "{wrong}");
+fn the_limits_of_a_collection_are_set_shown_and_removed() {
+    for (option, name, says, beyond) in [
+        ("--max-per-second", "maxPerSecond", "attempts start in a second", 1_001),
+        ("--max-concurrent", "maxConcurrent", "attempts run at the same time", 101),
+    ] {
+        let world = World::new();
+        world.must(&format!("collection create ops {option} 10"));
+        let limit = || {
+            let shown = world.json("collection show ops --json");
+            shown["properties"]["minutehand"][name].clone()
+        };
+        let shown = world.must("collection show ops");
+        assert!(shown.contains(&format!("At most 10 {says}; others wait.\n")), "{shown}");
+        let listed = world.must("collection list");
+        assert!(listed.lines().any(|line| line.contains("ops") && line.contains("10")), "{listed}");
+        world.must(&format!("collection set ops {option} 25"));
+        assert_eq!(limit(), 25);
+        world.must(&format!("collection set ops minutehand.timeZone=UTC {option} off"));
+        assert!(limit().is_null());
+        assert!(!world.must("collection show ops").contains("At most"));
+        for wrong in ["", " 0", " many", &format!(" {beyond}")] {
+            let option = if wrong.is_empty() { "" } else { option };
+            let set = format!("collection set ops {option}{wrong}");
+            assert_eq!(world.run(&set).code, Some(2), "{set}");
+        }
     }
-    assert_eq!(world.run("collection set ops --max-per-second 1001").code, Some(2));
 }
 
 #[test]

@@ -30,6 +30,8 @@ const ASKED: [&str; 6] = [
 ];
 /// What is asked since format 2, too.
 const ASKED_SINCE_2: [&str; 1] = ["/jc/jobs/broken/history"];
+/// What is asked since format 4, too.
+const ASKED_SINCE_4: [&str; 3] = ["/limited", "/limited/jobs", "/limited/jobs/first/history"];
 /// The secrets in it, which were made up for the test.
 const SIGNATURE: &str = "sv=2030-01-01&sig=frozen";
 const PASSWORD: &str = "frozen-password";
@@ -55,7 +57,8 @@ fn look(data: &Path) -> Server {
 
 fn answers(server: &Server, format: u32) -> Value {
     let since_2 = ASKED_SINCE_2.iter().filter(|_| format >= 2);
-    let asked = ASKED.iter().chain(since_2);
+    let since_4 = ASKED_SINCE_4.iter().filter(|_| format >= 4);
+    let asked = ASKED.iter().chain(since_2).chain(since_4);
     asked.map(|path| ((*path).to_owned(), server.must("GET", path, "").json())).collect()
 }
 
@@ -85,14 +88,18 @@ fn a_directory_of_every_format_is_served_and_fires() {
     }
 }
 
-/// Asserts that a queued job, a timer and a retry fire, and since format 2 the retry of a notice.
+/// Asserts that a queued job, a timer and a retry fire, since format 2 the retry of a notice, and since
+/// format 4 a job of a collection with limits.
 fn fires(data: &Path, format: u32) {
     let target = Target::start(|_| status("201 Created"));
     let endpoint = target.url("");
     let clock = ["--clock-start", RESUMED_AT, "--clock-rate", RATE];
     let server = on(data, &[&clock[..], &["--storage-endpoint", &endpoint]].concat());
-    let queues: &[&str] = &["fails", "hourly", "soon", "told"];
-    let queues = if format < 2 { &queues[..3] } else { queues };
+    let queues: &[&str] = match format {
+        1 => &["fails", "hourly", "soon"],
+        2 | 3 => &["fails", "hourly", "soon", "told"],
+        _ => &["fails", "hourly", "next", "soon", "told"],
+    };
     let mut seen = target.next_n(queues.len());
     seen.sort_by(|one, other| one.path.cmp(&other.path));
     for (seen, name) in seen.iter().zip(queues) {
@@ -105,6 +112,9 @@ fn fires(data: &Path, format: u32) {
     assert_eq!(counters(&retried), [2, 1, 0]);
     assert_eq!(history(&server, "/jc/jobs/fails").len(), 2);
     until(&server, "/jc/jobs/hourly", |now| counters(now)[0] >= 1);
+    if format >= 4 {
+        until_state(&server, "/limited/jobs/next", "completed");
+    }
     let done = properties(&server, "/jc/jobs/done");
     assert_eq!((&done["state"], counters(&done)), (&"completed".into(), [1, 0, 0]));
     server.stop().is_clean();
@@ -159,6 +169,12 @@ fn make() {
     let policy = json!({"overlap": {"policy": "skip"}});
     let single = json!({"recurrence": {"frequency": "year"}, "minutehand": policy});
     put("single", &storage("single", &single));
+    let limits = json!({"properties": {"minutehand": {"maxPerSecond": 10, "maxConcurrent": 1}}});
+    server.must("PUT", "/limited", &limits.to_string());
+    let next = storage("next", &json!({"startTime": "2030-01-01T00:10:00Z"}));
+    server.must("PUT", "/limited/jobs/next", &next);
+    server.must("PUT", "/limited/jobs/first", &storage("first", &json!({})));
+    until_state(&server, "/limited/jobs/first", "completed");
     put("off", &storage("off", &json!({"state": "Disabled", "recurrence": {"frequency": "day"}})));
     until_state(&server, "/jc/jobs/done", "completed");
     until(&server, "/jc/jobs/fails", |now| counters(now)[1] == 1);

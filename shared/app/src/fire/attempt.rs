@@ -17,7 +17,8 @@
 //!
 //! So every worker that finds the record does the same, however often it does it.
 //!
-//! Where the collection limits its starts, an attempt that may start waits for its [slot](super::slot).
+//! Where the collection has limits, an attempt that may start waits for its [slot](super::slot), or for a
+//! [seat](super::seat).
 //!
 //! An attempt may be claimed up to two seconds before it is due. A worker that is told to stop
 //! releases the claims of attempts that are not due yet. The next worker that gets such a message
@@ -31,8 +32,8 @@ use domain::action::{Action, Target};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
 use domain::firing::{
-    Around, LeftOut, LeftOutReason, Outage, SkipReason, StartCheck, may_start, overtaken_in,
-    takes_turns,
+    Around, LeftOut, LeftOutReason, Outage, SkipReason, StartCheck, Waited, may_start,
+    overtaken_in, takes_turns,
 };
 use domain::job::JobDefinition;
 use domain::message::{failed, headline, request_failed};
@@ -48,7 +49,7 @@ use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
 use super::follow::{EndedAttempt, Undecided};
 use super::loaded_job::{LoadedJob, action, job_path};
-use super::slot::SlotWait;
+use super::slot::LimitWait;
 use super::{DeliveryPlace, Wait, spans};
 use crate::error::AppError;
 
@@ -97,9 +98,12 @@ impl Executor {
         if self.is_too_early(attempt) {
             return self.send_again(job, attempt).await;
         }
-        if let Some(slot) = attempt.slot
-            && let Some(performed) = Box::pin(self.before_slot(job, slot, stop)).await?
-        {
+        let waits = match attempt.waited {
+            None => None,
+            Some(Waited::Slot(slot)) => Box::pin(self.before_slot(job, slot, stop)).await?,
+            Some(Waited::Seat) => Box::pin(self.before_seat(job, attempt)).await?,
+        };
+        if let Some(performed) = waits {
             return Ok(performed);
         }
         if place.is_scarce()
@@ -167,22 +171,26 @@ impl Executor {
                 self.release(&claim).await;
                 return Ok(Started::OutOfTurn);
             }
-            let slot = self.slot(&claim, loaded, &outages).await;
-            match self.or_release(&claim, slot).await? {
-                SlotWait::No => {}
-                SlotWait::For(slot) if self.is_soon(slot) => {
+            let wait = self.limits(&claim, loaded, &outages).await;
+            match self.or_release(&claim, wait).await? {
+                LimitWait::No => {}
+                LimitWait::For(slot) if self.is_soon(slot) => {
                     self.wait_for(slot).await;
-                    let attempt = Attempt { slot: Some(slot), ..claim.attempt.clone() };
+                    let attempt =
+                        Attempt { waited: Some(Waited::Slot(slot)), ..claim.attempt.clone() };
                     // The job may have changed, so everything is read and checked again.
                     return Box::pin(self.start(Claim { attempt, ..claim }, None, place)).await;
                 }
-                SlotWait::For(slot) => {
+                LimitWait::For(slot) => {
                     return self.postpone(&claim, slot).await.map(Started::Ended);
                 }
-                SlotWait::Full => {
+                LimitWait::Full => {
                     return self.postpone_without_slot(&claim).await.map(Started::Ended);
                 }
-                SlotWait::TooLong(reason) => checked = Err(reason),
+                LimitWait::Seat => {
+                    return self.postpone_without_seat(&claim).await.map(Started::Ended);
+                }
+                LimitWait::TooLong(reason) => checked = Err(reason),
             }
         }
         let loaded = match (checked, loaded) {
@@ -202,6 +210,9 @@ impl Executor {
             }
         };
         let result = self.act(&claim, &loaded, place).await;
+        if result.is_err() {
+            self.give_back_seat(&claim, Some(&loaded)).await;
+        }
         let result = match self.or_release(&claim, result).await {
             Err(AppError::NotMade(not_made)) => {
                 let Claim { job, attempt, .. } = &claim;
@@ -479,7 +490,9 @@ impl Executor {
         let mut record = Record { started_at, ended_at, outcome, message, repeat_count, then };
         let ended = Undecided { job, attempt, retry_after };
         self.decide_then(ended, &mut record, loaded.as_ref()).await;
-        match self.record(&claim, &record, loaded.as_ref()).await? {
+        let recorded = self.record(&claim, &record, loaded.as_ref()).await?;
+        self.give_back_seat(&claim, loaded.as_ref()).await;
+        match recorded {
             Recorded::Kept => {
                 let ended = EndedAttempt { job, attempt, record: &record };
                 self.log_outcome(ended, loaded.as_ref());

@@ -17,6 +17,7 @@ mod pause;
 mod place;
 mod repair;
 mod schedules;
+mod seat;
 mod slot;
 mod stop;
 mod sweep;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use domain::firing::limits::Spans;
 use ports::{
     ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, History, IdSource, Pulses,
-    Removal, RetryTimers, Sealer, Slots, Snapshots, Timers, Turns,
+    Removal, RetryTimers, Sealer, Seats, Slots, Snapshots, Timers, Turns,
 };
 
 pub(crate) use dispatch::attempt_message;
@@ -70,6 +71,8 @@ pub struct FireStore {
     pub turns: Arc<dyn Turns>,
     /// The slots of collections that limit their starts.
     pub slots: Arc<dyn Slots>,
+    /// The seats of collections that limit how many attempts run at the same time.
+    pub seats: Arc<dyn Seats>,
     /// Reads jobs.
     pub snapshots: Arc<dyn Snapshots>,
     /// Counts attempts.
@@ -88,7 +91,17 @@ pub struct FireStore {
 
 /// A store that implements all that firing needs of one.
 pub trait StoreOfFiring:
-    Attempts + Turns + Slots + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
+    Attempts
+    + Turns
+    + Slots
+    + Seats
+    + Snapshots
+    + Counters
+    + Timers
+    + RetryTimers
+    + History
+    + Removal
+    + Pulses
 {
 }
 
@@ -96,6 +109,7 @@ impl<S> StoreOfFiring for S where
     S: Attempts
         + Turns
         + Slots
+        + Seats
         + Snapshots
         + Counters
         + Timers
@@ -114,6 +128,7 @@ impl FireStore {
             attempts: store.clone(),
             turns: store.clone(),
             slots: store.clone(),
+            seats: store.clone(),
             snapshots: store.clone(),
             counters: store.clone(),
             timers: store.clone(),

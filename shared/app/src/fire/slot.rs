@@ -12,13 +12,14 @@
 //! | send the message | two messages | the first one finds the attempt held, and then ended |
 //! | start | a slot that was used | the message comes again, finds its slot too old, and takes another |
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::Attempt;
 use domain::firing::limits::EARLY;
 use domain::firing::{
     NO_SLOT_PAUSE, Outage, SLOT_LOOK, SLOTS_AHEAD, SkipReason, Slot, SlotBook, SlotStep,
-    StartCheck, may_start, next_slot,
+    StartCheck, Waited, may_start, next_slot,
 };
+use domain::limits::PerSecond;
 use domain::work_item::JobRef;
 use futures_util::future::{Either, select};
 use ports::QueueMessage;
@@ -33,16 +34,18 @@ use crate::error::AppError;
 /// How often an attempt asks again at once, because others took the slot that it saw.
 const ROUNDS_MAX: usize = 12;
 
-/// What an attempt that may start has to wait for.
-pub(super) enum SlotWait {
+/// What an attempt that may start has to wait for, under the limits of its collection.
+pub(super) enum LimitWait {
     /// Nothing.
     No,
     /// For its slot.
     For(Slot),
     /// Until there are slots again.
     Full,
-    /// For longer than its job allows.
+    /// For its slot, for longer than its job allows.
     TooLong(SkipReason),
+    /// For a seat.
+    Seat,
 }
 
 impl Executor {
@@ -50,17 +53,18 @@ impl Executor {
     pub(super) async fn slot(
         &self,
         claim: &Claim,
+        per_second: PerSecond,
         loaded: &LoadedJob,
         outages: &[Outage],
-    ) -> Result<SlotWait, AppError> {
-        let Some(per_second) = loaded.snapshot.limits.per_second else { return Ok(SlotWait::No) };
+    ) -> Result<LimitWait, AppError> {
+        let own = claim.attempt.slot();
         let now = self.ports.clock.work_now();
         let (slots, collection_uid) = (&self.ports.store.slots, claim.job.collection_uid.as_str());
         for _ in 0..ROUNDS_MAX {
             let book = slots.read_slots(collection_uid).await?;
             let holds = |slot| book.is_some_and(|book| book.holds(slot, Some(per_second)));
-            if claim.attempt.slot.is_some_and(|slot| slot.is_now(now) && holds(slot)) {
-                return Ok(SlotWait::No);
+            if own.is_some_and(|slot| slot.is_now(now) && holds(slot)) {
+                return Ok(LimitWait::No);
             }
             let step = next_slot(book, per_second, now);
             let at = match step {
@@ -68,10 +72,10 @@ impl Executor {
                 SlotStep::Opens(slot) | SlotStep::Takes(slot) => slot.at,
             };
             if let Err(reason) = self.may_start_at(at, claim, loaded, outages) {
-                return Ok(SlotWait::TooLong(reason));
+                return Ok(LimitWait::TooLong(reason));
             }
             let taken = match step {
-                SlotStep::Full => return Ok(SlotWait::Full),
+                SlotStep::Full => return Ok(LimitWait::Full),
                 SlotStep::Opens(slot) => slots
                     .open_slots(collection_uid, book, SlotBook::after(slot, per_second))
                     .await?
@@ -83,12 +87,12 @@ impl Executor {
                 }
             };
             match taken {
-                Some(slot) if slot.is_now(self.ports.clock.work_now()) => return Ok(SlotWait::No),
-                Some(slot) => return Ok(SlotWait::For(slot)),
+                Some(slot) if slot.is_now(self.ports.clock.work_now()) => return Ok(LimitWait::No),
+                Some(slot) => return Ok(LimitWait::For(slot)),
                 None => {}
             }
         }
-        Ok(SlotWait::Full)
+        Ok(LimitWait::Full)
     }
 
     /// Whether the attempt may still start at an instant on the clock of work.
@@ -124,11 +128,22 @@ impl Executor {
 
     /// Gives a claim back until the attempt's slot, and sends its message again.
     pub(super) async fn postpone(&self, claim: &Claim, slot: Slot) -> Result<Performed, AppError> {
-        self.ports.store.attempts.postpone(claim, slot.at).await?;
+        let wait = (slot.at - self.ports.clock.work_now()).min(SLOT_LOOK);
+        self.postpone_until(claim, slot.at, Waited::Slot(slot), wait).await
+    }
+
+    /// Gives a claim back, and sends its message again, which says what it waits for.
+    pub(super) async fn postpone_until(
+        &self,
+        claim: &Claim,
+        until: DateTime<Utc>,
+        waited: Waited,
+        wait: TimeDelta,
+    ) -> Result<Performed, AppError> {
+        self.ports.store.attempts.postpone(claim, until).await?;
         self.give_back_turn(claim).await;
-        let attempt = Attempt { slot: Some(slot), ..claim.attempt.clone() };
+        let attempt = Attempt { waited: Some(waited), ..claim.attempt.clone() };
         let clock = &self.ports.clock;
-        let wait = (slot.at - clock.work_now()).min(SLOT_LOOK);
         let due_at = clock.now() + clock.scheduled_during(wait);
         let QueueMessage { work_item, .. } = attempt_message(&claim.job, attempt);
         self.ports.queue.send(&[QueueMessage { work_item, due_at }], clock.now()).await?;

@@ -129,13 +129,22 @@ impl Executor {
     /// Loads the job of an attempt for which it is not the turn; `None` if that does not matter, because
     /// the attempt may not start, or the job has let attempts overlap since.
     async fn load_of_turn(&self, claim: &Claim) -> Result<Option<LoadedJob>, AppError> {
-        let Claim { job, attempt, .. } = claim;
+        let loaded = self.load_if_may_start(&claim.job, &claim.attempt).await?;
+        Ok(loaded.filter(LoadedJob::takes_turns))
+    }
+
+    /// Loads the job of an attempt that is not claimed; `None` if the attempt may not start.
+    pub(super) async fn load_if_may_start(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+    ) -> Result<Option<LoadedJob>, AppError> {
         let loaded = self.load(job).await?;
         let ready_at = attempt.ready_at();
         let outages = self.heartbeat.outages(ready_at).await?;
         let start = StartCheck { now: self.ports.clock.now(), ready_at, outages: &outages };
         let may_start = may_start(attempt, loaded.as_ref().map(LoadedJob::standing), start);
-        Ok(loaded.filter(|loaded| may_start.is_ok() && loaded.takes_turns()))
+        Ok(loaded.filter(|_| may_start.is_ok()))
     }
 
     /// Makes an attempt that has its turn.

@@ -176,7 +176,7 @@ fn grouped(
     timer: &TimerRecord,
 ) -> Vec<PastOccurrence> {
     let mut groups: Vec<Vec<(Attempt, Option<Record>)>> = Vec::new();
-    // No worker has taken what waits for its slot.
+    // No worker has taken what waits for its slot or a seat.
     for HistoryEntry { attempt, record, .. } in entries.filter(|entry| !entry.waits) {
         // Bounded by the groups of the same instant, which are the last ones.
         let is_of = |group: &&mut Vec<(Attempt, Option<Record>)>| {

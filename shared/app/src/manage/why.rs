@@ -61,7 +61,7 @@ impl Manage {
         let rule = definition.recurrence.as_ref().map(Rule::canonical).transpose();
         let found = self.ports.browse.attempts(&job.uid, at).await?;
         let waits = |entry: &HistoryEntry| entry.waits && entry.attempt.role == Role::Main;
-        let waits_for_slot = found.iter().any(waits);
+        let waits_for_place = found.iter().any(waits);
         let mut attempts: Vec<_> = found
             .into_iter()
             .filter(|entry| entry.is_answered(now) && !entry.waits)
@@ -90,7 +90,7 @@ impl Manage {
             ends_at: rule.map_err(Refusal::from)?.and_then(|rule| rule.end()),
             collection_on_since: is_on.then_some(collection.on_since),
             attempts: &attempts,
-            waits_for_slot,
+            waits_for_place,
             left_out: &left_out,
             last_skip: job.timer.counters.last_skip,
             retries: definition.retries(

@@ -97,7 +97,7 @@ pub(super) async fn collections(work: &Work) -> Result<Value> {
     let items = listed.iter().map(|Listed { value, .. }| {
         let own = |name| value.properties.rest.get("minutehand").and_then(|own| own.get(name));
         json!({"name": value.name, "state": value.properties.state, "timeZone": own("timeZone"),
-            "maxPerSecond": own("maxPerSecond")})
+            "maxPerSecond": own("maxPerSecond"), "maxConcurrent": own("maxConcurrent")})
     });
     Ok(list("collections", items.collect(), limit))
 }

@@ -244,6 +244,8 @@ const SETTINGS: readonly Line[] = [
   { path: 'sku.name', label: 'Plan', as: [['Standard', 'Standard'], ['Free', 'Free'], ['P10Premium', 'P10 Premium'], ['P20Premium', 'P20 Premium']] },
   { path: 'quota.maxJobCount', label: 'Jobs at most', as: 'number', placeholder: "the plan's" },
   { path: 'minutehand.timeZone', label: 'Time zone of jobs that name none', placeholder: 'UTC' },
+  { path: 'minutehand.maxPerSecond', label: 'Starts in a second, at most', as: 'number', placeholder: 'no limit' },
+  { path: 'minutehand.maxConcurrent', label: 'Running at a time, at most', as: 'number', placeholder: 'no limit' },
 ];
 const TAGS: readonly Line[] = [{ path: 'tags', label: 'Tags, one a line', as: 'pairs', placeholder: 'team: billing' }];
 

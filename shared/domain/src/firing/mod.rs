@@ -15,6 +15,7 @@ mod next_step;
 mod outage;
 mod places;
 mod plan;
+mod seat;
 mod sent_before;
 mod slot;
 mod turn;
@@ -31,6 +32,7 @@ pub use next_step::{
 pub use outage::{Around, LeftOut, LeftOutReason, OUTAGES_MAX, Outage, Pulse, overtaken_in};
 pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
+pub use seat::{SEAT_LOOK_MAX, SEAT_LOOK_MIN, Waited, seat_pause};
 pub use sent_before::sent_before;
 pub use slot::{
     NO_SLOT_PAUSE, SLOT_KEEPS, SLOT_LOOK, SLOTS_AHEAD, Slot, SlotBook, SlotStep, next_slot,

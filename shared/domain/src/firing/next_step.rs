@@ -87,7 +87,7 @@ pub fn next_step(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> Ne
         is_long: false,
         sent_late_at: None,
         takes_turn: false,
-        slot: None,
+        waited: None,
         ..attempt.clone()
     };
     match record.then.unwrap_or_else(then) {
@@ -97,7 +97,7 @@ pub fn next_step(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> Ne
             due_at,
             is_long,
             sent_late_at: None,
-            slot: None,
+            waited: None,
             ..attempt.clone()
         }),
         Then::ErrorAction => NextStep::ErrorAction(first_of(Role::Error)),

@@ -55,8 +55,8 @@ pub struct WhyFacts<'a> {
     pub collection_on_since: Option<DateTime<Utc>>,
     /// The attempts at the occurrence, in any order, each with its record if it has ended.
     pub attempts: &'a [(Attempt, Option<Record>)],
-    /// Whether an attempt at its action waits for its slot.
-    pub waits_for_slot: bool,
+    /// Whether an attempt at its action waits for its slot or a seat.
+    pub waits_for_place: bool,
     /// What was left out around the instant.
     pub left_out: &'a [LeftOut],
     /// What the job left out last.
@@ -244,7 +244,7 @@ struct Held<'a> {
 #[must_use]
 pub fn why(facts: &WhyFacts<'_>) -> Why {
     let now = Held { schedule: facts.timetable, since: facts.since, until: None };
-    if facts.waits_for_slot {
+    if facts.waits_for_place {
         return Why::WaitsForPlace;
     }
     by_attempts(facts)
@@ -527,7 +527,7 @@ mod tests {
             left_out: &[],
             last_skip: None,
             attempts: &[],
-            waits_for_slot: false,
+            waits_for_place: false,
             retries: Retries::new(2, Span::seconds(300)),
             outages: [&[], &[]],
             beats: [Some(at("05T11:59")); 2],
@@ -585,7 +585,7 @@ mod tests {
     #[test]
     fn without_an_attempt_there_is_a_reason() {
         let cases: [(&str, Change, Why); 18] = [
-            ("its collection has limits", |it| it.waits_for_slot = true, Why::WaitsForPlace),
+            ("its collection has limits", |it| it.waits_for_place = true, Why::WaitsForPlace),
             ("due just now", |it| it.now = at("05T09:30"), Why::Waiting),
             ("no sweeper since", |it| it.beats[0] = Some(at("05T09:10")), Why::Waiting),
             ("no worker ever", |it| it.beats[1] = None, Why::Waiting),

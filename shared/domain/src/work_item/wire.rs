@@ -19,10 +19,10 @@
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
 //! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant), `l` (waits in a
 //! timer), `s` (when it was first sent, if it was due before), `p` (under policies), `o` (takes turns), `b`
-//! (its slot: the instant in ticks, and the number of the book) and `j` (its job) only where they differ
-//! from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none and the job of the message.
+//! (what it waited for: its slot, as the instant in ticks and the number of the book, or `true` for a
+//! seat) and `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none and the job of the message.
 //!
-//! A reader that knows no slots cannot read the switch of a collection with limits either, and starts
+//! A reader that knows neither cannot read the switch of a collection with limits either, and starts
 //! none of its attempts.
 
 use chrono::{DateTime, Utc};
@@ -30,7 +30,7 @@ use serde_json::{Map, Value, json};
 
 use super::{JobRef, WorkItem};
 use crate::attempt::{Attempt, Occurrence, Role};
-use crate::firing::Slot;
+use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
 
 /// The newest version that can be read.
@@ -215,8 +215,10 @@ fn write_attempt(attempt: &Attempt) -> Value {
     if attempt.takes_turn {
         insert("o", true.into());
     }
-    if let Some(Slot { at, book }) = attempt.slot {
-        insert("b", json!([ticks(at), book]));
+    match attempt.waited {
+        None => {}
+        Some(Waited::Slot(Slot { at, book })) => insert("b", json!([ticks(at), book])),
+        Some(Waited::Seat) => insert("b", true.into()),
     }
     Value::Object(wire)
 }
@@ -264,13 +266,17 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
         },
         under_policy: flag(wire, "p")?,
         takes_turn: flag(wire, "o")?,
-        slot: non_null(wire, "b").map(read_slot).transpose()?,
+        waited: non_null(wire, "b").map(read_waited).transpose()?,
     })
 }
 
-fn read_slot(slot: &Value) -> Result<Slot, UnreadableMessage> {
-    let book = slot.get(1).and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
-    Ok(Slot { at: instant(slot.get(0), "b")?, book: book.ok_or_else(|| wrong("b"))? })
+fn read_waited(waited: &Value) -> Result<Waited, UnreadableMessage> {
+    if *waited == Value::Bool(true) {
+        return Ok(Waited::Seat);
+    }
+    let book = waited.get(1).and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
+    let slot = Slot { at: instant(waited.get(0), "b")?, book: book.ok_or_else(|| wrong("b"))? };
+    Ok(Waited::Slot(slot))
 }
 
 fn non_null<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
@@ -357,8 +363,15 @@ mod tests {
                 r#"{"v":5,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"p":true,"o":true}]}"#,
             ),
             (
-                attempt(Attempt { slot: Some(Slot { at: at(65), book: 10 }), ..first() }),
+                attempt(Attempt {
+                    waited: Some(Waited::Slot(Slot { at: at(65), book: 10 })),
+                    ..first()
+                }),
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"b":[650000000,10]}]}"#,
+            ),
+            (
+                attempt(Attempt { waited: Some(Waited::Seat), ..first() }),
+                r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"b":true}]}"#,
             ),
             (
                 attempt(Attempt::first(4, run)),

@@ -66,9 +66,9 @@ pub enum Recorded {
 pub struct HistoryEntry {
     /// The attempt.
     pub attempt: Attempt,
-    /// How it ended; `None` while it is only claimed, or waits for its slot.
+    /// How it ended; `None` while it is only claimed, or waits for its slot or a seat.
     pub record: Option<Record>,
-    /// Whether it waits for its slot: no worker has claimed it.
+    /// Whether it waits for its slot or a seat: no worker has claimed it.
     pub waits: bool,
 }
 
@@ -93,10 +93,10 @@ pub trait Attempts: Send + Sync {
     /// happens.
     async fn release(&self, claim: &Claim) -> Result<(), StoreError>;
 
-    /// Gives back a claim under which nothing was done because the attempt waits for its slot. The attempt
-    /// leaves a trace, so that nobody takes it for lost, and the claim does not count as one that led to
-    /// nothing. Until then, only who comes with a slot gets the attempt. If the caller no longer holds the
-    /// claim, nothing happens.
+    /// Gives back a claim under which nothing was done because the attempt waits for its slot or a seat.
+    /// The attempt leaves a trace, so that nobody takes it for lost, and the claim does not count as one
+    /// that led to nothing. Until then, only who has waited gets the attempt. If the caller no longer holds
+    /// the claim, nothing happens.
     async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError>;
 
     /// Records how an attempt ended.

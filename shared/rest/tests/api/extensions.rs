@@ -271,31 +271,36 @@ fn a_signature_that_would_have_no_effect_is_refused() {
 }
 
 #[test]
-fn a_collection_limits_how_many_attempts_start_in_a_second() {
-    let api = Api::new();
-    let limited = |limit: Value| json!({"location": "West US", "properties": {"minutehand": {"maxPerSecond": limit}}});
-    for limit in [1, 10, 1_000] {
-        let answer = properties(&api, "PUT", "/C1", &limited(limit.into()));
-        assert_eq!(answer["minutehand"], json!({"maxPerSecond": limit}));
-    }
-    assert_eq!(properties(&api, "GET", "/C1", &json!({}))["minutehand"]["maxPerSecond"], 1_000);
-    // A client that does not know extensions keeps it.
-    let location = json!({"location": "West US"});
-    assert_eq!(properties(&api, "PUT", "/C1", &location)["minutehand"]["maxPerSecond"], 1_000);
-    for wrong in [json!(0), json!(1_001), json!(-1), json!(1.5), json!("10"), json!(true)] {
-        for method in ["PUT", "PATCH"] {
-            let answer = api.ask(method, "/C1", &limited(wrong.clone()).to_string());
-            assert_eq!(answer.status, 400, "{wrong}");
-            let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
-            assert!(message.contains("maxPerSecond"), "{message}");
-            assert!(message.contains("use a whole number from 1 to 1000"), "{message}");
+fn a_collection_limits_how_many_attempts_start_in_a_second_and_run_at_the_same_time() {
+    for (name, most) in [("maxPerSecond", 1_000), ("maxConcurrent", 100)] {
+        let api = Api::new();
+        let limited = |limit: Value| json!({"location": "West US", "properties": {"minutehand": {name: limit}}});
+        for limit in [1, 10, most] {
+            let answer = properties(&api, "PUT", "/C1", &limited(limit.into()));
+            assert_eq!(answer["minutehand"], json!({name: limit}));
         }
+        assert_eq!(properties(&api, "GET", "/C1", &json!({}))["minutehand"][name], most);
+        // A client that does not know extensions keeps it.
+        let location = json!({"location": "West US"});
+        assert_eq!(properties(&api, "PUT", "/C1", &location)["minutehand"][name], most);
+        let beyond = json!(most + 1);
+        for wrong in [json!(0), beyond, json!(-1), json!(1.5), json!("10"), json!(true)] {
+            for method in ["PUT", "PATCH"] {
+                let answer = api.ask(method, "/C1", &limited(wrong.clone()).to_string());
+                assert_eq!(answer.status, 400, "{wrong}");
+                let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+                assert!(message.contains(name), "{message}");
+                let allowed = format!("use a whole number from 1 to {most}");
+                assert!(message.contains(&allowed), "{message}");
+            }
+        }
+        let misspelt = format!("{name}s");
+        let misspelt = json!({"properties": {"minutehand": {misspelt: 1}}}).to_string();
+        let answer = api.ask("PATCH", "/C1", &misspelt);
+        assert_eq!(answer.status, 400);
+        assert!(answer.body.contains(name), "{}", answer.body);
+        let removed = json!({"properties": {"minutehand": {name: null}}});
+        let left = &properties(&api, "PATCH", "/C1", &removed)["minutehand"];
+        assert_eq!(left.get(name), None);
     }
-    let misspelt = json!({"properties": {"minutehand": {"maxPerSeconds": 1}}}).to_string();
-    let answer = api.ask("PATCH", "/C1", &misspelt);
-    assert_eq!(answer.status, 400);
-    assert!(answer.body.contains("maxPerSecond"), "{}", answer.body);
-    let removed = json!({"properties": {"minutehand": {"maxPerSecond": null}}});
-    let left = &properties(&api, "PATCH", "/C1", &removed)["minutehand"];
-    assert_eq!(left.get("maxPerSecond"), None);
 }

@@ -8,7 +8,7 @@ use domain::failed_occurrence::FailedOccurrence;
 use domain::work_item::JobRef;
 use ports::store::{Claim, ClaimRequest, Claimed, CounterUpdate, JobSnapshot, Recorded};
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError,
     Timers, Turns,
 };
 
@@ -28,6 +28,7 @@ pub trait GroupedStore:
     + Pulses
     + Removal
     + RetryTimers
+    + Seats
     + Slots
     + Snapshots
     + Timers

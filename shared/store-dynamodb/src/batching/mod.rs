@@ -36,6 +36,7 @@ use domain::attempt::{Attempt, Record};
 use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Pulse, Slot, SlotBook};
+use domain::limits::Concurrent;
 use domain::recently_counted::end_of;
 use domain::work_item::JobRef;
 use ports::store::{
@@ -44,7 +45,7 @@ use ports::store::{
     SlotRequest, TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError,
     Timers, Turns,
 };
 
@@ -196,6 +197,30 @@ impl<S: GroupedStore> Slots for BatchingStore<S> {
 
     async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
         self.store.take_slot(request).await
+    }
+}
+
+#[async_trait]
+impl<S: GroupedStore> Seats for BatchingStore<S> {
+    async fn taken_seats(
+        &self,
+        collection_uid: &str,
+        now: DateTime<Utc>,
+    ) -> Result<u32, StoreError> {
+        self.store.taken_seats(collection_uid, now).await
+    }
+
+    async fn take_seat(
+        &self,
+        claim: &Claim,
+        limit: Concurrent,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StoreError> {
+        self.store.take_seat(claim, limit, now).await
+    }
+
+    async fn give_back_seat(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.store.give_back_seat(claim).await
     }
 }
 

@@ -72,6 +72,11 @@ pub(crate) fn slots(collection_uid: &str) -> Key {
     key(inside(collection_uid), "X")
 }
 
+/// Which attempts of a collection run.
+pub(crate) fn seats(collection_uid: &str) -> Key {
+    key(inside(collection_uid), "Y")
+}
+
 /// The definition of a job.
 pub(crate) fn job(collection_uid: &str, name: &Name) -> Key {
     job_of_key(collection_uid, &name.key())

@@ -28,12 +28,16 @@ pub enum MeteredCall {
     Turns,
     /// Reading whose turn it is.
     ReadTurns,
-    /// Keeping attempts that wait for their slots.
+    /// Keeping attempts that wait for their slots or for seats.
     Postpone,
     /// Taking slots.
     Slots,
     /// Reading which slot is the next.
     ReadSlots,
+    /// Taking seats, and giving them back.
+    Seats,
+    /// Reading how many seats are taken.
+    ReadSeats,
     /// Counting attempts.
     Count,
     /// Looking for attempts that were counted long ago.
@@ -76,6 +80,7 @@ impl MeteredCall {
             | Self::Turns
             | Self::Postpone
             | Self::Slots
+            | Self::Seats
             | Self::Count
             | Self::Finish
             | Self::Pause
@@ -88,6 +93,7 @@ impl MeteredCall {
             | Self::Snapshot
             | Self::ReadTurns
             | Self::ReadSlots
+            | Self::ReadSeats
             | Self::FindEvicted
             | Self::FindAttempts
             | Self::ListRetries

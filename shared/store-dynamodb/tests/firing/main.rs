@@ -19,6 +19,8 @@ mod records;
 #[cfg(test)]
 mod retries;
 #[cfg(test)]
+mod seats;
+#[cfg(test)]
 mod slots;
 #[cfg(test)]
 mod snapshots;

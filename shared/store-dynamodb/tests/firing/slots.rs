@@ -4,7 +4,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::Attempt;
-use domain::firing::{SLOTS_AHEAD, Slot, SlotBook};
+use domain::firing::{SLOTS_AHEAD, Slot, SlotBook, Waited};
 use domain::limits::PerSecond;
 use minutehand_store_dynamodb::{Groups, MeteredCall};
 use ports::store::{Claimed, OwnAttempt, SlotRequest};
@@ -96,7 +96,7 @@ async fn attempts_that_ask_at_once_get_slots_of_their_own() {
 }
 
 fn with_slot(attempt: &Attempt) -> Attempt {
-    Attempt { slot: Some(slot(at(600), 0)), ..attempt.clone() }
+    Attempt { waited: Some(Waited::Slot(slot(at(600), 0))), ..attempt.clone() }
 }
 
 #[tokio::test]

@@ -54,6 +54,7 @@ async fn everything_said_of_a_collection_comes_back(subject: &Subject) {
         extensions: Some(CollectionExtensions {
             time_zone: Some("Europe/Berlin".to_owned()),
             max_per_second: domain::limits::PerSecond::new(10),
+            max_concurrent: domain::limits::Concurrent::new(7),
             on_failure: None,
         }),
     };

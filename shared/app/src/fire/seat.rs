@@ -1,0 +1,100 @@
+//! Attempts of a collection that limits how many run at the same time: each runs in a seat.
+//!
+//! The seat is taken last, when nothing but the action is left to do, and given back when the attempt is
+//! recorded. An attempt that gets none waits with its message, which is sent again and says so. Until
+//! a seat seems to be free, such a message is only looked at: it is not claimed.
+//!
+//! | after | a crash leaves | repaired by |
+//! |---|---|---|
+//! | take a seat | a seat and a claim | their lease: both end at the same time |
+//! | postpone the claim | an attempt that waits, and no message that says so | the message, which comes again |
+//! | send the message | two messages | one of them finds the attempt held, and then ended |
+//! | record | a seat of an attempt that has ended | its lease |
+
+use domain::attempt::Attempt;
+use domain::firing::{Outage, Waited, seat_pause};
+use domain::limits::{CollectionLimits, Concurrent};
+use domain::work_item::JobRef;
+use ports::store::Claim;
+
+use super::Wait;
+use super::execute::{Executor, Performed};
+use super::loaded_job::{LoadedJob, job_path};
+use super::slot::LimitWait;
+use crate::error::AppError;
+
+impl Executor {
+    /// What an attempt that may start has to wait for. If for nothing, it has a seat.
+    pub(super) async fn limits(
+        &self,
+        claim: &Claim,
+        loaded: &LoadedJob,
+        outages: &[Outage],
+    ) -> Result<LimitWait, AppError> {
+        let CollectionLimits { per_second, concurrent } = loaded.snapshot.limits;
+        if let Some(per_second) = per_second {
+            // Who has just looked for a seat need not do so again.
+            if let Some(limit) = concurrent
+                && claim.attempt.waited != Some(Waited::Seat)
+                && !self.sees_seat(&claim.job, limit).await?
+            {
+                // Its slot would be wasted.
+                return Ok(LimitWait::Seat);
+            }
+            match self.slot(claim, per_second, loaded, outages).await? {
+                LimitWait::No => {}
+                wait => return Ok(wait),
+            }
+        }
+        let Some(limit) = concurrent else { return Ok(LimitWait::No) };
+        let now = self.ports.clock.work_now();
+        let has_seat = self.ports.store.seats.take_seat(claim, limit, now).await?;
+        Ok(if has_seat { LimitWait::No } else { LimitWait::Seat })
+    }
+
+    /// Whether a seat seems to be free.
+    async fn sees_seat(&self, job: &JobRef, limit: Concurrent) -> Result<bool, AppError> {
+        let now = self.ports.clock.work_now();
+        Ok(self.ports.store.seats.taken_seats(&job.collection_uid, now).await? < limit.get())
+    }
+
+    /// Gives back a claim for which there is no seat, and sends its message again.
+    pub(super) async fn postpone_without_seat(&self, claim: &Claim) -> Result<Performed, AppError> {
+        let clock = &self.ports.clock;
+        let wait = seat_pause(&claim.job.uid, &claim.attempt, clock.now());
+        self.postpone_until(claim, clock.work_now(), Waited::Seat, wait).await
+    }
+
+    /// What becomes of the message of an attempt that waits for a seat. Without an answer the attempt
+    /// goes on: a seat seems to be free, or the attempt needs none any more.
+    pub(super) async fn before_seat(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+    ) -> Result<Option<Performed>, AppError> {
+        let loaded = self.load_if_may_start(job, attempt).await?;
+        let Some(limit) = loaded.and_then(|loaded| loaded.snapshot.limits.concurrent) else {
+            return Ok(None);
+        };
+        if self.sees_seat(job, limit).await? {
+            return Ok(None);
+        }
+        let wait = seat_pause(&job.uid, attempt, self.ports.clock.now());
+        Ok(Some(Performed::Waits(Wait::For(wait.to_std().unwrap_or_default()))))
+    }
+
+    /// Gives back the seat of an attempt that runs no longer. If that fails, it ends with its lease.
+    pub(super) async fn give_back_seat(&self, claim: &Claim, loaded: Option<&LoadedJob>) {
+        if loaded.is_none_or(|loaded| loaded.snapshot.limits.concurrent.is_none()) {
+            return;
+        }
+        if let Err(error) = self.ports.store.seats.give_back_seat(claim).await {
+            let Claim { job, attempt, .. } = claim;
+            let (job_path, id) = (job_path(job, loaded), attempt.id());
+            tracing::warn!(
+                job.path = job_path, job.uid, attempt = %id, %error,
+                "a place among the running attempts could not be given back; it ends with its lease"
+            );
+        }
+    }
+}
