@@ -21,6 +21,7 @@ pub mod extensions;
 pub mod failed_occurrence;
 pub mod failure_event;
 pub mod firing;
+pub mod history_days;
 pub mod ids;
 pub mod job;
 pub mod journal;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use actions::TargetPolicy;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::history_days::HistoryDays;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use embedded::Store;
@@ -136,6 +137,7 @@ impl World {
         };
         let settings = api::ApiSettings {
             table: TABLE.to_owned(),
+            history: HistoryDays::default(),
             queue_url: QUEUE.to_owned(),
             dead_letters_url: None,
             key_id: "key".to_owned(),
@@ -155,6 +157,7 @@ impl World {
         };
         let settings = sweeper::SweeperSettings {
             table: TABLE.to_owned(),
+            history: HistoryDays::default(),
             queue_url: QUEUE.to_owned(),
             event_bus: Some("bus".to_owned()),
         };
@@ -353,6 +356,7 @@ fn executor_parts(
     };
     let settings = executor::ExecutorSettings {
         table: TABLE.to_owned(),
+        history: HistoryDays::default(),
         queue_url: QUEUE.to_owned(),
         event_bus: Some("bus".to_owned()),
         key_id: "key".to_owned(),

@@ -97,6 +97,9 @@ impl Executor {
         if self.is_too_early(attempt) {
             return self.send_again(job, attempt).await;
         }
+        if self.is_forgotten(job, attempt).await? {
+            return Ok(Performed::Done);
+        }
         if let Some(slot) = attempt.slot
             && let Some(performed) = Box::pin(self.before_slot(job, slot, stop)).await?
         {
