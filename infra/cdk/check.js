@@ -60,7 +60,7 @@ console.log(`${Object.keys(template.Resources).length} resources, as in the temp
 /** Reads YAML with the short forms of functions, as JSON with the long ones. */
 function readTemplate(path) {
   const long = (name) => (name === 'Ref' || name === 'Condition' ? name : `Fn::${name}`);
-  const names = ['Ref', 'Condition', 'GetAtt', 'Sub', 'If', 'Equals', 'Not', 'And', 'Or', 'Split', 'Join'];
+  const names = ['Ref', 'Condition', 'GetAtt', 'Sub', 'If', 'Equals', 'Not', 'And', 'Or', 'Split', 'Join', 'FindInMap'];
   const customTags = names.flatMap((name) => [
     { tag: `!${name}`, resolve: (text) => ({ [long(name)]: name === 'GetAtt' ? text.split('.') : text }) },
     ...['map', 'seq'].map((collection) => ({

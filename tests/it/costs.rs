@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use chrono::DateTime;
 use domain::attempt::{Attempt, Occurrence};
+use domain::history_days::HistoryDays;
 use domain::work_item::{JobRef, PACKET_ATTEMPTS_MAX, WorkItem, pack};
 use runtime_aws::Metric;
 
@@ -296,6 +297,33 @@ fn the_sentences_of_the_readme_about_invocations_follow_from_what_is_assumed() {
                 "costs {second:.2} USD for each second and million firings if alone, and {:.2} in full packets",
                 second / full()
             ),
+        ],
+    );
+}
+
+#[test]
+fn what_fewer_days_of_history_save_follows_from_sizes_and_prices() {
+    let columns = columns(full()).map(|counts| Costs::of(&counts));
+    let [packets, alone, ..] = &columns;
+    let sixty = packets.rows[6] + packets.rows[7];
+    let months = |days: HistoryDays| f64::from(days.days()) / 30.0;
+    let of = |days| sixty * months(days) / ASSUMED.history_months;
+    assert!((months(HistoryDays::default()) - ASSUMED.history_months).abs() < f64::EPSILON);
+    let [seven, fifteen, thirty, all] = HistoryDays::ALL.map(of);
+    let saved = sixty - seven;
+    contains(
+        &readme(),
+        &[
+            row("history and its recovery", [all, thirty, fifteen, seven], ""),
+            row("saved", [0.0, sixty - thirty, sixty - fifteen, saved], ""),
+            format!(
+                "then costs {:.2} USD in packets on demand, and with provisioned units {:.2} in packets \
+                 and {:.2} alone",
+                packets.sum() - saved,
+                packets.provisioned - saved,
+                alone.provisioned - saved
+            ),
+            format!("7 saves [{saved:.2} USD a million](#per-million-firings)"),
         ],
     );
 }

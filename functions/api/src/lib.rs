@@ -75,7 +75,8 @@ impl Function {
     ) -> Self {
         let tally = Arc::new(Tally::default());
         let dynamodb = counting_throttles(&clients.dynamodb, &tally);
-        let store = Arc::new(DynamoStore::new(dynamodb, &settings.table));
+        let store =
+            Arc::new(DynamoStore::new(dynamodb, &settings.table).with_history(settings.history));
         let queue = SqsQueue::new(clients.sqs.clone(), &settings.queue_url, clock.clone());
         let dead_letters: Arc<dyn DeadLetters> = match &settings.dead_letters_url {
             Some(url) => Arc::new(SqsDeadLetters::new(clients.sqs, url, queue.clone())),
@@ -115,6 +116,7 @@ impl Function {
             plan_limits: settings.plan_limits,
             has_aws: settings.has_aws,
             own: settings.own,
+            history: settings.history,
         };
         let router = rest::router(Rest {
             manage: Manage::new(ports, wanted),

@@ -1,6 +1,7 @@
 //! The API's settings, from environment variables.
 
 use archive_objects::Objects;
+use domain::history_days::HistoryDays;
 use domain::ids;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
@@ -12,6 +13,8 @@ use runtime_aws::Variables;
 pub struct ApiSettings {
     /// The name of the DynamoDB table.
     pub table: String,
+    /// For how long history is kept.
+    pub history: HistoryDays,
     /// The queue for jobs that are due soon.
     pub queue_url: String,
     /// The queue of dead letters, if the API may look at it.
@@ -51,6 +54,7 @@ impl ApiSettings {
         let auth = variables.choice("MINUTEHAND_AUTH", &auths, Auth::Token);
         Self {
             table: variables.table(),
+            history: variables.history_days(),
             queue_url: variables.queue_url(),
             dead_letters_url: variables.optional("MINUTEHAND_DEAD_LETTERS_URL"),
             key_id: variables.key_id(),

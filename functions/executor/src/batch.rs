@@ -108,7 +108,7 @@ impl Function {
         let tally = Arc::new(Tally::default());
         let events: Arc<dyn EventSink> = Arc::new((tally.clone(), bus.clone()));
         let dynamodb = counting_throttles(&clients.dynamodb, &tally);
-        let store = DynamoStore::new(dynamodb, &settings.table);
+        let store = DynamoStore::new(dynamodb, &settings.table).with_history(settings.history);
         let ports = FirePorts {
             // The messages of a batch read and write together.
             store: FireStore::new(Arc::new(BatchingStore::new(Arc::new(store)))),
@@ -119,7 +119,12 @@ impl Function {
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
         };
-        let fire = FireSettings { region: region.to_owned(), is_quiet: true, is_alone: false };
+        let fire = FireSettings {
+            region: region.to_owned(),
+            is_quiet: true,
+            is_alone: false,
+            history: settings.history,
+        };
         let worker = Worker::new(Executor::new(ports, fire), clock.clone(), events);
         let never_stop = Stop::never();
         Self { worker, never_stop, queue, clock, tally, bus, table: settings.table.clone() }

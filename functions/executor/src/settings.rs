@@ -1,6 +1,7 @@
 //! The settings of the executor, read from its environment.
 
 use actions::{AUTHORITY, TargetPolicy, is_authority, is_on_loopback};
+use domain::history_days::HistoryDays;
 use domain::own::OwnResources;
 use runtime_aws::Variables;
 
@@ -9,6 +10,8 @@ use runtime_aws::Variables;
 pub struct ExecutorSettings {
     /// The table that stores everything.
     pub table: String,
+    /// For how long history is kept.
+    pub history: HistoryDays,
     /// The queue from which messages come, and to which follow-up messages go.
     pub queue_url: String,
     /// The event bus that receives events of jobs.
@@ -39,6 +42,7 @@ impl ExecutorSettings {
         let targets = [("public", TargetPolicy::PublicOnly), ("private", private)];
         Self {
             table: variables.table(),
+            history: variables.history_days(),
             queue_url: variables.queue_url(),
             event_bus: variables.event_bus(),
             key_id: variables.key_id(),

@@ -80,7 +80,8 @@ impl Function {
     pub fn new(settings: &SweeperSettings, clients: SweeperClients, clock: Arc<dyn Clock>) -> Self {
         let tally = Arc::new(Tally::default());
         let dynamodb = counting_throttles(&clients.dynamodb, &tally);
-        let store = Arc::new(DynamoStore::new(dynamodb, &settings.table));
+        let store =
+            Arc::new(DynamoStore::new(dynamodb, &settings.table).with_history(settings.history));
         let queue = Arc::new(SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone()));
         let bus = settings.event_bus.as_ref();
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
@@ -91,6 +92,7 @@ impl Function {
             pulses: store.clone(),
             queue: queue.clone(),
             clock: clock.clone(),
+            kept: settings.history,
         };
         let dispatcher =
             Dispatcher::new(store.clone(), store.clone(), queue, events, clock.clone());

@@ -1,5 +1,6 @@
 //! What the sweeper reads from its environment.
 
+use domain::history_days::HistoryDays;
 use runtime_aws::Variables;
 
 /// The sweeper's settings.
@@ -7,6 +8,8 @@ use runtime_aws::Variables;
 pub struct SweeperSettings {
     /// The table in which everything is kept.
     pub table: String,
+    /// For how long history is kept.
+    pub history: HistoryDays,
     /// Where what is due goes.
     pub queue_url: String,
     /// Who is told of occurrences that are skipped.
@@ -18,6 +21,7 @@ impl SweeperSettings {
     pub fn read(variables: &mut Variables) -> Self {
         Self {
             table: variables.table(),
+            history: variables.history_days(),
             queue_url: variables.queue_url(),
             event_bus: variables.event_bus(),
         }

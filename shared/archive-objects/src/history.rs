@@ -50,12 +50,12 @@ impl ArchivedHistory {
         Self { store, objects }
     }
 
-    /// Adds what a day has of a job and has expired. Returns how many requests it took.
+    /// Adds what a day has of a job that ended until an instant. Returns how many requests it took.
     async fn read_day(
         &self,
         day: NaiveDate,
         job_uid: &str,
-        now: DateTime<Utc>,
+        until: DateTime<Utc>,
         history: &mut JobHistory<'_>,
     ) -> Result<usize, StoreError> {
         let mut requests = 0;
@@ -71,7 +71,7 @@ impl ArchivedHistory {
             while let Some(executions) = reads.try_next().await? {
                 is_whole = is_whole && executions.is_some();
                 for execution in executions.into_iter().flatten() {
-                    if execution.record.expires_at() <= now {
+                    if execution.record.ended_at <= until {
                         history.add(execution);
                     }
                 }
@@ -106,17 +106,17 @@ impl ArchivedHistory {
         &self,
         job_uid: &str,
         page: PageRequest,
-        now: DateTime<Utc>,
+        until: DateTime<Utc>,
     ) -> Result<Page<HistoryEntry>, StoreError> {
         let items_max = usize::try_from(page.items_max).unwrap_or(usize::MAX);
         let position = Position::new(page.from);
-        let newest = position.newest_day().unwrap_or(now.date_naive());
+        let newest = position.newest_day().unwrap_or(until.date_naive());
         let mut days = self.objects.days(Stream::History).await.map_err(unavailable)?;
         days.retain(|day| *day <= newest);
         let mut history = JobHistory::of(job_uid, position);
         let (mut requests, mut rest) = (1, None);
         while let Some(day) = days.pop() {
-            requests += self.read_day(day, job_uid, now, &mut history).await?;
+            requests += self.read_day(day, job_uid, until, &mut history).await?;
             if (history.len() >= items_max || requests >= REQUESTS_MAX) && !days.is_empty() {
                 rest = Some(Position::below(day));
                 break;
@@ -159,9 +159,9 @@ impl History for ArchivedHistory {
         &self,
         job_uid: &str,
         page: PageRequest,
-        now: DateTime<Utc>,
+        until: DateTime<Utc>,
     ) -> Result<Page<HistoryEntry>, StoreError> {
-        let page = timeout(PAGE_TIME_MAX, self.page(job_uid, page, now));
+        let page = timeout(PAGE_TIME_MAX, self.page(job_uid, page, until));
         page.await.unwrap_or_else(|_| {
             Err(StoreError::Unavailable(
                 "the archive has too much of this day to read it in time: query its files instead"

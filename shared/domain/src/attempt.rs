@@ -7,9 +7,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
 
-/// How long history is kept after an attempt ended.
-pub const KEPT_FOR: TimeDelta = TimeDelta::days(60);
-
 /// The most by which the clocks of two processes may differ.
 const CLOCKS: TimeDelta = TimeDelta::seconds(10);
 
@@ -189,15 +186,6 @@ impl Attempt {
 #[derive(Debug, Clone, Copy)]
 pub struct AttemptId<'a>(&'a Attempt);
 
-impl PartialEq for AttemptId<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        let parts = |Self(it): &Self| (it.generation, it.role, it.number);
-        parts(self) == parts(other) && self.0.occurrence == other.0.occurrence
-    }
-}
-
-impl Eq for AttemptId<'_> {}
-
 impl fmt::Display for AttemptId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Attempt { generation, occurrence, role, number, .. } = self.0;
@@ -254,19 +242,6 @@ pub struct Record {
     /// What follows; `None` if an earlier version recorded the attempt, or if the policy of the job
     /// was not known. Then it is decided when it follows.
     pub then: Option<Then>,
-}
-
-impl Record {
-    /// When it is no longer answered, whether or not it has been removed.
-    #[must_use]
-    pub fn expires_at(&self) -> DateTime<Utc> {
-        kept_until(self.ended_at)
-    }
-}
-
-/// When history of an instant is no longer answered.
-pub(crate) fn kept_until(at: DateTime<Utc>) -> DateTime<Utc> {
-    at.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::attempt::{Attempt, Occurrence, Record, kept_until};
+use crate::attempt::{Attempt, Occurrence, Record};
 use crate::collection_place::CollectionPlace;
 
 /// The most characters of a message in the list. The history has all of it.
@@ -60,18 +60,12 @@ impl FailedOccurrence {
             target: job.target.map(str::to_owned),
         }
     }
-
-    /// When it is no longer answered, whether or not it has been removed.
-    #[must_use]
-    pub fn expires_at(&self) -> DateTime<Utc> {
-        kept_until(self.ended_at)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::{KEPT_FOR, Outcome};
+    use crate::attempt::Outcome;
 
     #[test]
     fn a_failure_has_the_last_attempt_and_the_beginning_of_its_message() {
@@ -98,6 +92,6 @@ mod tests {
         assert_eq!((failed.attempts, failed.is_run), (4, false));
         assert_eq!(failed.message, "ü".repeat(200));
         assert_eq!(failed.collection_path.group(), "my group");
-        assert_eq!(failed.expires_at(), at(91) + KEPT_FOR);
+        assert_eq!(failed.ended_at, at(91));
     }
 }

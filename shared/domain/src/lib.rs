@@ -22,6 +22,7 @@ pub mod failed_occurrence;
 pub mod failure_event;
 pub mod far;
 pub mod firing;
+pub mod history_days;
 pub mod ids;
 pub mod job;
 pub mod journal;

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use archive_objects::{Location, Objects};
+use domain::history_days::HistoryDays;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use runtime::{LogLevel, system_now};
@@ -67,6 +68,16 @@ impl Variables {
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
         self.problem(format!("{name} is '{value}': give one of {}", words.join(", ")));
         default
+    }
+
+    /// For how long history is kept. A function whose stack is older keeps it for 60 days, as it did.
+    pub fn history_days(&mut self) -> HistoryDays {
+        let name = "MINUTEHAND_HISTORY_DAYS";
+        let Some(value) = self.optional(name) else { return HistoryDays::default() };
+        value.parse().unwrap_or_else(|wanted| {
+            self.problem(format!("{name} is '{value}': {wanted}"));
+            HistoryDays::default()
+        })
     }
 
     /// Notes a problem: a sentence that says what to change.
@@ -188,10 +199,12 @@ mod tests {
             ("MINUTEHAND_QUEUE_URL", "arn:aws:sqs:eu-west-1:1:q"),
             ("MINUTEHAND_TABLE", ""),
             ("MINUTEHAND_LOG_LEVEL", "loud"),
+            ("MINUTEHAND_HISTORY_DAYS", "8"),
         ]);
         assert_eq!(variables.table(), "");
         variables.queue_url();
         assert_eq!(variables.log_level(), LogLevel::Info);
+        assert_eq!(variables.history_days(), HistoryDays::Sixty);
         assert_eq!(
             variables.problems(),
             [
@@ -199,6 +212,7 @@ mod tests {
                 "MINUTEHAND_QUEUE_URL is 'arn:aws:sqs:eu-west-1:1:q': give the queue's URL, not its \
                  name or ARN",
                 "MINUTEHAND_LOG_LEVEL is 'loud': give one of error, warn, info, debug, trace",
+                "MINUTEHAND_HISTORY_DAYS is '8': give 7, 15, 30 or 60",
             ]
         );
     }
@@ -209,6 +223,9 @@ mod tests {
         assert_eq!(variables.log_level(), LogLevel::Debug);
         assert_eq!(variables.plan_limits(), PlanLimits::Off);
         assert_eq!(variables.event_bus(), None);
+        assert_eq!(variables.history_days(), HistoryDays::Sixty);
+        let mut seven = Variables::of([("MINUTEHAND_HISTORY_DAYS", "7")]);
+        assert_eq!(seven.history_days(), HistoryDays::Seven);
         assert!(variables.problems().is_empty());
     }
 

@@ -21,9 +21,10 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, KEPT_FOR, Outcome, Record, Then};
+use domain::attempt::{Attempt, Outcome, Record, Then};
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
+use domain::history_days::HistoryDays;
 use domain::tick;
 use ports::store::{
     CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Page, PageRequest, Recorded,
@@ -62,7 +63,7 @@ impl Attempts for DynamoStore {
         .with(":one", number(1))
         .with(":none", number(0))
         .with(":until", ticks(until))
-        .with(":expires", expiry(until))
+        .with(":expires", expiry(until, self.history))
         .with(":mine", text(self.stored_claim_id(&claim.claim_id)));
         // What the caller no longer holds need not be given back.
         self.table.write(MeteredCall::Postpone, write).await.map(drop)
@@ -73,7 +74,10 @@ impl Attempts for DynamoStore {
     }
 
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
-        self.table.write(MeteredCall::LeaveOut, left_out::write(job_uid, left_out)).await.map(drop)
+        self.table
+            .write(MeteredCall::LeaveOut, left_out::write(job_uid, left_out, self.history))
+            .await
+            .map(drop)
     }
 
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
@@ -205,7 +209,10 @@ impl DynamoStore {
     ) -> Vec<Result<Recorded, StoreError>> {
         let ids = records.iter().map(|(claim, _)| self.stored_claim_id(&claim.claim_id));
         let ids: Vec<String> = ids.collect();
-        let writes = records.iter().zip(&ids).map(|((claim, record), id)| close(claim, id, record));
+        let writes = records
+            .iter()
+            .zip(&ids)
+            .map(|((claim, record), id)| close(claim, id, record, self.history));
         let outcomes = self.table.write_group(MeteredCall::Record, writes.collect()).await;
         ids.iter().zip(outcomes).map(|(id, outcome)| recorded(id, outcome?)).collect()
     }
@@ -214,8 +221,11 @@ impl DynamoStore {
         let id = self.stored_claim_id(&request.claim.claim_id);
         let claim = &request.claim;
         // Who has waited has been here before.
-        let write =
-            if claim.attempt.waited.is_some() { begin(claim, &id) } else { put(claim, &id) };
+        let write = if claim.attempt.waited.is_some() {
+            begin(claim, &id, self.history)
+        } else {
+            put(claim, &id, self.history)
+        };
         ClaimWrite { write, if_done: Claimed::Won }
     }
 
@@ -230,7 +240,7 @@ impl DynamoStore {
             // The claim that was there a moment ago is gone.
             WriteOutcome::ConditionFailed(None) => {
                 let id = self.stored_claim_id(&request.claim.claim_id);
-                let write = put(&request.claim, &id);
+                let write = put(&request.claim, &id, self.history);
                 ClaimStep::Again(Box::new(ClaimWrite { write, if_done: Claimed::Won }))
             }
             WriteOutcome::ConditionFailed(Some(item)) => {
@@ -239,7 +249,7 @@ impl DynamoStore {
                 match decide(request, &id, &seen, self.is_void(&seen.claim_id)) {
                     Decision::Answer(claimed) => ClaimStep::Answer(claimed),
                     Decision::TakeOver { claims } => {
-                        let write = take_over(&request.claim, &id, &seen, claims);
+                        let write = take_over(&request.claim, &id, (&seen, claims), self.history);
                         ClaimStep::Again(Box::new(ClaimWrite { write, if_done: won(claims) }))
                     }
                 }
@@ -344,19 +354,19 @@ fn item_key(claim: &Claim) -> Key {
     keys::execution(&claim.job.uid, &attempt_key(&claim.attempt))
 }
 
-fn put(claim: &Claim, id: &str) -> Write {
+fn put(claim: &Claim, id: &str, history: HistoryDays) -> Write {
     let at = item_key(claim);
     let item = ItemBuilder::at(at.clone())
         .text("claim_id", id)
         .number("claims", 1)
         .set("lease_until", ticks(claim.lease_until))
         .maybe("attempt_due_at", own_due_at(&claim.attempt))
-        .set("expires_at", expiry(claim.lease_until));
+        .set("expires_at", expiry(claim.lease_until, history));
     Write::put(at, item).when("attribute_not_exists(pk)")
 }
 
 /// Begins an attempt that waits for its slot or a seat.
-fn begin(claim: &Claim, id: &str) -> Write {
+fn begin(claim: &Claim, id: &str, history: HistoryDays) -> Write {
     Write::update(
         item_key(claim),
         "SET claim_id = :claim, claims = :one, lease_until = :lease, expires_at = :expires",
@@ -366,10 +376,15 @@ fn begin(claim: &Claim, id: &str) -> Write {
     .with(":one", number(1))
     .with(":none", number(0))
     .with(":lease", ticks(claim.lease_until))
-    .with(":expires", expiry(claim.lease_until))
+    .with(":expires", expiry(claim.lease_until, history))
 }
 
-fn take_over(claim: &Claim, id: &str, seen: &SeenClaim, claims: u32) -> Write {
+fn take_over(
+    claim: &Claim,
+    id: &str,
+    (seen, claims): (&SeenClaim, u32),
+    history: HistoryDays,
+) -> Write {
     let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
     Write::update(
         item_key(claim),
@@ -379,12 +394,12 @@ fn take_over(claim: &Claim, id: &str, seen: &SeenClaim, claims: u32) -> Write {
     .with(":claim", text(id))
     .with(":claims", number(claims))
     .with(":lease", ticks(claim.lease_until))
-    .with(":expires", expiry(claim.lease_until))
+    .with(":expires", expiry(claim.lease_until, history))
     .with(":seen", text(&seen.claim_id))
     .with(":seen_lease", ticks(lease_until))
 }
 
-fn close(claim: &Claim, id: &str, record: &Record) -> Write {
+fn close(claim: &Claim, id: &str, record: &Record, history: HistoryDays) -> Write {
     let set_then = if record.then.is_some() { ", what_next = :next" } else { "" };
     let write = Write::update(
         item_key(claim),
@@ -400,7 +415,7 @@ fn close(claim: &Claim, id: &str, record: &Record) -> Write {
     .with(":outcome", text(outcome_name(record.outcome)))
     .with(":message", write_message(&record.message))
     .with(":repeat", number(record.repeat_count))
-    .with(":expires", expiry(record.ended_at))
+    .with(":expires", expiry(record.ended_at, history))
     .with(":mine", text(id));
     match record.then {
         Some(then) => write.with(":next", text(write_then(then))),
@@ -497,9 +512,8 @@ pub(crate) fn own_due_at(attempt: &Attempt) -> Option<AttributeValue> {
 }
 
 /// The second at which an item may be removed.
-fn expiry(from: DateTime<Utc>) -> AttributeValue {
-    let at = from.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC);
-    number(at.timestamp())
+fn expiry(from: DateTime<Utc>, history: HistoryDays) -> AttributeValue {
+    number(history.kept_until(from).timestamp())
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, KEPT_FOR};
+use domain::attempt::Attempt;
+use domain::history_days::HistoryDays;
 use domain::recently_counted::{Evicted, end_of};
 use ports::store::{AfterUpdate, CounterUpdate, PageRequest};
 use ports::{Counters, StoreError};
@@ -141,7 +142,8 @@ impl DynamoStore {
     ) -> Result<(), StoreError> {
         let evicted = updates.iter().zip(after);
         let evicted = evicted.filter_map(|(update, after)| Some((update, after.evicted.as_ref()?)));
-        let writes = evicted.map(|(update, evicted)| put(&update.job_uid, evicted)).collect();
+        let writes =
+            evicted.map(|(update, evicted)| put(&update.job_uid, evicted, self.history)).collect();
         for wrote in self.table.write_group(MeteredCall::Count, writes).await {
             wrote?;
         }
@@ -149,11 +151,11 @@ impl DynamoStore {
     }
 }
 
-fn put(job_uid: &str, evicted: &Evicted) -> Write {
+fn put(job_uid: &str, evicted: &Evicted, history: HistoryDays) -> Write {
     let ids = evicted.to_bytes();
     let at = keys::evicted(job_uid, evicted.newest(), &ids);
     let newest = DateTime::from_timestamp_millis(evicted.newest());
-    let expires_at = newest.and_then(|newest| newest.checked_add_signed(KEPT_FOR));
+    let expires_at = newest.map(|newest| history.kept_until(newest));
     let item = ItemBuilder::at(at.clone())
         .set("ids", bytes(&ids))
         .maybe("expires_at", expires_at.map(|at| number(at.timestamp())));

@@ -7,6 +7,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::failed_occurrence::FailedOccurrence;
+use domain::history_days::HistoryDays;
 use ports::StoreError;
 
 use crate::collections::{PATH, read_path};
@@ -17,13 +18,13 @@ use crate::table::{MeteredCall, Write, keys};
 impl DynamoStore {
     /// Adds a group of occurrences. The answers are in its order.
     pub async fn add_failures(&self, group: &[FailedOccurrence]) -> Vec<Result<(), StoreError>> {
-        let writes = group.iter().map(write).collect();
+        let writes = group.iter().map(|failed| write(failed, self.history)).collect();
         let wrote = self.table.write_group(MeteredCall::AddFailure, writes).await;
         wrote.into_iter().map(|wrote| wrote.map(drop)).collect()
     }
 }
 
-fn write(failed: &FailedOccurrence) -> Write {
+fn write(failed: &FailedOccurrence, history: HistoryDays) -> Write {
     let FailedOccurrence { job_uid, collection_path, nominal_at, ended_at, .. } = failed;
     let at = keys::failure(collection_path.subscription(), [*ended_at, *nominal_at], job_uid);
     let item = ItemBuilder::at(at.clone())
@@ -36,7 +37,7 @@ fn write(failed: &FailedOccurrence) -> Write {
         .set("ended_at", ticks(*ended_at))
         .text("message", &failed.message)
         .maybe("target", failed.target.as_ref().map(text))
-        .set("expires_at", number(failed.expires_at().timestamp()));
+        .set("expires_at", number(history.kept_until(*ended_at).timestamp()));
     Write::put(at, item)
 }
 

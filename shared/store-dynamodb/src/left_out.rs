@@ -7,12 +7,13 @@
 
 use chrono::{DateTime, Utc};
 use domain::firing::{LeftOut, LeftOutReason, Outage};
+use domain::history_days::HistoryDays;
 use ports::StoreError;
 
 use crate::table::item::{Item, Reader, number, text, ticks};
 use crate::table::{Write, keys};
 
-pub(crate) fn write(job_uid: &str, left_out: &LeftOut) -> Write {
+pub(crate) fn write(job_uid: &str, left_out: &LeftOut, history: HistoryDays) -> Write {
     let LeftOut { generation, first, last, occurrences, reason, at } = left_out;
     let why = match reason {
         LeftOutReason::Outage(_) => "outage_from = :from, outage_until = :until",
@@ -29,7 +30,7 @@ pub(crate) fn write(job_uid: &str, left_out: &LeftOut) -> Write {
         .with(":last", ticks(*last))
         .with(":occurrences", number(*occurrences))
         .with(":at", ticks(*at))
-        .with(":expires", number(left_out.expires_at().timestamp()));
+        .with(":expires", number(history.kept_until(*at).timestamp()));
     match reason.outage() {
         Some(Outage { from, until }) => {
             write.with(":from", number(from.timestamp())).with(":until", number(until.timestamp()))

@@ -7,12 +7,16 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::firing::{Outage, Pulse};
+use domain::history_days::HistoryPast;
 use ports::store::{PulseOf, PulseRecord};
 use ports::{Pulses, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, text, ticks};
 use crate::table::{MeteredCall, Write, WriteOutcome, keys};
+
+/// Until when workers kept history for a shorter time.
+const HISTORY: &str = "workers_history";
 
 /// The names of the attributes of one pulse.
 struct Names {
@@ -44,10 +48,20 @@ impl Pulses for DynamoStore {
     ) -> Result<bool, StoreError> {
         let Names { beat_at, outages } = names(of);
         let now = pulse.beat_at.map_or(AttributeValue::Null(true), ticks);
-        let set = format!("SET {beat_at} = :now, {outages} = :outages");
+        let mut set = format!("SET {beat_at} = :now, {outages} = :outages");
+        let past = pulse.history.to_string();
+        if of == PulseOf::Workers {
+            let change = if past.is_empty() { " REMOVE " } else { ", " };
+            set.extend([change, HISTORY]);
+        }
+        let has_past = of == PulseOf::Workers && !past.is_empty();
+        if has_past {
+            set.push_str(" = :history");
+        }
         let write = Write::update(keys::pulse(), set)
             .with(":now", now)
             .with(":outages", text(write(&pulse.outages)));
+        let write = if has_past { write.with(":history", text(past)) } else { write };
         let write = match as_read {
             Some(seen) => write.when(format!("{beat_at} = :seen")).with(":seen", ticks(seen)),
             None => write.when(format!("attribute_not_exists({beat_at})")),
@@ -78,6 +92,14 @@ fn read(reader: &Reader<'_>, of: PulseOf) -> Result<Pulse, StoreError> {
     Ok(Pulse {
         beat_at: reader.optional_ticks(beat_at)?,
         outages: known.ok_or_else(|| reader.corrupt(outages, "it is no list of outages"))?,
+        history: match of {
+            PulseOf::Sweepers => HistoryPast::default(),
+            PulseOf::Workers => reader
+                .optional_text(HISTORY)?
+                .unwrap_or_default()
+                .parse()
+                .map_err(|_| reader.corrupt(HISTORY, "it is no list of settings"))?,
+        },
     })
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
+use domain::history_days::HistoryDays;
 
 use crate::definitions::Definitions;
 use crate::prefetched::Prefetched;
@@ -13,6 +14,8 @@ use crate::table::{Groups, Meter, RecentWrites, Table};
 pub struct DynamoStore {
     pub(crate) table: Table,
     pub(crate) definitions: Arc<Definitions>,
+    /// For how long history is kept.
+    pub(crate) history: HistoryDays,
     /// Set if this process is the only one that uses the table.
     pub(crate) alone: Option<Arc<Alone>>,
 }
@@ -29,7 +32,15 @@ impl DynamoStore {
     /// A store in a table that exists, which performs groups as [`Groups::Singles`].
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { table: Table::new(client, table.into()), definitions: Arc::default(), alone: None }
+        let history = HistoryDays::default();
+        let table = Table::new(client, table.into());
+        Self { table, definitions: Arc::default(), history, alone: None }
+    }
+
+    /// Sets for how long history is kept that is written from now on.
+    #[must_use]
+    pub fn with_history(self, history: HistoryDays) -> Self {
+        Self { history, ..self }
     }
 
     /// Sets how groups are performed.

@@ -14,6 +14,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Update};
 use chrono::{DateTime, Utc};
 use domain::collection_place::CollectionPlace;
 use domain::earlier_timing::EarlierTiming;
+use domain::history_days::HistoryDays;
 use domain::job::JobState;
 use domain::recent::LastSkip;
 use domain::work_item::JobRef;
@@ -51,7 +52,8 @@ impl Timers for DynamoStore {
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
         // A crash after this leaves occurrences recorded whose timer is due again: they are left out
         // once more, and recorded as the same.
-        let left_out = advances.iter().flat_map(left_out_by).collect();
+        let left_out =
+            advances.iter().flat_map(|advance| left_out_by(advance, self.history)).collect();
         let noted = self.table.write_group(MeteredCall::LeaveOut, left_out).await;
         if let Some(error) = noted.into_iter().find_map(Result::err) {
             let error = SharedError::new(error);
@@ -270,10 +272,10 @@ pub(crate) fn read_state(reader: &Reader<'_>) -> Result<JobState, StoreError> {
 }
 
 /// The writes of what a plan left out.
-fn left_out_by(advance: &Advance) -> Vec<Write> {
+fn left_out_by(advance: &Advance, history: HistoryDays) -> Vec<Write> {
     match &advance.timer {
         TimerKey::Job { job_uid, left_out, .. } => {
-            left_out.iter().map(|it| left_out::write(job_uid, it)).collect()
+            left_out.iter().map(|it| left_out::write(job_uid, it, history)).collect()
         }
         TimerKey::Retry { .. } | TimerKey::Purge { .. } => Vec::new(),
     }

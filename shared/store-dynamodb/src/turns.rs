@@ -16,8 +16,8 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
-use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, KEPT_FOR};
+use chrono::DateTime;
+use domain::attempt::Attempt;
 use domain::firing::{LeftOutReason, TurnHolder, TurnOrder, Waiter};
 use domain::tick::{from_ticks, ticks as to_ticks};
 use ports::store::{Claim, OwnAttempt, TurnsRead, TurnsWrite};
@@ -69,7 +69,7 @@ impl Turns for DynamoStore {
     async fn write_turns(&self, write: &TurnsWrite) -> Result<bool, StoreError> {
         let put = self.put(write);
         if let Some(left_out) = &write.left_out {
-            let writes = vec![put, left_out::write(&write.job_uid, left_out)];
+            let writes = vec![put, left_out::write(&write.job_uid, left_out, self.history)];
             return self.table.write_together(MeteredCall::Turns, writes).await;
         }
         let outcome = self.table.write(MeteredCall::Turns, put).await?;
@@ -96,7 +96,7 @@ impl DynamoStore {
         let ends = holder.iter().map(|holder| holder.lease_until);
         let ends = ends.chain(waiting.iter().map(|waiter| waiter.until));
         let ends = ends.max().unwrap_or(DateTime::UNIX_EPOCH);
-        let expires_at = ends.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC);
+        let expires_at = self.history.kept_until(ends);
         let mut item = ItemBuilder::at(at.clone())
             .number(NUMBER, as_read.saturating_add(1))
             // Leases are on the clock of work, and so the item expires on that clock.

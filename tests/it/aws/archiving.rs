@@ -12,7 +12,7 @@ use archiver::{Event, Function};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::KEPT_FOR;
+use domain::history_days::HistoryDays;
 use ports::Clock;
 use runtime::SystemClock;
 use serde_json::{Value, json};
@@ -310,7 +310,7 @@ async fn whatever_the_stream_does_every_execution_is_in_the_view_exactly_once() 
     assert_eq!(changes, JOBS.len() + 1, "and one for each change that somebody made");
     let function = world.archiver.as_ref().unwrap();
     let now = world.clock.work_now();
-    world.clock.0.advance(KEPT_FOR + TimeDelta::days(30));
+    world.clock.0.advance(HistoryDays::default().span() + TimeDelta::days(30));
     let mut faults = BTreeMap::new();
     for seed in 0..12 {
         for file in files(first.path()) {

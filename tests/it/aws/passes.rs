@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::firing::limits::PASS;
+use domain::history_days::HistoryDays;
 use ports::Clock;
 use serde_json::{Value, json};
 use testkit::aws::{AwsAnswer, AwsCall, FakeAws, SlowAws};
@@ -100,6 +101,7 @@ impl Stage {
         };
         let settings = sweeper::SweeperSettings {
             table: "jobs".to_owned(),
+            history: HistoryDays::default(),
             queue_url: "https://sqs.eu-west-1.amazonaws.com/1/q".to_owned(),
             event_bus: None,
         };

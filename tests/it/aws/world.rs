@@ -9,6 +9,7 @@ use archive_objects::Objects;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::history_days::HistoryDays;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use embedded::Store;
@@ -158,6 +159,7 @@ impl World {
         };
         let settings = api::ApiSettings {
             table: TABLE.to_owned(),
+            history: HistoryDays::default(),
             queue_url: QUEUE.to_owned(),
             dead_letters_url: None,
             key_id: "key".to_owned(),
@@ -178,6 +180,7 @@ impl World {
         };
         let settings = sweeper::SweeperSettings {
             table: TABLE.to_owned(),
+            history: HistoryDays::default(),
             queue_url: QUEUE.to_owned(),
             event_bus: Some("bus".to_owned()),
         };
@@ -396,6 +399,7 @@ fn executor_parts(
     };
     let settings = executor::ExecutorSettings {
         table: TABLE.to_owned(),
+        history: HistoryDays::default(),
         queue_url: QUEUE.to_owned(),
         event_bus: Some("bus".to_owned()),
         key_id: "key".to_owned(),

@@ -164,8 +164,10 @@ pub(super) fn finishes(items: &[(Id, Item)]) -> Option<bool> {
         seen_from: at(0),
         executions: &executions,
         pending: &[],
+        known_since: at(-1),
         left_out: &[],
         outages: &[],
+        ends_of_outages: &[],
     };
     let check = check_finished(&progress, now(), &Spans::WORK);
     check.over.map(|state| state == JobState::Completed)

@@ -22,6 +22,7 @@ use domain::collection::CollectionState;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
+use domain::history_days::HistoryDays;
 use domain::job::JobCounters;
 use domain::name::{Name, PathSegment};
 use domain::own::OwnResources;
@@ -71,6 +72,7 @@ pub(super) struct World {
     executor: Executor,
     /// No worker is told to stop.
     never: Stop,
+    history: HistoryDays,
     client: Client,
     ids: Arc<CountedIds>,
     ticked: DateTime<Utc>,
@@ -155,7 +157,8 @@ impl World {
         let noted = Arc::new(Noted::default());
         let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
         let ids = Arc::new(CountedIds::default());
-        let dynamo = dynamo(&client, &meter, process);
+        let history = HistoryDays::default();
+        let dynamo = dynamo(&client, &meter, process, history);
         let fronted = Arc::new(Fronted::new(FireStore::new(dynamo.clone()), trouble.clone()));
         let ports = FirePorts {
             sealer: sealer.clone(),
@@ -163,7 +166,8 @@ impl World {
             ids: ids.clone(),
             ..fire_ports(fronted.clone(), transit.clone(), targets.clone(), clock.clone())
         };
-        let Services { manage, sweeper, executor } = services(ports, &dynamo, process.is_some());
+        let Services { manage, sweeper, executor } =
+            services(ports, &dynamo, process.is_some(), history);
         let world = Self {
             manage,
             targets,
@@ -183,6 +187,7 @@ impl World {
             sweeper,
             executor,
             never: Stop::never(),
+            history,
             client,
             ids,
             ticked: instant(now) - TimeDelta::seconds(1),
@@ -231,19 +236,31 @@ impl World {
 
     /// The process ends, and another one starts now.
     pub(super) fn restart(&mut self, process: &str) {
-        let dynamo = dynamo(&self.client, &self.meter, Some(process));
-        self.start(FireStore::new(dynamo.clone()), dynamo);
+        let dynamo = dynamo(&self.client, &self.meter, Some(process), self.history);
+        self.start(FireStore::new(dynamo.clone()), dynamo, true);
     }
 
     /// The process ends, and another one starts now, with the batching layer.
     pub(super) fn restart_batching(&mut self, process: &str) {
-        let dynamo = dynamo(&self.client, &self.meter, Some(process));
-        self.start(FireStore::new(Arc::new(BatchingStore::new(dynamo.clone()))), dynamo);
+        let dynamo = dynamo(&self.client, &self.meter, Some(process), self.history);
+        self.start(FireStore::new(Arc::new(BatchingStore::new(dynamo.clone()))), dynamo, true);
     }
 
-    fn start(&mut self, store: FireStore, dynamo: Arc<DynamoStore>) {
+    /// Other processes start, as on AWS, which keep history for so many days.
+    pub(super) fn keep_history(&mut self, days: &str) {
+        self.history = days.parse().unwrap();
+        let dynamo = dynamo(&self.client, &self.meter, None, self.history);
+        self.start(FireStore::new(dynamo.clone()), dynamo, false);
+    }
+
+    /// Removes what has expired by now. Returns how many items.
+    pub(super) async fn expire(&self) -> u64 {
+        self.dynamo.remove_expired(self.now(), self.now(), None).await.unwrap()
+    }
+
+    fn start(&mut self, store: FireStore, dynamo: Arc<DynamoStore>, is_alone: bool) {
         self.fronted = Arc::new(Fronted::new(store, self.trouble.clone()));
-        let services = services(self.ports(self.clock.clone()), &dynamo, true);
+        let services = services(self.ports(self.clock.clone()), &dynamo, is_alone, self.history);
         self.manage = services.manage;
         self.sweeper = services.sweeper;
         self.executor = services.executor;
@@ -253,7 +270,7 @@ impl World {
     /// An executor that waits for instants that do not come.
     pub(super) fn waiting(&self) -> Executor {
         let ports = self.ports(Arc::new(Still(self.clock.clone())));
-        services(ports, &self.dynamo, true).executor
+        services(ports, &self.dynamo, true, self.history).executor
     }
 
     fn ports(&self, clock: Arc<dyn Clock>) -> FirePorts {
@@ -662,7 +679,12 @@ struct Services {
 }
 
 /// The services over these ports, of a process that may be alone. `dynamo` is what the API writes to.
-fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Services {
+fn services(
+    ports: FirePorts,
+    dynamo: &Arc<DynamoStore>,
+    is_alone: bool,
+    history: HistoryDays,
+) -> Services {
     let FirePorts { store, queue, events, clock, .. } = ports.clone();
     let timers = store.timers;
     let snapshots = store.snapshots;
@@ -674,6 +696,7 @@ fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Serv
         pulses: store.pulses.clone(),
         queue: queue.clone(),
         clock: clock.clone(),
+        kept: history,
     };
     let heartbeat = Heartbeat::new(store.pulses, clock.clone(), PulseOf::Sweepers);
     let heartbeat = if is_alone { heartbeat.alone() } else { heartbeat };
@@ -685,19 +708,25 @@ fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Serv
         browse: dynamo.clone(),
         ..manage_ports(dynamo.clone(), queue, clock.clone())
     };
-    let settings = FireSettings { is_alone, ..FireSettings::default() };
+    let settings = FireSettings { is_alone, history, ..FireSettings::default() };
     let sweeper = Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock);
     let sweeper = if is_alone { sweeper } else { sweeper.with_healer(healer) };
     Services {
-        manage: Manage::new(manage, manage_settings()),
+        manage: Manage::new(manage, ManageSettings { history, ..manage_settings() }),
         sweeper,
         executor: Executor::new(ports, settings),
     }
 }
 
 /// The store, of a process that is alone if it has a name.
-fn dynamo(client: &Client, meter: &Arc<Meter>, process: Option<&str>) -> Arc<DynamoStore> {
-    let dynamo = DynamoStore::new(client.clone(), TABLE).with_meter(meter.clone());
+fn dynamo(
+    client: &Client,
+    meter: &Arc<Meter>,
+    process: Option<&str>,
+    history: HistoryDays,
+) -> Arc<DynamoStore> {
+    let dynamo =
+        DynamoStore::new(client.clone(), TABLE).with_meter(meter.clone()).with_history(history);
     Arc::new(match process {
         Some(process) => dynamo.alone(process),
         None => dynamo,
@@ -729,5 +758,6 @@ fn manage_settings() -> ManageSettings {
         plan_limits: PlanLimits::On,
         has_aws: false,
         own: OwnResources::default(),
+        history: HistoryDays::default(),
     }
 }

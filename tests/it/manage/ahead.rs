@@ -131,7 +131,7 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     assert_eq!(found["collections"], json!({"all": 1, "off": 0, "items": [jc]}));
     assert_eq!(found["jobs"], json!({"all": 3}));
     let beat_at = Some(instant("2027-03-27T12:00"));
-    let pulse = Pulse { beat_at, outages: Vec::new() };
+    let pulse = Pulse { beat_at, ..Pulse::default() };
     assert!(world.firing.beat(PulseOf::Sweepers, None, &pulse).await.unwrap());
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "allWell"}));
@@ -140,7 +140,7 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     assert_eq!((&found["late"], &found["work"]), (&none, &json!({"at": null})));
     // Four minutes after the hour, nothing has moved the timer on.
     world.now_is("2027-03-27T13:04:00Z");
-    let pulse = Pulse { beat_at: Some(instant("2027-03-27T13:04")), outages: Vec::new() };
+    let pulse = Pulse { beat_at: Some(instant("2027-03-27T13:04")), ..Pulse::default() };
     assert!(world.firing.beat(PulseOf::Sweepers, beat_at, &pulse).await.unwrap());
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "late", "n": 1}));

@@ -81,7 +81,7 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
     let outage = Outage { from: instant("2027-03-06T08:00"), until: instant("2027-03-07T10:00") };
     for of in [PulseOf::Sweepers, PulseOf::Workers] {
         let beat_at = Some(instant("2027-03-10T11:59"));
-        let pulse = Pulse { beat_at, outages: vec![outage] };
+        let pulse = Pulse { beat_at, outages: vec![outage], ..Pulse::default() };
         assert!(world.firing.beat(of, None, &pulse).await.unwrap());
     }
     world.now_is("2027-03-10T12:00:00Z");
@@ -139,7 +139,7 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
 async fn what_was_left_out_for_a_forgotten_outage_is_recorded() {
     let (world, api) = world().await;
     for of in [PulseOf::Sweepers, PulseOf::Workers] {
-        let pulse = Pulse { beat_at: Some(instant("2027-03-10T11:59")), outages: Vec::new() };
+        let pulse = Pulse { beat_at: Some(instant("2027-03-10T11:59")), ..Pulse::default() };
         assert!(world.firing.beat(of, None, &pulse).await.unwrap());
     }
     let uid = job_ref(&world).await.uid;
@@ -172,7 +172,7 @@ async fn what_was_left_out_for_a_forgotten_outage_is_recorded() {
 async fn an_earlier_timing_explains_its_occurrences() {
     let (world, api) = world().await;
     for of in [PulseOf::Sweepers, PulseOf::Workers] {
-        let pulse = Pulse { beat_at: Some(instant("2027-03-20T11:59")), outages: Vec::new() };
+        let pulse = Pulse { beat_at: Some(instant("2027-03-20T11:59")), ..Pulse::default() };
         assert!(world.firing.beat(of, None, &pulse).await.unwrap());
     }
     let changes = [

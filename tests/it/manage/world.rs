@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::document::Durations;
+use domain::history_days::HistoryDays;
 use domain::name::{Name, PathSegment};
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
@@ -127,6 +128,7 @@ pub(super) fn manage(
         plan_limits: PlanLimits::On,
         has_aws: false,
         own: OwnResources::default(),
+        history: HistoryDays::default(),
     };
     Manage::new(ports, settings)
 }

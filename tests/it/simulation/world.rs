@@ -16,6 +16,7 @@ use domain::action::Target;
 use domain::attempt::{Attempt, Occurrence, Outcome, Role};
 use domain::firing::limits::PASS_MAX;
 use domain::firing::{StartCheck, may_start};
+use domain::history_days::HistoryDays;
 use domain::job::JobState;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
@@ -349,6 +350,7 @@ impl World {
             pulses: store.clone(),
             queue,
             clock: clock.clone(),
+            kept: HistoryDays::default(),
         };
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
@@ -597,6 +599,7 @@ pub(super) fn manage_settings() -> ManageSettings {
         plan_limits: PlanLimits::On,
         has_aws: false,
         own: OwnResources::default(),
+        history: HistoryDays::default(),
     }
 }
 

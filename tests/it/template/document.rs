@@ -75,6 +75,11 @@ impl Template {
         &self.0["Globals"][kind]
     }
 
+    /// A table of values.
+    pub(super) fn mapping(&self, name: &str) -> &Value {
+        &self.0["Mappings"][name]
+    }
+
     /// The definition of a condition.
     pub(super) fn condition(&self, name: &str) -> &Value {
         &self.0["Conditions"][name]

@@ -4,7 +4,9 @@ use domain::firing::limits::{
     ACTION, AHEAD, FUNCTION, HORIZON, LEASE, PASS, PASS_MAX, RECEIVES_MAX, VISIBILITY,
 };
 
+use domain::history_days::HistoryDays;
 use domain::work_item::PACKET_ATTEMPTS_MAX;
+use serde_json::json;
 
 use super::Template;
 
@@ -29,15 +31,45 @@ fn the_limits_of_queue_and_executor_match_the_code_and_their_order_holds() {
     assert!(HORIZON.num_seconds() <= DELAY_MAX_SECONDS);
     // A message is delivered for the last time before the queue deletes it. The dead-letter queue
     // keeps it for longer, as its age continues there.
-    let kept = template.number("Queue", "/MessageRetentionPeriod");
-    assert!(DELAY_MAX_SECONDS + VISIBILITY.num_seconds() * i64::from(RECEIVES_MAX) < kept);
-    assert!(kept < template.number("DeadLetters", "/MessageRetentionPeriod"));
+    for history in HistoryDays::ALL {
+        let [queue, dead_letters] = template.kept_with(history);
+        assert!(DELAY_MAX_SECONDS + VISIBILITY.num_seconds() * i64::from(RECEIVES_MAX) < queue);
+        assert!(queue < dead_letters);
+    }
     let delivers = template.properties("Deliveries");
     assert_eq!(delivers["FunctionResponseTypes"][0], "ReportBatchItemFailures");
     assert_eq!(template.number("Deliveries", "/MaximumBatchingWindowInSeconds"), 0);
     // The attempts of a batch start together, on a fraction of a processor.
     let messages = usize::try_from(template.number("Deliveries", "/BatchSize")).unwrap();
     assert_eq!(messages * PACKET_ATTEMPTS_MAX, 100);
+}
+
+#[test]
+fn no_message_is_kept_for_as_long_as_the_record_of_what_it_asks_for() {
+    const DAY: i64 = 86_400;
+    let template = Template::read();
+    for history in HistoryDays::ALL {
+        // The queue on one machine deletes what is older than this.
+        let longest = history.messages_kept_for().num_seconds();
+        assert_eq!(longest, (i64::from(history.days()) - 1) * DAY);
+        let expected = [4, 14].map(|days| longest.min(days * DAY));
+        assert_eq!(template.kept_with(history), expected, "{history}");
+    }
+    let choices = &template.parameter("HistoryDays")["AllowedValues"];
+    assert_eq!(*choices, json!(HistoryDays::ALL.map(HistoryDays::days)));
+    let default = &template.parameter("HistoryDays")["Default"];
+    assert_eq!(*default, json!(HistoryDays::default().days()));
+}
+
+impl Template {
+    /// The seconds for which the queue and the dead letters keep a message.
+    fn kept_with(&self, history: HistoryDays) -> [i64; 2] {
+        ["Queue", "DeadLetters"].map(|queue| {
+            let wanted = &self.properties(queue)["MessageRetentionPeriod"]["Fn::FindInMap"];
+            assert_eq!(*wanted, json!(["KeptWithHistory", {"Ref": "HistoryDays"}, queue]));
+            self.mapping("KeptWithHistory")[history.to_string()][queue].as_i64().unwrap()
+        })
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Target;
 use domain::attempt::Outcome;
+use domain::history_days::HistoryDays;
 use domain::name::{Name, PathSegment};
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
@@ -128,6 +129,7 @@ impl World {
                 plan_limits: PlanLimits::Off,
                 has_aws: false,
                 own: OwnResources::default(),
+                history: HistoryDays::default(),
             },
         );
         let ports = FirePorts {

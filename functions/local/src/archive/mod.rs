@@ -26,7 +26,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use archive_objects::{ArchiveError, Objects};
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
-use domain::attempt::KEPT_FOR;
+use domain::history_days::HistoryDays;
 use runtime::chain;
 use store_dynamodb::{DynamoStore, EndedWhen};
 
@@ -46,6 +46,8 @@ pub(crate) struct Archiver {
     dir: Option<PathBuf>,
     /// The id of a new archive.
     new_id: String,
+    /// For how long the store keeps history.
+    history: HistoryDays,
     /// `None` until the archive has answered.
     state: Option<State>,
 }
@@ -57,9 +59,14 @@ impl Archiver {
     /// # Errors
     ///
     /// If somebody has to change something before it can be used.
-    pub(crate) async fn open(objects: Objects, dir: Option<&Path>, new_id: String) -> Result<Self> {
+    pub(crate) async fn open(
+        objects: Objects,
+        dir: Option<&Path>,
+        new_id: String,
+        history: HistoryDays,
+    ) -> Result<Self> {
         let dir = dir.map(Path::to_owned);
-        let mut archiver = Self { objects, dir, new_id, state: None };
+        let mut archiver = Self { objects, dir, new_id, history, state: None };
         let location = archiver.objects.location().to_string();
         match tokio::time::timeout(START_TIME_MAX, archiver.check()).await {
             Ok(Ok(())) => {
@@ -87,7 +94,7 @@ impl Archiver {
             self.state.clone().context("the archive has not answered")?;
         let over = day_of(now, CLOSING);
         // The first day of which nothing expires yet.
-        let expiring = day_of(now, KEPT_FOR).succ_opt().unwrap_or(NaiveDate::MAX);
+        let expiring = day_of(now, self.history.span()).succ_opt().unwrap_or(NaiveDate::MAX);
         // A clock that was ahead has claimed days that were not over.
         let was_ahead = written_until.is_some_and(|until| until.pred_opt() > Some(over));
         let written_until = if was_ahead { checked_until } else { written_until };

@@ -8,6 +8,7 @@ use archive::{Execution, JobHistory, Line, Position, Stream, day_folder};
 use archive_objects::{ArchivedHistory, Location};
 use chrono::TimeDelta;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use domain::history_days::HistoryPast;
 use domain::work_item::JobRef;
 use embedded::Store;
 use ports::store::{Claim, ClaimRequest, Claimed, HistoryEntry, PageRequest, Recorded};
@@ -76,7 +77,12 @@ impl World {
     }
 
     async fn archiver(&self) -> Result<Archiver> {
-        Archiver::open(self.objects(), Some(self.data.path()), "new-id".to_owned()).await
+        self.archiver_with(HistoryDays::Sixty).await
+    }
+
+    async fn archiver_with(&self, history: HistoryDays) -> Result<Archiver> {
+        let data = Some(self.data.path());
+        Archiver::open(self.objects(), data, "new-id".to_owned(), history).await
     }
 
     /// What the hourly task does.
@@ -286,14 +292,55 @@ async fn lines_of_a_newer_version_are_never_deleted() {
     assert_eq!(world.names().await.len(), 2);
 }
 
+#[tokio::test]
+async fn with_seven_days_the_archive_has_the_rest_whatever_the_setting_was_before() {
+    let mut world = World::new().await;
+    let mut past = HistoryPast::default();
+    let mut days = 0;
+    // 60 days, then 7, then 60 again.
+    for (history, until) in
+        [(HistoryDays::Sixty, 20), (HistoryDays::Seven, 60), (HistoryDays::Sixty, 90)]
+    {
+        world.jobs = world.jobs.with_history(history);
+        let mut archiver = world.archiver_with(history).await.unwrap();
+        for day in days..until {
+            world.execute("1a", day * DAY + 12 * HOUR).await;
+            let now = (day + 1) * DAY + 2 * HOUR;
+            world.hour(&mut archiver, now).await;
+            past = past.and(history, at(now));
+            let since = past.complete_since(history, at(now));
+            let page = PageRequest { from: None, items_max: 500 };
+            let stored = world.jobs.list("1a", page).await.unwrap().items.into_iter();
+            let is_kept = |entry: &HistoryEntry| entry.is_answered(since);
+            let nominal = |entry: HistoryEntry| entry.attempt.occurrence.nominal_at().timestamp();
+            let mut all: Vec<i64> = stored.filter(is_kept).map(nominal).collect();
+            let kept = i64::try_from(all.len()).unwrap();
+            assert!(kept <= history.days().into() && kept >= 7.min(day + 1), "{day}: {kept}");
+            all.extend(read_until(&world, "1a", since, 500).await);
+            let expected: Vec<_> = (0..=day).rev().map(|day| day * DAY + 12 * HOUR).collect();
+            assert_eq!(all, expected, "on day {day} with {history}");
+        }
+        days = until;
+    }
+}
+
+/// What has expired at a time ended until this instant.
+fn gone_until(now: i64) -> DateTime<Utc> {
+    HistoryDays::Sixty.answered_since(at(now))
+}
+
 /// The history of a job as the API reads it, page by page; at most so many items each.
 async fn read_back(world: &World, job: &str, now: i64, items_max: u32) -> Vec<i64> {
+    read_until(world, job, gone_until(now), items_max).await
+}
+
+async fn read_until(world: &World, job: &str, until: DateTime<Utc>, items_max: u32) -> Vec<i64> {
     let client = world.store.client();
     let history = ArchivedHistory::new(Arc::new(DynamoStore::new(client, TABLE)), world.objects());
     let (mut from, mut all, mut pages) = (None, Vec::new(), 0);
     loop {
         let request = PageRequest { from, items_max };
-        let page = history.list_archived(job, request, at(now)).await.unwrap();
+        let page = history.list_archived(job, request, until).await.unwrap();
         assert!(page.items.len() <= items_max as usize);
         let nominal = |entry: HistoryEntry| entry.attempt.occurrence.nominal_at().timestamp();
         all.extend(page.items.into_iter().map(nominal));
@@ -344,7 +391,7 @@ async fn a_page_reads_a_bounded_number_of_days_and_the_next_one_goes_on() {
         world.objects(),
     );
     let first = PageRequest { from: None, items_max: 500 };
-    let first = history.list_archived("1a", first, at(300 * DAY)).await.unwrap();
+    let first = history.list_archived("1a", first, gone_until(300 * DAY)).await.unwrap();
     assert!(first.items.is_empty() && first.next.is_some());
     assert_eq!(read_back(&world, "1a", 300 * DAY, 500).await, [HOUR]);
     assert_eq!(read_back(&world, "2b", 300 * DAY, 500).await.len(), 100);
@@ -363,7 +410,7 @@ async fn a_damaged_object_is_an_error_that_says_how_to_repair_it() {
         world.objects(),
     );
     let request = PageRequest { from: None, items_max: 10 };
-    let error = history.list_archived("1a", request, at(100 * DAY)).await.unwrap_err();
+    let error = history.list_archived("1a", request, gone_until(100 * DAY)).await.unwrap_err();
     assert!(error.to_string().contains("`minutehand archive repair` writes its day"), "{error}");
 }
 

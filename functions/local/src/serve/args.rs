@@ -7,6 +7,7 @@ use actions::Endpoint;
 use archive_objects::Location;
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
+use domain::history_days::HistoryDays;
 use recurrence::WrittenDate;
 use runtime::Rate;
 use rustls::pki_types::ServerName;
@@ -89,6 +90,13 @@ pub struct ServeArgs {
         help_heading = DATA
     )]
     pub(super) archive: Option<Location>,
+    /// Days for which history is kept: 7, 15, 30 or 60
+    ///
+    /// It holds for what ends from then on. Messages and dead letters are kept a day less: a machine that
+    /// is off for longer than that forgets what was under way when it stopped. With an archive, older
+    /// history is read from there. Jobs that are over stay for 60 days in any case.
+    #[arg(long, value_name = "DAYS", default_value_t, help_heading = DATA)]
+    pub(super) history_days: HistoryDays,
 
     /// Token that clients send as `Authorization: Bearer T`
     #[arg(long, value_name = "T", help_heading = ACCESS, help = TOKEN_HELP, long_help = TOKEN_LONG_HELP)]

@@ -1,4 +1,4 @@
-//! Deletes expired history and jobs, at the start and once an hour.
+//! Deletes expired history, jobs and messages, at the start and once an hour.
 //!
 //! The API never returns expired entries, so this only frees disk space. DynamoDB on AWS expires them
 //! by itself. With an archive, what it is to have is written first, and stays until it is.
@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::history_days::HistoryDays;
+use embedded::Queue;
 use ports::{Clock, ErrorType};
 use runtime::chain;
 use store_dynamodb::DynamoStore;
@@ -19,6 +21,7 @@ const EXPIRE_EVERY: Duration = Duration::from_hours(1);
 /// Deletes what has expired again and again, until it is asked to stop.
 pub(super) async fn expire(
     jobs: Arc<DynamoStore>,
+    (queue, history): (Queue, HistoryDays),
     mut archiver: Option<Archiver>,
     clock: Arc<dyn Clock>,
     stop: Stop,
@@ -40,6 +43,17 @@ pub(super) async fn expire(
                 Ok(items) => tracing::info!(items, "removed what has expired"),
                 Err(error) => {
                     tracing::error!(error = chain(&error), "cannot remove what has expired");
+                }
+            }
+            match queue.forget(clock.now() - history.messages_kept_for()).await {
+                Ok(0) => {}
+                Ok(messages) => tracing::warn!(
+                    messages,
+                    %history,
+                    "deleted messages and dead letters: history of their time expires"
+                ),
+                Err(error) => {
+                    tracing::error!(error = chain(&error), "cannot delete old messages");
                 }
             }
             clock.wait(EXPIRE_EVERY).await;

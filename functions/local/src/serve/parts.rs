@@ -60,6 +60,7 @@ impl Parts {
         // Here a commit is what costs, and not a write. And only one process uses a data directory.
         let jobs = DynamoStore::new(store.client(), TABLE)
             .with_groups(Groups::Transactions)
+            .with_history(settings.history)
             .alone(ids.new_id());
         let jobs = Arc::new(jobs);
         if let Some(dir) = &dir {
@@ -108,6 +109,7 @@ impl Parts {
             plan_limits: settings.plan_limits,
             has_aws: settings.services.aws.is_some(),
             own: OwnResources::default(),
+            history: settings.history,
         };
         Manage::new(ports, settings)
     }
@@ -142,7 +144,12 @@ impl Parts {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
         };
-        let settings = FireSettings { region: REGION.to_owned(), is_quiet: false, is_alone: true };
+        let settings = FireSettings {
+            region: REGION.to_owned(),
+            is_quiet: false,
+            is_alone: true,
+            history: settings.history,
+        };
         let executor = Executor::new(ports, settings);
         let heartbeat = executor.heartbeat();
         Ok((Worker::new(executor, self.clock.clone(), self.metrics.clone()), heartbeat))

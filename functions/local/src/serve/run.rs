@@ -86,7 +86,7 @@ async fn open_archive(parts: &Parts, settings: &ServeSettings) -> Result<Option<
         return Ok(None);
     };
     let dir = parts.dir.as_ref().map(embedded::DataDir::path);
-    Archiver::open(objects, dir, parts.ids.new_id()).await.map(Some)
+    Archiver::open(objects, dir, parts.ids.new_id(), settings.history).await.map(Some)
 }
 
 /// Starts the executor, the sweeper, and the archive with the removal of expired history.
@@ -110,7 +110,8 @@ fn start_firing(
         let sweeping = Sweeping { sweeper, changes, condition };
         tasks.start("sweeper", |stop| sweep(sweeping, clock(), stop));
         let jobs = parts.jobs.clone();
-        tasks.start("expiry", |stop| expire(jobs, archiver, clock(), stop));
+        let queue = (parts.queue.clone(), settings.history);
+        tasks.start("expiry", |stop| expire(jobs, queue, archiver, clock(), stop));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use actions::{Aws, Endpoint, TargetPolicy};
 use archive_objects::Objects;
 use chrono::{DateTime, Utc};
 use domain::arn::is_region;
+use domain::history_days::HistoryDays;
 use domain::plan::PlanLimits;
 use embedded::SyncMode;
 use runtime::{LogFormat, LogLevel, Rate, chain, system_now};
@@ -29,6 +30,8 @@ pub struct ServeSettings {
     pub(super) storage: Storage,
     /// Where history is kept for good.
     pub(super) archive: Option<Objects>,
+    /// For how long history is kept in the data directory.
+    pub(super) history: HistoryDays,
     /// How callers are authenticated.
     pub(super) auth: Auth,
     /// The file of client certificates that open the classic API.
@@ -139,6 +142,7 @@ impl ServeSettings {
             listen: args.listen,
             storage: storage(args, &mut problems),
             archive: archive(args, &environment, &mut problems),
+            history: args.history_days,
             auth: auth(args, token, &mut problems),
             certificates: certificates(args, &mut problems),
             tls: tls(args, &mut problems),
@@ -419,6 +423,8 @@ mod tests {
         assert_eq!(settings.drain, Duration::from_secs(7));
         assert_eq!(read("--drain 70", None).drain, Duration::from_secs(70));
         assert_eq!(settings.plan_limits, PlanLimits::Off);
+        assert_eq!(settings.history, HistoryDays::Sixty);
+        assert_eq!(read("--history-days 7", None).history, HistoryDays::Seven);
         let settings = read("--roles executor,api --clock-rate 60", None);
         assert_eq!(settings.roles, Roles { api: true, sweeper: false, executor: true });
         let rate = "60".parse().unwrap();

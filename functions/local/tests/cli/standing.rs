@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Target;
 use domain::attempt::Outcome;
+use domain::history_days::HistoryDays;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::work_item::WorkItem;
@@ -94,6 +95,7 @@ impl Standing {
             plan_limits: PlanLimits::Off,
             has_aws: false,
             own: OwnResources::default(),
+            history: HistoryDays::default(),
         };
         let address = serve(&runtime, Manage::new(ports, settings), Still(clock.clone()));
         drop(entered);

@@ -98,6 +98,9 @@ impl Executor {
         if self.is_too_early(attempt) {
             return self.send_again(job, attempt).await;
         }
+        if self.is_forgotten(job, attempt).await? {
+            return Ok(Performed::Done);
+        }
         let waits = match attempt.waited {
             None => None,
             Some(Waited::Slot(slot)) => Box::pin(self.before_slot(job, slot, stop)).await?,

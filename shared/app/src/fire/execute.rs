@@ -39,7 +39,7 @@ impl Executor {
     #[must_use]
     pub fn new(ports: FirePorts, settings: FireSettings) -> Self {
         let (pulses, clock) = (ports.store.pulses.clone(), ports.clock.clone());
-        let heartbeat = Heartbeat::new(pulses, clock, PulseOf::Workers);
+        let heartbeat = Heartbeat::new(pulses, clock, PulseOf::Workers).keeping(settings.history);
         let heartbeat = if settings.is_alone { heartbeat.alone() } else { heartbeat };
         Self { ports, settings: Arc::new(settings), heartbeat: Arc::new(heartbeat) }
     }

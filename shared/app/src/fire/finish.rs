@@ -15,11 +15,12 @@
 //! In this order, no definition stays for ever: one whose timer was final could not be found again.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, KEPT_FOR, Occurrence, Record, Role};
+use domain::attempt::{Attempt, Occurrence, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{
     FinishCheck, JobProgress, LeftOut, check_finished, held_up, last_occurrence, seen_from,
 };
+use domain::history_days::JOBS_KEPT_FOR;
 use domain::job::JobState;
 use domain::work_item::JobRef;
 use ports::Event;
@@ -137,7 +138,7 @@ impl Executor {
             version: loaded.snapshot.version,
             generation: loaded.snapshot.timing.generation,
             state,
-            expires_at: self.ports.clock.now() + KEPT_FOR,
+            expires_at: self.ports.clock.now() + JOBS_KEPT_FOR,
         };
         let timers = &self.ports.store.timers;
         if !timers.expire_definition(&finish).await? || !timers.finish(&finish).await? {
@@ -197,17 +198,27 @@ impl Executor {
             seen_from,
             executions: &attempts,
             pending: &pending,
+            known_since: self.settings.history.known_since(now),
             left_out: &[],
             outages: &[],
+            ends_of_outages: &[],
         };
         let check = check_finished(&progress, now, &spans);
-        if check.over.is_some() {
+        if check.over.is_some() && !check.is_history_gone {
             return Ok(check);
         }
-        // Only an outage can say more of what is open.
+        // Only an outage, or what history was, can say more.
         let left_out = self.left_out_since(job, seen_from).await?;
-        let PulseRecord { workers, .. } = self.ports.store.pulses.read_pulses().await?;
-        let progress = JobProgress { left_out: &left_out, outages: &workers.outages, ..progress };
+        let PulseRecord { sweepers, workers } = self.ports.store.pulses.read_pulses().await?;
+        let known_since = workers.history.known_since(self.settings.history, now);
+        let ends_of_outages = [sweepers.outages, workers.outages.clone()].concat();
+        let progress = JobProgress {
+            known_since,
+            left_out: &left_out,
+            outages: &workers.outages,
+            ends_of_outages: &ends_of_outages,
+            ..progress
+        };
         Ok(check_finished(&progress, now, &spans))
     }
 

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use domain::firing::{overtaken_in, sent_before};
+use domain::history_days::HistoryDays;
 use domain::job::JobState;
 use domain::schedule::Schedule;
 use futures_util::stream::{StreamExt, iter};
@@ -50,6 +51,8 @@ pub struct Healer {
     pub queue: Arc<dyn DispatchQueue>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// For how long history is kept. What is older is not taken for lost.
+    pub kept: HistoryDays,
 }
 
 impl Healer {
@@ -89,7 +92,7 @@ impl Healer {
             FoundSchedule::Changed | FoundSchedule::Unreadable(_) => return Ok(()),
         };
         let (now, spans) = (self.clock.now(), spans(self.clock.as_ref()));
-        let sent = sent_before(&schedule, from, now, &spans);
+        let sent = sent_before(&schedule, from, (self.kept.known_since(now), now), &spans);
         let (Some(first), Some(last)) = (sent.first(), sent.last()) else { return Ok(()) };
         let uid = &timer.job.uid;
         let seen = self.history.attempts_between(uid, *first, *last).await?;
@@ -130,6 +133,9 @@ impl Healer {
         let is_in = |at: &DateTime<Utc>, outages| {
             overtaken_in(schedule, *at, schedule.start(*at), outages).is_some()
         };
+        // Records of that time may be gone, if history was kept for a shorter time.
+        let known_since = workers.history.known_since(self.kept, self.clock.now());
+        let owed_since = owed_since.max(known_since);
         // What fell into an outage of sweepers was not sent.
         missing.retain(|at| *at >= owed_since && !is_in(at, &sweepers.outages));
         if schedule.policies.leave_out() || missing.iter().any(|at| is_in(at, &workers.outages)) {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use chrono::{DateTime, Utc};
 use domain::firing::limits::BEAT_EVERY;
 use domain::firing::{Outage, Pulse};
+use domain::history_days::HistoryDays;
 use domain::tick::ticks;
 use futures_util::lock::Mutex;
 use ports::store::PulseOf;
@@ -26,6 +27,8 @@ pub struct Heartbeat {
     pulses: Arc<dyn Pulses>,
     clock: Arc<dyn Clock>,
     of: PulseOf,
+    /// For how long these processes keep history; `None` if they write none.
+    history: Option<HistoryDays>,
     /// Whether no other process gives such signs.
     is_alone: bool,
     /// The work time, in ticks, from which on another look is needed.
@@ -44,11 +47,18 @@ impl Heartbeat {
             pulses,
             clock,
             of,
+            history: None,
             is_alone: false,
             next_at: AtomicI64::new(i64::MIN),
             looking: Mutex::new(()),
             known: StdMutex::default(),
         }
+    }
+
+    /// The same for processes that keep history for this long, which each beat notes.
+    #[must_use]
+    pub fn keeping(self, history: HistoryDays) -> Self {
+        Self { history: Some(history), ..self }
     }
 
     /// The same for a process that is alone: nothing worked before it began.
@@ -119,6 +129,8 @@ impl Heartbeat {
             return Ok(Some(before));
         }
         let pulse = before.beat(now, is_start, &spans);
+        let noted = self.history.map(|days| pulse.history.and(days, now));
+        let pulse = Pulse { history: noted.unwrap_or_default(), ..pulse };
         let is_kept = self.pulses.beat(self.of, before.beat_at, &pulse).await?;
         Ok(is_kept.then_some(pulse))
     }

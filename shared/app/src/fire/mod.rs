@@ -9,6 +9,7 @@ mod dispatch;
 mod execute;
 mod finish;
 mod follow;
+mod forgotten;
 mod heal;
 mod heartbeat;
 mod loaded_job;
@@ -27,6 +28,7 @@ mod worker;
 use std::sync::Arc;
 
 use domain::firing::limits::Spans;
+use domain::history_days::HistoryDays;
 use ports::{
     ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, History, IdSource, Pulses,
     Removal, RetryTimers, Sealer, Seats, Slots, Snapshots, Timers, Turns,
@@ -150,6 +152,8 @@ pub struct FireSettings {
     pub is_quiet: bool,
     /// Whether the process is the only executor: while it does not run, there is an outage.
     pub is_alone: bool,
+    /// For how long history is kept.
+    pub history: HistoryDays,
 }
 
 /// The time spans of the protocol on this clock.

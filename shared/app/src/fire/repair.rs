@@ -25,9 +25,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, KEPT_FOR};
+use chrono::{DateTime, Utc};
+use domain::attempt::Attempt;
 use domain::firing::latest_until;
+use domain::history_days::HistoryDays;
 use domain::job::JobState;
 use domain::schedule::Schedule;
 use domain::work_item::JobRef;
@@ -86,6 +87,8 @@ pub struct RepairPorts {
 struct Repair<'a> {
     ports: &'a RepairPorts,
     now: DateTime<Utc>,
+    /// From when on what has no record did not run.
+    known_since: DateTime<Utc>,
     /// From when on work may have waited at the last sign of life of a worker.
     waited_since: Vec<DateTime<Utc>>,
     report: RepairReport,
@@ -101,16 +104,12 @@ struct Repair<'a> {
 ///
 /// If the store or the queue fails. The repair can be begun again.
 pub async fn repair(ports: &RepairPorts) -> Result<RepairReport, AppError> {
+    let (now, workers) = (ports.clock.now(), ports.store.pulses.read_pulses().await?.workers);
     let mut repair = Repair {
         ports,
-        now: ports.clock.now(),
-        waited_since: ports
-            .store
-            .pulses
-            .read_pulses()
-            .await?
-            .workers
-            .waited_since(&spans(ports.clock.as_ref())),
+        now,
+        known_since: workers.history.known_since(HistoryDays::Sixty, now),
+        waited_since: workers.waited_since(&spans(ports.clock.as_ref())),
         report: RepairReport::default(),
         messages: Vec::new(),
         candidates: Vec::new(),
@@ -181,7 +180,8 @@ impl Repair<'_> {
             return Ok(());
         };
         let until = if timer.is_spent { DateTime::<Utc>::MAX_UTC } else { due_at };
-        let bounds = Bounds { since: snapshot.timing.since, now: self.now, until };
+        let since = snapshot.timing.since.max(self.known_since);
+        let bounds = Bounds { since, now: self.now, until };
         let page = PageRequest { from: None, items_max: ATTEMPTS };
         let left_out = self.ports.store.history.list_left_out(&timer.job.uid, page).await?.items;
         let is_left_out =
@@ -254,7 +254,7 @@ impl Repair<'_> {
 /// What bounds the occurrences of a job that are sent again.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// Since when its timing holds.
+    /// Since when its timing holds and history is complete.
     since: DateTime<Utc>,
     now: DateTime<Utc>,
     /// The instant of its timer: from there on nothing was dispatched.
@@ -270,8 +270,6 @@ fn dispatched(
     Bounds { since, now, until }: Bounds,
     waited_since: &[DateTime<Utc>],
 ) -> BTreeSet<DateTime<Utc>> {
-    let known_since = now.checked_sub_signed(KEPT_FOR - TimeDelta::days(1));
-    let since = since.max(known_since.unwrap_or(DateTime::<Utc>::MIN_UTC));
     // Of a job that makes up for more, those that were sent until the outage began may be owed, too.
     let makes_up = schedule.policies.catch_up.bounds().max > 1;
     let max = if makes_up { 2 * OCCURRENCES_MAX } else { OCCURRENCES_MAX };
@@ -388,7 +386,8 @@ mod tests {
         let years = json!({"frequency": "year"});
         let old = ["2027-01-01", "2027-03-01", "2028-01-01"];
         assert_eq!(found(&years, old), ["2027-01-01T00:00:00Z"]);
-        let old = ["2027-01-01", "2027-03-02", "2028-01-01"];
+        // History is complete from later on.
+        let old = ["2027-01-02", "2027-03-02", "2028-01-01"];
         assert_eq!(found(&years, old), Vec::<String>::new());
     }
 

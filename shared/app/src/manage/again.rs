@@ -79,7 +79,8 @@ impl Manage {
         let (collection, job) = self.runnable(place, collection, name).await?;
         let now = self.ports.clock.now();
         let found = self.ports.browse.attempts(&job.uid, at).await?;
-        let found = found.into_iter().filter(|entry| entry.is_answered(now));
+        let since = self.history_since();
+        let found = found.into_iter().filter(|entry| entry.is_answered(since));
         check_failed(&outcomes_at(found, &job.timer), name, at)?;
         let what = Occurrence::redrive(now, &self.ports.ids.new_id(), at);
         self.send_run(&collection, &job, what, now).await?;

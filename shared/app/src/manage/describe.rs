@@ -1,9 +1,9 @@
 //! Describes a job beyond its document: when it fires next, since when, and why it does not.
 
 use chrono::{DateTime, Utc};
-use domain::attempt::KEPT_FOR;
 use domain::collection::CollectionState;
 use domain::firing::{JobStanding, NotFiring, next_occurrence, not_firing};
+use domain::history_days::JOBS_KEPT_FOR;
 use domain::job::JobCounters;
 use domain::name::Name;
 use domain::schedule::Schedule;
@@ -154,7 +154,7 @@ pub(super) fn since(job: &JobRecord) -> DateTime<Utc> {
 pub(super) fn finished_at(job: &JobRecord) -> Option<DateTime<Utc>> {
     // An earlier version kept a finished job in the index of timers, to delete it.
     let gone_at = job.expires_at.or(job.timer.due_at).filter(|_| job.timer.state.is_final());
-    gone_at.and_then(|gone_at| gone_at.checked_sub_signed(KEPT_FOR))
+    gone_at.and_then(|gone_at| gone_at.checked_sub_signed(JOBS_KEPT_FOR))
 }
 
 /// Since when a collection has its state, as far as that is known.

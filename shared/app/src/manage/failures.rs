@@ -49,14 +49,14 @@ pub struct Failures {
 }
 
 impl WantedFailures {
-    fn wants(&self, failed: &FailedOccurrence, now: DateTime<Utc>) -> bool {
+    fn wants(&self, failed: &FailedOccurrence, kept_since: DateTime<Utc>) -> bool {
         let path = &failed.collection_path;
         let is_of = |(wanted_group, wanted): &(PathSegment, Name)| {
             wanted_group.key() == path.group().to_lowercase()
                 && wanted.key() == path.name().to_lowercase()
         };
         failed.ended_at >= self.since
-            && failed.expires_at() > now
+            && failed.ended_at > kept_since
             && self.collection.as_ref().is_none_or(is_of)
             && self.job.as_ref().is_none_or(|job| job.key() == failed.job.to_lowercase())
     }
@@ -70,7 +70,7 @@ impl Manage {
     ///
     /// If the store does not answer.
     pub async fn list_failures(&self, wanted: &WantedFailures) -> Result<Failures, AppError> {
-        let now = self.ports.clock.now();
+        let (now, kept_since) = (self.ports.clock.now(), self.history_since());
         let first_day = wanted.since.date_naive();
         let today = FailuresPosition { day: now.date_naive(), within: None };
         let mut next = Some(wanted.from.clone().unwrap_or(today));
@@ -87,7 +87,7 @@ impl Manage {
             let page = PageRequest { from: within, items_max };
             let page = self.ports.browse.failures(&wanted.subscription, day, page).await?;
             found.looked_at += page.items.len();
-            found.items.extend(page.items.into_iter().filter(|it| wanted.wants(it, now)));
+            found.items.extend(page.items.into_iter().filter(|it| wanted.wants(it, kept_since)));
             next = match page.next {
                 Some(within) => Some(FailuresPosition { day, within: Some(within) }),
                 None => day

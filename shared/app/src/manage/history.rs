@@ -1,8 +1,11 @@
 //! The history of a job.
 
+use chrono::{DateTime, Utc};
 use domain::attempt::Record;
 use domain::name::Name;
-use ports::store::{CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, ResourceGroup};
+use ports::store::{
+    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+};
 
 use super::{ExecutionView, LeftOutView, Manage};
 use crate::error::AppError;
@@ -27,8 +30,9 @@ impl Manage {
         let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
         let page = self.ports.history.list(&job.uid, page).await?;
-        let now = self.ports.clock.now();
-        Ok(executions(&collection, &job, page, |record| record.expires_at() > now))
+        let since =
+            if self.has_archive() { self.archived_until().await? } else { self.history_since() };
+        Ok(executions(&collection, &job, page, |record| record.ended_at > since))
     }
 
     /// Whether there is an archive of what has expired.
@@ -52,9 +56,16 @@ impl Manage {
     ) -> Result<Page<ExecutionView>, AppError> {
         let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
-        let now = self.ports.clock.now();
-        let page = self.ports.history.list_archived(&job.uid, page, now).await?;
-        Ok(executions(&collection, &job, page, |record| record.expires_at() <= now))
+        let until = self.archived_until().await?;
+        let page = self.ports.history.list_archived(&job.uid, page, until).await?;
+        Ok(executions(&collection, &job, page, |record| record.ended_at <= until))
+    }
+
+    /// What ended until this instant is answered from the archive, and the rest from the store. The
+    /// setting may have been a shorter one, so that less is in the store than it says now.
+    async fn archived_until(&self) -> Result<DateTime<Utc>, AppError> {
+        let PulseRecord { workers, .. } = self.ports.browse.pulses().await?;
+        Ok(workers.history.complete_since(self.settings.history, self.ports.clock.now()))
     }
 
     /// A page of the occurrences of a job that were left out, the newest first. As in
@@ -73,8 +84,8 @@ impl Manage {
         let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
         let page = self.ports.history.list_left_out(&job.uid, page).await?;
-        let now = self.ports.clock.now();
-        let kept = page.items.into_iter().filter(|left_out| left_out.expires_at() > now);
+        let since = self.history_since();
+        let kept = page.items.into_iter().filter(|left_out| left_out.at > since);
         let views = kept.map(|left_out| LeftOutView {
             place: collection.place.clone(),
             collection: collection.collection.name.clone(),

@@ -2,13 +2,14 @@
 
 use chrono::{DateTime, Utc};
 use domain::action::Target;
-use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
+use domain::attempt::{Attempt, Occurrence};
 use domain::document::{
     JOB, JobDocument, accept, add_time_zone, canonical_names, has_withheld, keep_extensions,
     lacks_extensions, load, merge_patch, names_time_zone, withhold,
 };
 use domain::earlier_timing::EarlierTiming;
 use domain::extensions::EXTENSIONS;
+use domain::history_days::JOBS_KEPT_FOR;
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::pause::keep_paused;
@@ -573,7 +574,7 @@ fn timer(
 
 /// When a job expires that has this timer. A job without any occurrence has finished already.
 fn expires_at(timer: &TimerRecord, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    timer.state.is_final().then(|| now + KEPT_FOR)
+    timer.state.is_final().then(|| now + JOBS_KEPT_FOR)
 }
 
 fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {

@@ -35,6 +35,8 @@ mod why;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+use domain::history_days::HistoryDays;
 use domain::name::{Name, PathSegment};
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
@@ -109,6 +111,8 @@ pub struct ManageSettings {
     pub has_aws: bool,
     /// The installation's own resources on AWS, to which no job may send.
     pub own: OwnResources,
+    /// For how long history is kept.
+    pub history: HistoryDays,
 }
 
 /// Manages collections and jobs.
@@ -131,6 +135,12 @@ impl Manage {
     #[must_use]
     pub const fn settings(&self) -> &ManageSettings {
         &self.settings
+    }
+
+    /// History that ended after this instant is answered.
+    #[must_use]
+    pub fn history_since(&self) -> DateTime<Utc> {
+        self.settings.history.answered_since(self.ports.clock.now())
     }
 
     /// Checks that the store answers and that its disk accepts writes.

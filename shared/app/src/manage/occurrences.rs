@@ -111,8 +111,8 @@ impl Manage {
         let are_cut = left_out.len() >= RANGES_READ_MAX as usize;
         let ranges_cut_at = left_out.last().filter(|_| are_cut).map(|it| it.first);
         let cut_at = cut_at.max(ranges_cut_at);
-        let now = self.ports.clock.now();
-        let items = alive_since((entries, left_out), cut_at, now, &job.timer);
+        let kept_since = self.history_since();
+        let items = alive_since((entries, left_out), cut_at, kept_since, &job.timer);
         let (items, before) = first_instants(items, max, cut_at);
         Ok(PastOccurrences { items, before, looked_at })
     }
@@ -142,13 +142,14 @@ fn drop_last_instant(entries: &mut Vec<HistoryEntry>) {
 fn alive_since(
     (entries, left_out): (Vec<HistoryEntry>, Vec<LeftOut>),
     cut_at: Option<DateTime<Utc>>,
-    now: DateTime<Utc>,
+    kept_since: DateTime<Utc>,
     timer: &TimerRecord,
 ) -> Vec<PastOccurrence> {
     let was_read = |at| cut_at.is_none_or(|cut_at| at >= cut_at);
-    let entries = entries.into_iter().filter(|it| it.is_answered(now) && was_read(nominal_at(it)));
+    let is_kept = |it: &HistoryEntry| it.is_answered(kept_since) && was_read(nominal_at(it));
+    let entries = entries.into_iter().filter(is_kept);
     let mut items = grouped(entries, timer);
-    let left_out = left_out.into_iter().filter(|it| it.expires_at() > now && was_read(it.first));
+    let left_out = left_out.into_iter().filter(|it| it.at > kept_since && was_read(it.first));
     items.extend(left_out.map(PastOccurrence::LeftOut));
     items.sort_by_key(|item| Reverse(item.at()));
     items
@@ -295,7 +296,7 @@ mod tests {
         cut_at: Option<i64>,
     ) -> (Vec<i64>, Option<i64>) {
         let cut_at = cut_at.map(at);
-        let items = alive_since((entries, ranges), cut_at, at(400), &timer());
+        let items = alive_since((entries, ranges), cut_at, at(0), &timer());
         let (items, before) = first_instants(items, max, cut_at);
         let instants = items.iter().map(|item| item.at().timestamp());
         (instants.collect(), before.map(|at| at.timestamp()))

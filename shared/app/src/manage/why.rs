@@ -54,7 +54,7 @@ impl Manage {
         at: DateTime<Utc>,
     ) -> Result<Explanation, AppError> {
         let (collection, job) = self.browsed_job(place, collection, name).await?;
-        let now = self.ports.clock.now();
+        let (now, since_kept) = (self.ports.clock.now(), self.history_since());
         let definition = shown_definition(&job.uid, &job.document)?;
         let timing = &job.timer.timing;
         let timetable = timing.schedule(&definition, &job.uid, now).map_err(Refusal::from)?;
@@ -64,7 +64,7 @@ impl Manage {
         let waits_for_place = found.iter().any(waits);
         let mut attempts: Vec<_> = found
             .into_iter()
-            .filter(|entry| entry.is_answered(now) && !entry.waits)
+            .filter(|entry| entry.is_answered(since_kept) && !entry.waits)
             .map(|HistoryEntry { attempt, record, .. }| (attempt, record))
             .collect();
         attempts.sort_by_key(|(attempt, _)| (attempt.generation, attempt.role, attempt.number));
@@ -81,6 +81,7 @@ impl Manage {
         let facts = WhyFacts {
             at,
             now,
+            history: self.settings.history,
             state: job.timer.state,
             created_at: created_at(&job.earlier, timing),
             since: timing.since,

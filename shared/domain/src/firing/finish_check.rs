@@ -13,7 +13,7 @@ use super::may_start::fell_due_at;
 use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
 use super::outage::{LeftOut, Outage, overtaken_in};
 use super::plan::latest_until;
-use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
+use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
 use crate::retry::Retries;
 use crate::schedule::Schedule;
@@ -38,10 +38,15 @@ pub struct JobProgress<'a> {
     pub executions: &'a [(Attempt, Option<Record>)],
     /// Its retries that wait in timers, including those of the error action and of older timings.
     pub pending: &'a [Attempt],
+    /// An attempt from this time on that has no record was not made. Of earlier ones, the record may have
+    /// expired.
+    pub known_since: DateTime<Utc>,
     /// What was left out of its occurrences from this time on.
     pub left_out: &'a [LeftOut],
     /// The outages of workers.
     pub outages: &'a [Outage],
+    /// The outages of sweepers and of workers: what fell due in one may have been sent at its end.
+    pub ends_of_outages: &'a [Outage],
 }
 
 /// The result of the check.
@@ -51,6 +56,8 @@ pub struct FinishCheck {
     pub resend: Vec<Attempt>,
     /// The state in which the job finishes, if it does.
     pub over: Option<JobState>,
+    /// Whether the history of an occurrence has expired, so that it counts as none that had to fire.
+    pub is_history_gone: bool,
 }
 
 /// The status of one occurrence.
@@ -60,6 +67,8 @@ enum OccurrenceStatus {
     Failed,
     /// It did not have to fire.
     Void,
+    /// It may have fired, and its history has expired.
+    Forgotten,
     /// An attempt is in progress or still to come.
     Open(Attempt),
 }
@@ -69,8 +78,6 @@ enum OccurrenceStatus {
 struct Bounds {
     on_since: DateTime<Utc>,
     horizon: TimeDelta,
-    /// The history before this time has expired.
-    expired: DateTime<Utc>,
 }
 
 /// The last occurrence of a job that is checked, all of whose occurrences are dispatched. It may be in
@@ -138,7 +145,7 @@ pub fn check_finished(
         return FinishCheck::default();
     };
     let Some(last) = last_occurrence(progress.timetable) else {
-        return FinishCheck { resend: Vec::new(), over: Some(JobState::Completed) };
+        return FinishCheck { over: Some(JobState::Completed), ..FinishCheck::default() };
     };
     let mut seen = HashMap::new();
     for (attempt, record) in progress.executions {
@@ -146,8 +153,7 @@ pub fn check_finished(
             seen.insert((attempt.occurrence.nominal_at(), attempt.number), record.as_ref());
         }
     }
-    let expired = now.checked_sub_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MIN_UTC);
-    let bounds = Bounds { on_since, horizon: spans.horizon, expired };
+    let bounds = Bounds { on_since, horizon: spans.horizon };
     let mut check = FinishCheck::default();
     let mut state = JobState::Completed;
     let mut is_open = false;
@@ -158,6 +164,7 @@ pub fn check_finished(
             OccurrenceStatus::Succeeded => state = JobState::Completed,
             OccurrenceStatus::Failed => state = JobState::Faulted,
             OccurrenceStatus::Void => {}
+            OccurrenceStatus::Forgotten => check.is_history_gone = true,
             OccurrenceStatus::Open(attempt) => {
                 is_open = true;
                 check.resend.extend(stalled(progress, attempt, now, spans));
@@ -223,6 +230,16 @@ fn decides(progress: &JobProgress<'_>, attempt: &Attempt) -> bool {
         && matches!(attempt.occurrence, Occurrence::Scheduled { .. })
 }
 
+/// Whether an occurrence may have been made up for after an outage, so late that its record, if there was
+/// one, cannot have expired. At the beginning of an outage, what had been sent may still have run.
+fn is_made_up(progress: &JobProgress<'_>, fell_due_at: DateTime<Utc>, horizon: TimeDelta) -> bool {
+    progress.ends_of_outages.iter().any(|outage| {
+        outage.until >= progress.known_since
+            && fell_due_at <= outage.until
+            && outage.from.checked_add_signed(horizon).is_some_and(|from| from < fell_due_at)
+    })
+}
+
 /// Whether it is recorded that an occurrence was left out.
 fn is_left_out(progress: &JobProgress<'_>, nominal_at: DateTime<Utc>) -> bool {
     progress.left_out.iter().any(|it| it.contains(progress.generation, nominal_at))
@@ -232,7 +249,7 @@ fn occurrence_status(
     progress: &JobProgress<'_>,
     nominal_at: DateTime<Utc>,
     seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
-    Bounds { on_since, horizon, expired }: Bounds,
+    Bounds { on_since, horizon }: Bounds,
 ) -> OccurrenceStatus {
     let first = progress.timetable.attempt(progress.generation, nominal_at);
     let retries = progress.retries;
@@ -246,10 +263,13 @@ fn occurrence_status(
         let record = match seen.get(&(nominal_at, attempt.number)) {
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
-                let is_void = fell_due_at(&attempt, progress.since) < on_since.max(expired)
-                    || is_left_out(progress, nominal_at);
-                return if is_void {
+                let fell_due_at = fell_due_at(&attempt, progress.since);
+                return if fell_due_at < on_since || is_left_out(progress, nominal_at) {
                     OccurrenceStatus::Void
+                } else if fell_due_at < progress.known_since
+                    && !is_made_up(progress, fell_due_at, horizon)
+                {
+                    OccurrenceStatus::Forgotten
                 } else {
                     OccurrenceStatus::Open(attempt)
                 };
@@ -277,6 +297,7 @@ mod tests {
     use super::super::outage::LeftOutReason;
     use super::*;
     use crate::duration::Span;
+    use crate::history_days::HistoryDays;
 
     fn at(minute: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(60 * minute, 0).unwrap()
@@ -319,6 +340,7 @@ mod tests {
         /// The minutes of the first and the last occurrence that was left out.
         left_out: Option<(i64, i64)>,
         pending: &'a [Attempt],
+        history: HistoryDays,
     }
 
     const GOOD: Case<'_> = Case {
@@ -329,6 +351,7 @@ mod tests {
         outage: (-60, -50),
         left_out: None,
         pending: &[],
+        history: HistoryDays::Sixty,
     };
 
     /// What is sent again, as minute and number; and the state.
@@ -354,8 +377,10 @@ mod tests {
             collection_on_since: case.on_since,
             executions: case.executions,
             pending: case.pending,
+            known_since: case.history.known_since(at(case.now)),
             left_out: left_out.as_slice(),
             outages: &outages,
+            ends_of_outages: &outages,
         };
         let conclusion = check_finished(&chain, at(case.now), &Spans::WORK);
         let resend = conclusion.resend.iter();
@@ -467,6 +492,47 @@ mod tests {
         let retried = [ended(20, 1, Succeeded)];
         let case = Case { executions: &retried, pending: &[], ..case };
         assert_eq!(look(&case), (vec![], Some(JobState::Completed)));
+        // With a shorter history, the same happens earlier.
+        let now = 7 * 24 * 60;
+        for (history, resent) in
+            [(HistoryDays::Seven, vec![]), (HistoryDays::Fifteen, vec![(0, 0), (10, 0)])]
+        {
+            let executions = [ended(20, 1, Succeeded)];
+            let found = look(&Case {
+                executions: &executions,
+                now,
+                history,
+                interval: 90 * 86_400,
+                ..GOOD
+            });
+            let over = resent.is_empty().then_some(JobState::Completed);
+            assert_eq!(found, (resent, over));
+        }
+        // The last attempt is known, and decides.
+        let failed = [ended(20, 1, Failed)];
+        let case = Case { executions: &failed, now, history: HistoryDays::Seven, ..GOOD };
+        assert_eq!(look(&case), (vec![], Some(JobState::Faulted)));
+    }
+
+    #[test]
+    fn what_an_outage_held_up_for_longer_than_history_is_still_owed() {
+        let week = 7 * 24 * 60;
+        // Workers came back a moment ago, and have made up for one of three.
+        let executions = [ended(20, 0, Succeeded)];
+        let case = Case {
+            executions: &executions,
+            outage: (-60, week - 1),
+            now: week,
+            history: HistoryDays::Seven,
+            ..GOOD
+        };
+        assert_eq!(look(&case), (vec![], None));
+        // That was longer ago than history is kept.
+        let long_ago = Case { now: 2 * week, ..case };
+        assert_eq!(look(&long_ago), (vec![], Some(JobState::Completed)));
+        // What fell due as the outage began may have run before it.
+        let began = Case { outage: (-4, week - 1), executions: &executions, ..case };
+        assert_eq!(look(&began), (vec![], Some(JobState::Completed)));
     }
 
     #[test]
@@ -539,6 +605,8 @@ mod tests {
                 collection_on_since: GOOD.on_since,
                 executions,
                 pending: &[],
+                known_since: at(-100),
+                ends_of_outages: outages,
                 left_out: if executions.is_empty() { &[] } else { std::slice::from_ref(&left_out) },
                 outages,
             };

@@ -14,7 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::limits::Spans;
 use super::plan::latest_until;
-use crate::attempt::kept_until;
+use crate::history_days::HistoryPast;
 use crate::policies::Bounds;
 use crate::schedule::Schedule;
 use crate::tick::{TICK, from_ticks, ticks};
@@ -51,6 +51,8 @@ pub struct Pulse {
     pub beat_at: Option<DateTime<Utc>>,
     /// The last outages, the oldest first.
     pub outages: Vec<Outage>,
+    /// Until when workers kept history for a shorter time.
+    pub history: HistoryPast,
 }
 
 impl Pulse {
@@ -83,7 +85,7 @@ impl Pulse {
         }
         let forgotten = outages.len().saturating_sub(OUTAGES_MAX);
         outages.drain(..forgotten);
-        Self { beat_at: Some(now), outages }
+        Self { beat_at: Some(now), outages, history: self.history.clone() }
     }
 
     /// From which instants on work that was sent may still have waited at the last beat, the latest first.
@@ -167,12 +169,6 @@ impl LeftOut {
     #[must_use]
     pub fn contains(&self, generation: u64, nominal_at: DateTime<Utc>) -> bool {
         self.generation == generation && (self.first..=self.last).contains(&nominal_at)
-    }
-
-    /// When they are no longer answered.
-    #[must_use]
-    pub fn expires_at(&self) -> DateTime<Utc> {
-        kept_until(self.at)
     }
 
     /// What an outage cost from this occurrence on: all up to the first that the job makes up for.
@@ -322,7 +318,7 @@ mod tests {
 
     fn pulse(beat_at: i64, outages: &[(i64, i64)]) -> Pulse {
         let outages = outages.iter().map(|(from, until)| outage(*from, *until)).collect();
-        Pulse { beat_at: Some(at(beat_at)), outages }
+        Pulse { beat_at: Some(at(beat_at)), outages, ..Pulse::default() }
     }
 
     #[test]
@@ -369,7 +365,7 @@ mod tests {
     fn an_outage_is_whole_seconds_within_the_pause() {
         let spans = Spans::WORK;
         let moment = |second, millis| at(second) + TimeDelta::milliseconds(millis);
-        let before = Pulse { beat_at: Some(moment(1_000, 1)), outages: Vec::new() };
+        let before = Pulse { beat_at: Some(moment(1_000, 1)), ..Pulse::default() };
         let found = |now| before.beat(now, true, &spans).outages;
         assert_eq!(found(moment(2_000, 999)), [outage(1_101, 2_000)]);
         assert_eq!(found(moment(1_101, 999)), []);

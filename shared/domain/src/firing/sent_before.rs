@@ -4,11 +4,10 @@
 //! job moves on. So when a timer is planned again, what was sent the last time is looked up. An
 //! occurrence that has left neither a claim nor a record is sent once more.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use super::limits::Spans;
 use super::plan::latest_until;
-use crate::attempt::KEPT_FOR;
 use crate::schedule::Schedule;
 use crate::tick::TICK;
 
@@ -17,17 +16,16 @@ use crate::tick::TICK;
 const LOOKED_UP_MAX: usize = 24;
 
 /// The occurrences that were sent when a timer was planned the last time, given the first one that was
-/// not sent. The latest ones may be still on their way, and history knows nothing of the oldest ones.
+/// not sent. The latest ones may be still on their way, and history knows nothing of those before
+/// `known_since`.
 #[must_use]
 pub fn sent_before(
     schedule: &Schedule,
     from: DateTime<Utc>,
-    now: DateTime<Utc>,
+    (known_since, now): (DateTime<Utc>, DateTime<Utc>),
     spans: &Spans,
 ) -> Vec<DateTime<Utc>> {
     let until = (from - TICK).min(now - spans.stuck);
-    let known_since = now.checked_sub_signed(KEPT_FOR - TimeDelta::days(1));
-    let known_since = known_since.unwrap_or(DateTime::<Utc>::MIN_UTC);
     let Some(latest) = latest_until(schedule, known_since, until) else { return Vec::new() };
     // The plan before may have been made a while before the horizon began: what it sent last was then
     // not due long enough.
@@ -45,6 +43,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::history_days::HistoryDays;
 
     fn at(text: &str) -> DateTime<Utc> {
         WrittenDate::parse(text).unwrap().instant(None).unwrap()
@@ -52,14 +51,18 @@ mod tests {
 
     #[test]
     fn what_was_sent_the_last_time_is_looked_up_once_it_is_due_for_a_while() {
-        let found = |rule: &serde_json::Value, from: &str, now: &str| {
+        let found_in = |rule: &serde_json::Value, from: &str, now: &str, days: HistoryDays| {
             let rule = Rule::canonical(&Recurrence::from_json(rule).unwrap()).unwrap();
             let schedule = Schedule::from(
                 Timetable::new(&rule, Some(at("2027-01-01")), at("2027-01-01")).unwrap(),
             );
-            let found = sent_before(&schedule, at(from), at(now), &Spans::WORK);
+            let known_since = days.known_since(at(now));
+            let found = sent_before(&schedule, at(from), (known_since, at(now)), &Spans::WORK);
             let short = |at: &DateTime<Utc>| format_instant(*at)[5..16].to_owned();
             (found.len(), found.first().map(short), found.last().map(short))
+        };
+        let found = |rule: &serde_json::Value, from: &str, now: &str| {
+            found_in(rule, from, now, HistoryDays::Sixty)
         };
         let some = |n, first: &str, last: &str| (n, Some(first.to_owned()), Some(last.to_owned()));
         let minutely = json!({"frequency": "minute"});
@@ -81,5 +84,9 @@ mod tests {
         assert_eq!(found(&hourly, "2027-01-01T00:00", "2026-12-31T23:59"), (0, None, None));
         let yearly = json!({"frequency": "year"});
         assert_eq!(found(&yearly, "2028-01-01", "2027-12-31T23:59"), (0, None, None));
+        let weekly = json!({"frequency": "week"});
+        let (next, now) = ("2027-01-15", "2027-01-14T23:59");
+        assert_eq!(found(&weekly, next, now), some(1, "01-08T00:00", "01-08T00:00"));
+        assert_eq!(found_in(&weekly, next, now, HistoryDays::Seven), (0, None, None));
     }
 }

@@ -12,8 +12,9 @@ use super::may_start::SkipReason;
 use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
 use super::outage::{LeftOut, LeftOutReason, Outage, is_cost};
 use super::plan::latest_until;
-use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
+use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::earlier_timing::HeldTiming;
+use crate::history_days::HistoryDays;
 use crate::job::JobState;
 use crate::recent::LastSkip;
 use crate::retry::Retries;
@@ -37,6 +38,8 @@ pub struct WhyFacts<'a> {
     pub at: DateTime<Utc>,
     /// The time now.
     pub now: DateTime<Utc>,
+    /// For how long history is kept.
+    pub history: HistoryDays,
     /// The state of the job.
     pub state: JobState,
     /// When the job was created, if that is known.
@@ -119,7 +122,10 @@ pub enum Why {
         at: DateTime<Utc>,
     },
     /// Its history is no longer kept.
-    HistoryGone,
+    HistoryGone {
+        /// For how long it was.
+        history: HistoryDays,
+    },
     /// The start, recurrence or state of the job has changed since, and what they were is not known.
     TimingChanged {
         /// When it last changed.
@@ -195,7 +201,7 @@ impl Why {
             Self::WaitsForPlace => "waitsForPlace",
             Self::NotYet => "notYet",
             Self::NotCreated { .. } => "notCreated",
-            Self::HistoryGone => "historyGone",
+            Self::HistoryGone { .. } => "historyGone",
             Self::TimingChanged { .. } => "timingChanged",
             Self::OtherTiming { .. } => "otherTiming",
             Self::Superseded { .. } => "superseded",
@@ -337,7 +343,8 @@ fn by_creation(facts: &WhyFacts<'_>) -> Option<Why> {
 }
 
 fn by_history(facts: &WhyFacts<'_>) -> Option<Why> {
-    (facts.now - facts.at > KEPT_FOR).then_some(Why::HistoryGone)
+    let history = facts.history;
+    (facts.at < history.answered_since(facts.now)).then_some(Why::HistoryGone { history })
 }
 
 /// What an earlier timing says of an instant before the one that the job has.
@@ -509,6 +516,8 @@ mod tests {
         Record { started_at: at, ended_at: at, outcome, message, repeat_count, then: None }
     }
 
+    const SIXTY: HistoryDays = HistoryDays::Sixty;
+
     type Change = fn(&mut WhyFacts<'_>);
 
     /// Of the fifth at noon: nothing is known of an attempt, and everything works.
@@ -516,6 +525,7 @@ mod tests {
         WhyFacts {
             at: at("05T09:00"),
             now: at("05T12:00"),
+            history: SIXTY,
             state: JobState::Enabled,
             created_at: None,
             since: at("01"),
@@ -591,7 +601,11 @@ mod tests {
             ("no worker ever", |it| it.beats[1] = None, Why::Waiting),
             ("all works", |_| {}, Why::Lost),
             ("later", |it| it.now = at("05T08:00"), Why::NotYet),
-            ("sixty days", |it| it.now = at("05T09:01") + KEPT_FOR, Why::HistoryGone),
+            (
+                "sixty days",
+                |it| it.now = at("05T09:01") + SIXTY.span(),
+                Why::HistoryGone { history: SIXTY },
+            ),
             (
                 "before the last change",
                 |it| it.at = at("01T09:00") - TimeDelta::days(1),
@@ -665,7 +679,7 @@ mod tests {
             (
                 "long before the job",
                 |it| {
-                    it.at = at("01") - KEPT_FOR;
+                    it.at = at("01") - SIXTY.span();
                     it.created_at = Some(at("01"));
                 },
                 Why::NotCreated { at: at("01") },

@@ -3,7 +3,6 @@
 //! A dead letter becomes a message again in one transaction: it is in one of the two tables.
 
 use async_trait::async_trait;
-use domain::tick::ticks;
 use domain::work_item;
 use ports::{ChosenLetters, DeadLetters, DeadLettersDone, DeadLettersSeen, QueueError};
 use rusqlite::Connection;
@@ -24,12 +23,11 @@ impl DeadLetters for Queue {
     }
 
     async fn redrive(&self, chosen: &ChosenLetters) -> Result<DeadLettersDone, QueueError> {
-        let sent = ticks(self.clock.now());
-        self.take_dead_letters(chosen, Some(sent)).await
+        self.take_dead_letters(chosen, true).await
     }
 
     async fn delete(&self, chosen: &ChosenLetters) -> Result<DeadLettersDone, QueueError> {
-        self.take_dead_letters(chosen, None).await
+        self.take_dead_letters(chosen, false).await
     }
 }
 
@@ -37,7 +35,7 @@ impl Queue {
     async fn take_dead_letters(
         &self,
         chosen: &ChosenLetters,
-        sent: Option<i64>,
+        is_redrive: bool,
     ) -> Result<DeadLettersDone, QueueError> {
         let ids = match chosen {
             ChosenLetters::All => None,
@@ -47,9 +45,9 @@ impl Queue {
         let numbers: Option<Vec<i64>> =
             ids.map(|ids| ids.iter().filter_map(|id| id.parse().ok()).collect());
         let n_messages = numbers.as_ref().map_or(1, Vec::len);
-        let kind = if sent.is_some() { Kind::Send } else { Kind::Finish };
+        let kind = if is_redrive { Kind::Send } else { Kind::Finish };
         let take = move |connection: &Connection| {
-            table::take_dead_letters(connection, numbers.as_deref(), sent)
+            table::take_dead_letters(connection, numbers.as_deref(), is_redrive)
         };
         let (found, count) = self.ask(kind, n_messages, take).await?;
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();

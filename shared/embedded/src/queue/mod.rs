@@ -9,6 +9,7 @@
 //! - Messages arrive in the order in which they are due, and up to [`DELIVER_AHEAD`] before, so that
 //!   a worker has claimed the attempt when it is due.
 //! - When a process starts, the deliveries of the one before are void at once.
+//! - A dead letter that becomes a message again is as old as it was.
 //!
 //! Due times are in schedule time; the time for which a message is hidden is work time. A test clock
 //! may run a month of schedule in a minute of work. Work time has to be a stopwatch, as it is on the
@@ -346,6 +347,17 @@ impl Queue {
     pub async fn dead_letters(&self, limit: usize) -> Result<Vec<BuriedMessage>, QueueError> {
         let limit = limit.min(DEAD_LETTERS_MAX);
         self.ask(Kind::Read, limit, move |connection| table::dead_letters(connection, limit)).await
+    }
+
+    /// Deletes messages and dead letters that were sent before an instant. Returns how many. A message that
+    /// is not due by then stays.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the queue is closed or its disk fails.
+    pub async fn forget(&self, before: DateTime<Utc>) -> Result<usize, QueueError> {
+        let before = ticks(before);
+        self.ask(Kind::Finish, 1, move |connection| table::forget(connection, before)).await
     }
 
     /// Counts the messages in the queue. This scans an index, which takes some milliseconds for a

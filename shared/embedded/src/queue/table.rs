@@ -41,11 +41,14 @@ const DEAD_LETTERS: &str = "SELECT number, due, sent, receives, body, reason, bu
     FROM dead_letter ORDER BY number DESC LIMIT ?1";
 
 const REDRIVE: &str = "INSERT INTO message (due, sent, body)
-    SELECT due, ?2, body FROM dead_letter WHERE number = ?1";
+    SELECT due, sent, body FROM dead_letter WHERE number = ?1";
 const REDRIVE_ALL: &str =
-    "INSERT INTO message (due, sent, body) SELECT due, ?1, body FROM dead_letter";
+    "INSERT INTO message (due, sent, body) SELECT due, sent, body FROM dead_letter";
 const DELETE_LETTER: &str = "DELETE FROM dead_letter WHERE number = ?1";
 const DELETE_LETTERS: &str = "DELETE FROM dead_letter";
+// Once an hour, so no index is worth its writes. What is due later was sent for later.
+const FORGET_MESSAGES: &str = "DELETE FROM message WHERE sent < ?1 AND due < ?1";
+const FORGET_LETTERS: &str = "DELETE FROM dead_letter WHERE sent < ?1";
 
 /// A message as it is stored when it is sent.
 #[derive(Debug)]
@@ -242,24 +245,30 @@ pub(super) fn dead_letters(
     rows.collect()
 }
 
-/// Deletes dead letters, all or those with these numbers. If `sent` is given, they become messages again.
-/// Answers which of the numbers there were, and how many were deleted.
+/// Deletes messages and dead letters that were sent before an instant. Answers how many.
+pub(super) fn forget(connection: &Connection, before: i64) -> rusqlite::Result<usize> {
+    let messages = connection.prepare_cached(FORGET_MESSAGES)?.execute([before])?;
+    Ok(messages + connection.prepare_cached(FORGET_LETTERS)?.execute([before])?)
+}
+
+/// Deletes dead letters, all or those with these numbers, or makes them messages again, which are as old
+/// as they were. Answers which of the numbers there were, and how many were deleted.
 pub(super) fn take_dead_letters(
     connection: &Connection,
     numbers: Option<&[i64]>,
-    sent: Option<i64>,
+    is_redrive: bool,
 ) -> rusqlite::Result<(Vec<i64>, usize)> {
     let Some(numbers) = numbers else {
-        if let Some(sent) = sent {
-            connection.prepare_cached(REDRIVE_ALL)?.execute([sent])?;
+        if is_redrive {
+            connection.prepare_cached(REDRIVE_ALL)?.execute([])?;
         }
         let deleted = connection.prepare_cached(DELETE_LETTERS)?.execute([])?;
         return Ok((Vec::new(), deleted));
     };
     let mut found = Vec::new();
     for number in numbers {
-        if let Some(sent) = sent {
-            connection.prepare_cached(REDRIVE)?.execute([*number, sent])?;
+        if is_redrive {
+            connection.prepare_cached(REDRIVE)?.execute([*number])?;
         }
         if connection.prepare_cached(DELETE_LETTER)?.execute([number])? > 0 {
             found.push(*number);

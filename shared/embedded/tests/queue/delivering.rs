@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use domain::attempt::{Attempt, Occurrence};
 use domain::work_item::{JobRef, WorkItem};
 use minutehand_embedded::Queue;
 use minutehand_embedded::queue::{
     BODY_BYTES_MAX, HIDDEN_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY,
 };
-use ports::{ChosenLetters, DeadLetters as _, DispatchQueue as _, QueueError, QueueMessage};
+use ports::{
+    ChosenLetters, Clock as _, DeadLetters as _, DispatchQueue as _, QueueError, QueueMessage,
+};
 use tokio::task::JoinSet;
 
 use crate::world::{
@@ -281,6 +284,34 @@ async fn a_message_that_is_set_aside_for_a_time_is_received_again_after_it() {
     assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
     clock.advance(seconds(5));
     assert_eq!(receive_one(&queue).await.receive_count, 1);
+}
+
+#[tokio::test]
+async fn what_was_sent_long_ago_is_forgotten_and_a_redrive_makes_no_letter_younger() {
+    let (queue, clock) = world();
+    let began = clock.now();
+    send(&queue, &[("letter", 0), ("waits", 0), ("held", 0)]).await;
+    send(&queue, &[("planned", 30 * 86_400)]).await;
+    let letter = receive_one(&queue).await;
+    queue.bury(&[letter.receipt], "tired").await.unwrap();
+    let held = receive_one(&queue).await;
+    clock.advance(TimeDelta::days(5));
+    send(&queue, &[("young", 0)]).await;
+    assert_eq!(queue.forget(began).await.unwrap(), 0);
+    assert_eq!(queue.redrive(&ChosenLetters::All).await.unwrap().count, 1);
+    let day = TimeDelta::days(1);
+    // The message again, the one that waits, and the one that a worker holds.
+    assert_eq!(queue.forget(began + day).await.unwrap(), 3);
+    queue.finish(&[held.receipt]).await.unwrap();
+    assert_eq!(receive_names(&queue).await, ["young"]);
+    clock.advance(TimeDelta::days(25));
+    assert_eq!(receive_names(&queue).await, ["planned"], "it was sent for that time");
+    let letters = [("a", 0), ("b", 0)];
+    send(&queue, &letters).await;
+    for delivery in receive(&queue).await {
+        queue.bury(&[delivery.receipt], "tired").await.unwrap();
+    }
+    assert_eq!(queue.forget(clock.now() + day).await.unwrap(), 2 + 2);
 }
 
 #[tokio::test]

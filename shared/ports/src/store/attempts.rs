@@ -73,10 +73,10 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
-    /// Whether it is still answered: it has not ended, or its record has not expired.
+    /// Whether it is still answered: it has not ended, or it ended after this instant.
     #[must_use]
-    pub fn is_answered(&self, now: DateTime<Utc>) -> bool {
-        self.record.as_ref().is_none_or(|record| record.expires_at() > now)
+    pub fn is_answered(&self, since: DateTime<Utc>) -> bool {
+        self.record.as_ref().is_none_or(|record| record.ended_at > since)
     }
 }
 
@@ -136,14 +136,14 @@ pub trait History: Send + Sync {
         false
     }
 
-    /// Lists the archived attempts of a job whose records have expired by now, in the order of
+    /// Lists the archived attempts of a job that ended until an instant, in the order of
     /// [`list`](Self::list). A page may have fewer items than were asked for, or none, and not be the
     /// last.
     async fn list_archived(
         &self,
         _job_uid: &str,
         _page: PageRequest,
-        _now: DateTime<Utc>,
+        _until: DateTime<Utc>,
     ) -> Result<Page<HistoryEntry>, StoreError> {
         Ok(Page { items: Vec::new(), next: None })
     }

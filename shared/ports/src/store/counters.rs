@@ -92,7 +92,7 @@ impl CounterUpdate {
         for counted in other.counted {
             // Two copies of a message may be in progress at the same time, and one may say more of when
             // it was sent.
-            if !self.counted.iter().any(|it| it.attempt.id() == counted.attempt.id()) {
+            if !self.counted.iter().any(|it| it.attempt.is_same(&counted.attempt)) {
                 self.counted.push(counted);
             }
         }

@@ -3,7 +3,7 @@
 
 use app::{FailuresPosition, PastOccurrence, PastOutcome, WantedFailures};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use domain::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
+use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
 use domain::name::Name;
@@ -144,7 +144,7 @@ pub(crate) async fn failures(call: Call) -> Result<Answer, Failure> {
     let jobs = ahead::jobs(&call, &parameters)?;
     let job = parameters.text("job").map(Name::new).transpose()?;
     let now = call.rest.clock.now();
-    let oldest = now.checked_sub_signed(KEPT_FOR).unwrap_or(DateTime::UNIX_EPOCH);
+    let oldest = call.rest.manage.history_since();
     let since = parameters.instant("since")?;
     let since = since.or_else(|| now.checked_sub_signed(FAILURES_SINCE)).unwrap_or(oldest);
     let wanted = WantedFailures {

@@ -94,8 +94,8 @@ fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
         Why::NotCreated { at } => {
             format!("The job did not exist yet: it was created at {}.", instant(at))
         }
-        Why::HistoryGone => {
-            "It is more than 60 days ago, and history is kept for 60 days.".to_owned()
+        Why::HistoryGone { history } => {
+            format!("It is more than {history} days ago, and history is kept for {history} days.")
         }
         Why::TimingChanged { since } => format!(
             "The start, recurrence or state of the job has changed at {}; what it was before is not \

@@ -1,7 +1,7 @@
 //! The removal of what has expired.
 
 use chrono::TimeDelta;
-use domain::attempt::KEPT_FOR;
+use domain::history_days::HistoryDays;
 
 use crate::world::{World, at, claim, in_both_ways, record, scheduled};
 
@@ -13,19 +13,19 @@ async fn expired_attempts_are_removed_and_claimed_ones_stay() {
             world.execute(&scheduled(60 * n), record(60 * n)).await;
         }
         world.claim(claim(&scheduled(60 * 150), "a")).await;
-        let second = TimeDelta::seconds(1);
-        let first_ended = record(0).ended_at + KEPT_FOR;
+        let (second, kept_for) = (TimeDelta::seconds(1), HistoryDays::Sixty.span());
+        let first_ended = record(0).ended_at + kept_for;
         // By the schedule only: the clock of work stands.
         let remove = async |now| world.store.remove_expired(now, at(0), None).await.unwrap();
         assert_eq!(remove(first_ended - second).await, 0);
         assert_eq!(world.history().await.len(), 151);
-        assert_eq!(remove(record(60 * 9).ended_at + KEPT_FOR).await, 10);
+        assert_eq!(remove(record(60 * 9).ended_at + kept_for).await, 10);
         assert_eq!(world.history().await.len(), 141);
-        assert_eq!(remove(first_ended + KEPT_FOR).await, 140);
+        assert_eq!(remove(first_ended + kept_for).await, 140);
         let left = world.history().await;
         assert_eq!((left.len(), left[0].record.is_none()), (1, true));
         // A claim of an attempt that never ended.
-        let long_after = at(60 * 150) + KEPT_FOR * 2;
+        let long_after = at(60 * 150) + kept_for * 2;
         assert_eq!(world.store.remove_expired(at(0), long_after, None).await.unwrap(), 1);
         assert_eq!(world.history().await.len(), 0);
     })

@@ -87,7 +87,7 @@ impl Judge<'_> {
             }
             Why::Superseded { .. } => segment.ends_at.is_none(),
             // Nothing waits or is kept that long.
-            Why::WaitsForPlace | Why::HistoryGone => true,
+            Why::WaitsForPlace | Why::HistoryGone { .. } => true,
             // The end of the timing by the clock of another process.
             Why::JobOff { .. }
             | Why::JobFinished { .. }
@@ -160,6 +160,6 @@ const fn speaks_of_an_occurrence(why: Why) -> bool {
             | Why::BeforeStart
             | Why::AfterEnd
             | Why::CountUsed
-            | Why::HistoryGone
+            | Why::HistoryGone { .. }
     )
 }

@@ -9,7 +9,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
+use domain::attempt::{Attempt, Occurrence};
+use domain::history_days::{HistoryDays, JOBS_KEPT_FOR};
 use domain::job::JobState;
 use domain::name::{Name, PathSegment};
 use domain::own::OwnResources;
@@ -98,6 +99,7 @@ impl Api {
             plan_limits: PlanLimits::On,
             has_aws: false,
             own: OwnResources::default(),
+            history: HistoryDays::default(),
         };
         let router = minutehand_rest::router(Rest {
             manage: Manage::new(ports, settings),
@@ -150,7 +152,7 @@ impl Api {
         let generation = job.timer.timing.generation;
         let at =
             JobRef { uid: job.uid, collection_uid: self.collection_uid(), key: job.name.key() };
-        let expires_at = now() + KEPT_FOR;
+        let expires_at = now() + JOBS_KEPT_FOR;
         let finish = Finish { job: at, version: job.version, generation, state, expires_at };
         assert!(self.runtime.block_on(self.store.finish(&finish)).unwrap());
     }
