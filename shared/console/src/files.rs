@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.6cb2e300fca9.css",
-        bytes: include_bytes!("../dist/app.6cb2e300fca9.css.gz"),
+        name: "app.b6d14d533c56.css",
+        bytes: include_bytes!("../dist/app.b6d14d533c56.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
-        etag: "\"6cb2e300fca9f2557ee7d1331b893aa3\"",
+        etag: "\"b6d14d533c56ff835a33e32b565a885e\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"3627b12e3e433f783dffe6e80be03dea\"",
+        etag: "\"f1f02beffb2a0fecfe812e7778e76aa9\"",
         is_hashed: false,
     },
     File {
