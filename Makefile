@@ -101,19 +101,19 @@ ci: ## everything a change has to pass, as on the servers that check it; nothing
 	@.ci/run
 
 simulate: ## play the services in simulated time on every core until stopped; SEED=7 plays one run and prints it
-	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture simulation::until_stopped
+	@cargo test -p minutehand-tests --profile e2e --locked -- --ignored --exact --nocapture simulation::until_stopped
 
 judge: ## two independent judges on 2,000 simulated runs and on every mutation; they have to agree
-	@cargo test -p minutehand-tests --locked -- --ignored --nocapture simulation::second simulation::calendar
+	@cargo test -p minutehand-tests --profile e2e --locked -- --ignored --nocapture simulation::second simulation::calendar
 
 exhaustive: ## every order of steps of two workers on two occurrences, with one of each mishap
-	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture exhaustive::a_large_scope
+	@cargo test -p minutehand-tests --profile e2e --locked -- --ignored --exact --nocapture exhaustive::a_large_scope
 
 # Stopped and started again, it goes on where it was.
 PROOF ?= $(abspath $(TARGET_DIR))/proof.json
 prove: ## ten million simulated actions with faults, on every core; goes on where it was stopped
 	@STATE='$(PROOF)' \
-		cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture simulation::ten_million_actions
+		cargo test -p minutehand-tests --profile e2e --locked -- --ignored --exact --nocapture simulation::ten_million_actions
 
 endurance: ## the binary for an hour of real time: killed, frozen, out of disk space; each call judged
 	cargo build --workspace --locked

@@ -189,6 +189,15 @@ impl Attempt {
 #[derive(Debug, Clone, Copy)]
 pub struct AttemptId<'a>(&'a Attempt);
 
+impl PartialEq for AttemptId<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |Self(it): &Self| (it.generation, it.role, it.number);
+        parts(self) == parts(other) && self.0.occurrence == other.0.occurrence
+    }
+}
+
+impl Eq for AttemptId<'_> {}
+
 impl fmt::Display for AttemptId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Attempt { generation, occurrence, role, number, .. } = self.0;

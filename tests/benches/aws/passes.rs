@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chrono::{SecondsFormat, TimeDelta};
 use serde_json::{Map, Value, json};
 
@@ -81,15 +83,16 @@ async fn stored(client: &Client, job_key: &str) -> Value {
         .send();
     let found = found.await.expect("the table answers").items.unwrap_or_default();
     let timer = found.into_iter().next().expect("the job has a timer");
-    let attributes = timer.into_iter().map(|(name, value)| (name, format_instant(value)));
+    let attributes = timer.into_iter().map(|(name, value)| (name, in_json(value)));
     Value::Object(attributes.collect::<Map<_, _>>())
 }
 
-fn format_instant(value: AttributeValue) -> Value {
+fn in_json(value: AttributeValue) -> Value {
     match value {
         AttributeValue::S(text) => json!({"S": text}),
         AttributeValue::N(number) => json!({"N": number}),
         AttributeValue::Bool(is) => json!({"BOOL": is}),
+        AttributeValue::B(bytes) => json!({"B": STANDARD.encode(bytes)}),
         other => panic!("no timer has such an attribute: {other:?}"),
     }
 }

@@ -1582,8 +1582,10 @@ impl<'a> Judge<'a> {
                 bad.push(format!("paused without failures: {} at {}", segment.uid, Self::at(end)));
             }
             let is_quiet = paused_until > end + self.lag && end < self.horizon - self.lag;
+            let gone_at = self.gone.get(&segment.uid);
             if may_lose
                 || !is_quiet
+                || gone_at.is_some_and(|gone| *gone < end + self.lag)
                 || self.is_off(&segment.collection_uid, end, self.lag, self.lag)
             {
                 continue;
@@ -1711,7 +1713,9 @@ impl<'a> Judge<'a> {
             let is_fired = self.run.fires.iter().any(|fire| fire.execution_id == *id);
             // Which runs a lost queue held is not known to the store.
             let is_lost = self.run.queue_losses.iter().any(|loss| at <= loss);
-            let is_off = self.is_off(&job.collection_uid, *at, self.lag, self.lag);
+            let due = Due { clock: *at + self.skew_at(*at), at: *at };
+            let is_off = self.is_off(&job.collection_uid, *at, self.lag, self.lag)
+                || self.is_before_on(&job.collection_uid, due);
             if !is_fired && !is_lost && !is_off {
                 self.bad.push(format!("run lost: {id}"));
             }
@@ -1741,14 +1745,17 @@ impl<'a> Judge<'a> {
                 });
                 it.ends_at.is_some()
                     || overtaken
-                    || self.is_off(&it.collection_uid, last, self.lag, self.lag)
                     // By a clock that was set back it is due again.
                     || fire.nominal.is_some_and(|nominal| {
                         let due = self.last_due(it, nominal, EVER).at;
                         self.is_off(&it.collection_uid, due, self.lag, self.lag)
                     })
             });
-            let is_excused = is_ended || self.gone.contains_key(&fire.uid);
+            // A run of a disabled job has no segment.
+            let job = self.run.jobs.iter().find(|job| job.uid == fire.uid);
+            let is_off =
+                job.is_some_and(|job| self.is_off(&job.collection_uid, last, self.lag, self.lag));
+            let is_excused = is_ended || is_off || self.gone.contains_key(&fire.uid);
             if !is_excused && !ends.contains_key(fire.execution_id.as_str()) {
                 bad.push(format!("never recorded: {}", fire.execution_id));
             }

@@ -166,7 +166,11 @@ impl Executor {
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;
         for _ in 0..ROUNDS_MAX {
-            let held_up = attempts.as_deref().map_or(TimeDelta::zero(), held_up);
+            let held_up = match (last, attempts.as_deref()) {
+                // An end that is far away has held nothing up.
+                (Some(last), Some(attempts)) => held_up(last.min(now), attempts),
+                _ => TimeDelta::zero(),
+            };
             if held_up <= spans.look_again || from(held_up) >= seen_from {
                 break;
             }

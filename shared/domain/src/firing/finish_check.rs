@@ -99,22 +99,28 @@ pub fn seen_from(
 }
 
 /// For how long attempts may have been held up, which come from the newest to the oldest: the longest
-/// time between two occurrences, or from an occurrence until its first attempt. A series of retries that
-/// was in progress then, or began after it, ends that much later.
+/// time between two occurrences that ran, from the newest of them to the last occurrence of all, or from
+/// an occurrence until its first attempt. A series of retries that was in progress then, or began after
+/// it, ends that much later.
 #[must_use]
-pub fn held_up(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
-    let nominal = |(attempt, _): &(Attempt, Option<Record>)| attempt.occurrence.nominal_at();
-    let gaps = executions.windows(2).filter_map(|pair| match pair {
-        [newer, older] => Some(nominal(newer) - nominal(older)),
-        _ => None,
-    });
-    let late = executions.iter().filter_map(|it| match it {
-        (Attempt { number: 0, role: Role::Main, .. }, Some(record)) => {
-            Some(record.started_at - nominal(it))
+pub fn held_up(last: DateTime<Utc>, executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
+    let mut longest = TimeDelta::zero();
+    // A job that makes up for nothing leaves out the last occurrences of an outage, too.
+    let mut later = last;
+    for (attempt, record) in executions {
+        let Attempt { occurrence: Occurrence::Scheduled { nominal_at }, role: Role::Main, .. } =
+            *attempt
+        else {
+            // A run may fall into an outage of the sweeper, which holds only occurrences up.
+            continue;
+        };
+        longest = longest.max(later - nominal_at);
+        later = nominal_at;
+        if let (0, Some(record)) = (attempt.number, record) {
+            longest = longest.max(record.started_at - nominal_at);
         }
-        _ => None,
-    });
-    gaps.chain(late).max().unwrap_or_default().max(TimeDelta::zero())
+    }
+    longest
 }
 
 /// Checks whether a job has finished.
@@ -184,11 +190,22 @@ fn stalled(
         return Some(attempt);
     }
     let starts_at = progress.timetable.start(nominal_at);
-    match overtaken_in(progress.timetable, nominal_at, starts_at, progress.outages) {
-        Some(outage) if outage.until > now - spans.look_again => None,
-        Some(_) => Some(attempt.sent_at(now)),
-        None => Some(attempt),
-    }
+    let Some(outage) = overtaken_in(progress.timetable, nominal_at, starts_at, progress.outages)
+    else {
+        return Some(attempt);
+    };
+    let worked_since = worked_since(progress.outages, outage.until, spans.look_again);
+    (worked_since <= now - spans.look_again).then(|| attempt.sent_at(now))
+}
+
+/// Since when workers have worked after an outage: what they could do between two outages that lie close
+/// together does not count.
+fn worked_since(outages: &[Outage], until: DateTime<Utc>, close: TimeDelta) -> DateTime<Utc> {
+    let mut later: Vec<&Outage> = outages.iter().filter(|it| it.until > until).collect();
+    later.sort_by_key(|outage| outage.from);
+    later.into_iter().fold(until, |until, next| {
+        if next.from <= until + close { until.max(next.until) } else { until }
+    })
 }
 
 /// Whether a retry of an occurrence waits in a timer, which sends it. The records before it may have
@@ -415,15 +432,24 @@ mod tests {
             ended(190, 0, Failed),
             ended(90, 0, Succeeded),
         ];
-        assert_eq!(held_up(&executions), TimeDelta::minutes(100));
-        assert_eq!(held_up(&executions[..3]), TimeDelta::minutes(10));
-        assert_eq!(held_up(&[]), TimeDelta::zero());
+        assert_eq!(held_up(at(200), &executions), TimeDelta::minutes(100));
+        assert_eq!(held_up(at(200), &executions[..3]), TimeDelta::minutes(10));
+        assert_eq!(held_up(at(200), &[]), TimeDelta::zero());
+        // The occurrences after the newest attempt were left out.
+        assert_eq!(held_up(at(700), &executions[..3]), TimeDelta::minutes(500));
+        // A run between two occurrences does not part the time between them.
+        let (attempt, _) = claimed(140, 0);
+        let occurrence = Occurrence::Run { asked_at: at(140), run_id: "r".to_owned() };
+        let run = Attempt { occurrence, ..attempt };
+        let with_run = [ended(190, 0, Failed), (run, None), ended(90, 0, Succeeded)];
+        assert_eq!(held_up(at(190), &with_run), TimeDelta::minutes(100));
         // All ran, late, and no outage is known: no sign of life was given before.
         let late = |minute| {
             let (attempt, record) = ended(minute, 0, Failed);
             (attempt, record.map(|record| Record { started_at: at(300), ..record }))
         };
-        assert_eq!(held_up(&[late(290), late(280), ended(280, 1, Failed)]), TimeDelta::minutes(20));
+        let late = [late(290), late(280), ended(280, 1, Failed)];
+        assert_eq!(held_up(at(290), &late), TimeDelta::minutes(20));
         let from = |held_up| {
             let retries = Retries::new(1, Span::seconds(30));
             seen_from(at(200), retries, TimeDelta::minutes(held_up), &Spans::WORK)
@@ -503,7 +529,7 @@ mod tests {
             reason: LeftOutReason::Outage(outages[0]),
             at: now,
         };
-        let ready_at = |outages, executions: &[_]| -> Vec<_> {
+        let ready_at = |outages: &[Outage], executions: &[_]| -> Vec<_> {
             let progress = JobProgress {
                 timetable: &timetable,
                 generation: 1,
@@ -522,6 +548,10 @@ mod tests {
         let sent_late = now + TimeDelta::seconds(10);
         assert_eq!(ready_at(&outages, &[]), [at(0), sent_late, at(20)], "clocks may differ");
         assert_eq!(ready_at(&[], &[]), [at(0), at(10), at(20)]);
+        // Workers were back for one minute only.
+        let [outage] = outages;
+        let twice = [Outage { from: at(31), until: at(45) }, outage];
+        assert_eq!(ready_at(&twice, &[]), [at(0), at(20)]);
         // A worker has left it out, and died before it released its claim.
         let claimed = [claimed(10, 0)];
         assert_eq!(ready_at(&outages, &claimed), [at(0), at(10), at(20)]);

@@ -2,9 +2,9 @@
 //!
 //! The answer is a pure function of what is stored. It looks for the first of these that explains the
 //! instant: an attempt that was made or is under way; the creation of the job, if it came later; an
-//! earlier timing of the job, and what it says; a job that is off or had finished; a recurrence that does not yield the instant; what was left out
-//! last; a collection that was off; an outage; an attempt that is still to come. What none of them
-//! explains is *lost*, which should not be.
+//! earlier timing of the job, and what it says; a job that is off or had finished; a recurrence that does
+//! not yield the instant; what was left out last; a collection that was off; an outage; an attempt that is
+//! still to come. What none of them explains is *lost*, which should not be.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -225,7 +225,7 @@ impl Why {
             Self::Lost
                 | Self::Waiting
                 | Self::Superseded { .. }
-                | Self::CollectionOff { until: Some(_) }
+                | Self::CollectionOff { .. }
                 | Self::Overtaken { outage: None }
         )
     }
@@ -255,8 +255,9 @@ pub fn why(facts: &WhyFacts<'_>) -> Why {
         .or_else(|| by_state(facts))
         .or_else(|| by_recurrence(facts))
         .or_else(|| by_last_skip(facts, now))
-        .or_else(|| by_outage(facts, now, OUTAGE_MARGIN))
+        // Had an outage cost it before, that would be recorded.
         .or_else(|| by_collection(facts, facts.since))
+        .or_else(|| by_outage(facts, now, OUTAGE_MARGIN))
         .or_else(|| by_time(facts))
         .or_else(|| by_outage(facts, now, WAITS_MAX))
         .unwrap_or_else(|| {
@@ -437,7 +438,9 @@ fn by_outage(facts: &WhyFacts<'_>, held: Held<'_>, before: TimeDelta) -> Option<
     let latest = held.until.map_or(latest, |until| until.min(latest));
     let is_it = |outage: &&Outage| {
         let is_in = facts.at <= outage.until && outage.from <= latest;
-        is_in && is_cost(held.schedule, facts.at, outage)
+        // What was due after the timing had changed took the place of nothing.
+        let until = held.until.map_or(outage.until, |until| until.min(outage.until));
+        is_in && is_cost(held.schedule, facts.at, &Outage { until, ..**outage })
     };
     let outage = known.find(is_it)?;
     Some(Why::Overtaken { outage: Some(*outage) })
@@ -846,7 +849,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_named_before_a_collection_that_was_off_later() {
+    fn an_outage_is_named_before_a_collection_that_was_off_later_if_it_is_recorded() {
         let timetable = daily();
         let outage = [Outage { from: at("04T08:00"), until: at("05T10:00") }];
         let facts = WhyFacts {
@@ -855,7 +858,19 @@ mod tests {
             collection_on_since: Some(at("05T11:00")),
             ..facts(&timetable)
         };
-        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage[0]) });
+        let left_out = LeftOut {
+            generation: 1,
+            first: facts.at,
+            last: facts.at,
+            occurrences: 1,
+            reason: LeftOutReason::Outage(outage[0]),
+            at: outage[0].until,
+        };
+        let recorded = WhyFacts { left_out: std::slice::from_ref(&left_out), ..facts };
+        assert_eq!(why(&recorded), Why::Overtaken { outage: Some(outage[0]) });
+        let off = why(&facts);
+        assert_eq!(off, Why::CollectionOff { until: facts.collection_on_since });
+        assert!(off.is_inferred(), "so the records are read");
         assert_eq!(
             why(&WhyFacts { at: at("05T09:00"), ..facts }),
             Why::CollectionOff { until: facts.collection_on_since }

@@ -90,8 +90,9 @@ impl CounterUpdate {
             self.counters = other.counters;
         }
         for counted in other.counted {
-            // Two copies of a message may be in progress at the same time.
-            if !self.counted.iter().any(|it| it.attempt == counted.attempt) {
+            // Two copies of a message may be in progress at the same time, and one may say more of when
+            // it was sent.
+            if !self.counted.iter().any(|it| it.attempt.id() == counted.attempt.id()) {
                 self.counted.push(counted);
             }
         }
@@ -152,4 +153,36 @@ pub trait Counters: Send + Sync {
         attempt: &Attempt,
         ended_at: Option<DateTime<Utc>>,
     ) -> Result<bool, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::attempt::Occurrence;
+
+    use super::*;
+
+    #[test]
+    fn two_copies_of_an_attempt_are_counted_once() {
+        let nominal_at = DateTime::UNIX_EPOCH;
+        let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at });
+        let update = |attempt: &Attempt| {
+            let add = CountersAdd { executions: 1, ..CountersAdd::default() };
+            let counted = Counted { attempt: attempt.clone(), ended_at: Some(nominal_at), add };
+            CounterUpdate {
+                job_uid: "u".to_owned(),
+                as_read: RecentlyCounted::default(),
+                counters: JobCounters::default(),
+                counted: vec![counted],
+            }
+        };
+        let mut joined = update(&attempt);
+        let late = attempt.clone().sent_at(nominal_at + TimeDelta::hours(1));
+        assert_ne!(late, attempt);
+        let retry = Attempt { number: 1, ..attempt.clone() };
+        for copy in [late, Attempt { is_long: true, ..attempt.clone() }, retry] {
+            joined.join(update(&copy)).unwrap();
+        }
+        assert_eq!(joined.sum().executions, 2, "{:?}", joined.counted);
+    }
 }
