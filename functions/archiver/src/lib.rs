@@ -96,11 +96,11 @@ impl Function {
     pub fn new(
         table: String,
         objects: Objects,
-        dynamodb: aws_sdk_dynamodb::Client,
+        dynamodb: &aws_sdk_dynamodb::Client,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let tally = Arc::new(Tally::default());
-        let jobs = DynamoStore::new(counting_throttles(&dynamodb, &tally), &table);
+        let jobs = DynamoStore::new(counting_throttles(dynamodb, &tally), &table);
         Self { objects, jobs, clock, tally, table }
     }
 

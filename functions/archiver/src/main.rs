@@ -21,7 +21,7 @@ async fn run(Started { aws, settings }: Started<ArchiverSettings>) -> Result<(),
     let ArchiverSettings { table, archive } = settings;
     let archive = archive.ok_or("there is no archive")?;
     let dynamodb = dynamodb_client(&aws.config()?);
-    let function = Arc::new(Function::new(table, archive, dynamodb, Arc::new(SystemClock)));
+    let function = Arc::new(Function::new(table, archive, &dynamodb, Arc::new(SystemClock)));
     let handle = service_fn(move |LambdaEvent { payload, context }: LambdaEvent<Event>| {
         let function = function.clone();
         async move {

@@ -216,7 +216,7 @@ impl Deliveries<'_> {
         }
         let clock = Arc::new(SystemClock);
         let dynamodb = self.dynamodb.clone();
-        let other = Function::new("t".to_owned(), objects(self.scratch.path()), dynamodb, clock);
+        let other = Function::new("t".to_owned(), objects(self.scratch.path()), &dynamodb, clock);
         other.handle(event(batch), self.until).await.unwrap();
         for file in files(self.scratch.path()) {
             if self.chance.below(2) == 0 {

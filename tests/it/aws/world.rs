@@ -200,7 +200,7 @@ impl World {
             executor,
             archiver: archive.map(|objects| {
                 let clock = Arc::new(clock.clone());
-                archiver::Function::new(TABLE.to_owned(), objects, dynamodb.clone(), clock)
+                archiver::Function::new(TABLE.to_owned(), objects, &dynamodb, clock)
             }),
             clock,
             jobs,
