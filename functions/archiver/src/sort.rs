@@ -122,7 +122,7 @@ mod tests {
         // The table is not needed.
         let aws = FakeAws::new(|_| AwsAnswer::Done(json!({})));
         let client = fake_client!(aws_sdk_dynamodb, aws);
-        Function::new("t".to_owned(), objects, client, Arc::new(SetClock::at(now)))
+        Function::new("t".to_owned(), objects, &client, Arc::new(SetClock::at(now)))
     }
 
     fn job(n: u32) -> String {
