@@ -181,6 +181,7 @@ pub struct ServeArgs {
         value_name = "URL",
         default_value = actions::AUTHORITY,
         value_parser = authority,
+        hide_short_help = true,
         help_heading = FIRING
     )]
     pub(super) oauth_authority: String,

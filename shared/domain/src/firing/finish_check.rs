@@ -197,22 +197,11 @@ fn stalled(
         return Some(attempt);
     }
     let starts_at = progress.timetable.start(nominal_at);
-    let Some(outage) = overtaken_in(progress.timetable, nominal_at, starts_at, progress.outages)
-    else {
-        return Some(attempt);
-    };
-    let worked_since = worked_since(progress.outages, outage.until, spans.look_again);
-    (worked_since <= now - spans.look_again).then(|| attempt.sent_at(now))
-}
-
-/// Since when workers have worked after an outage: what they could do between two outages that lie close
-/// together does not count.
-fn worked_since(outages: &[Outage], until: DateTime<Utc>, close: TimeDelta) -> DateTime<Utc> {
-    let mut later: Vec<&Outage> = outages.iter().filter(|it| it.until > until).collect();
-    later.sort_by_key(|outage| outage.from);
-    later.into_iter().fold(until, |until, next| {
-        if next.from <= until + close { until.max(next.until) } else { until }
-    })
+    match overtaken_in(progress.timetable, nominal_at, starts_at, progress.outages) {
+        Some(outage) if outage.until > now - spans.look_again => None,
+        Some(_) => Some(attempt.sent_at(now)),
+        None => Some(attempt),
+    }
 }
 
 /// Whether a retry of an occurrence waits in a timer, which sends it. The records before it may have
@@ -595,7 +584,7 @@ mod tests {
             reason: LeftOutReason::Outage(outages[0]),
             at: now,
         };
-        let ready_at = |outages: &[Outage], executions: &[_]| -> Vec<_> {
+        let ready_at = |outages, executions: &[_]| -> Vec<_> {
             let progress = JobProgress {
                 timetable: &timetable,
                 generation: 1,
@@ -616,10 +605,6 @@ mod tests {
         let sent_late = now + TimeDelta::seconds(10);
         assert_eq!(ready_at(&outages, &[]), [at(0), sent_late, at(20)], "clocks may differ");
         assert_eq!(ready_at(&[], &[]), [at(0), at(10), at(20)]);
-        // Workers were back for one minute only.
-        let [outage] = outages;
-        let twice = [Outage { from: at(31), until: at(45) }, outage];
-        assert_eq!(ready_at(&twice, &[]), [at(0), at(20)]);
         // A worker has left it out, and died before it released its claim.
         let claimed = [claimed(10, 0)];
         assert_eq!(ready_at(&outages, &claimed), [at(0), at(10), at(20)]);
