@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.46ff7bc2d2f9.js",
-        bytes: include_bytes!("../dist/app.46ff7bc2d2f9.js.gz"),
+        name: "app.69a146b6d4cd.js",
+        bytes: include_bytes!("../dist/app.69a146b6d4cd.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"46ff7bc2d2f9fe3f063b91b8afb64dce\"",
+        etag: "\"69a146b6d4cddc251313a6d40cf72788\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"f1f02beffb2a0fecfe812e7778e76aa9\"",
+        etag: "\"98e14b6ca014b7416998078c6f36d126\"",
         is_hashed: false,
     },
     File {

@@ -160,7 +160,8 @@ function Needs({ of, failed, far }: { of: Found; failed: Loaded<Failing[]>; far:
         acts={<a class="btn sm" href={`${link('in', place.value.subscription, resourceGroup, 'collections')}?state=off`}>Look</a>} />,
     );
   }
-  rows.push(...far.slice(0, FAR).map((one) => (
+  // The server finds them in no order. What is farthest is the least likely to be meant.
+  rows.push(...far.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, FAR).map((one) => (
     <Need key={`far ${nameOf(one)}`} kind="done" title={<a href={to('job', one)}><b>{one.collection} / {one.job}</b></a>}
       text={`Not due before ${withOffset(Date.parse(one.at), zone)}, ${until(Date.parse(one.at))}, which is far away for this rule: ${one.sentence}.`}
       acts={<a class="btn sm" href={to('edit', one)}>Edit<span class="vh"> {one.job}</span></a>} />
