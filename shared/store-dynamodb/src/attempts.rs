@@ -285,7 +285,7 @@ pub struct SeenClaim {
 }
 
 impl SeenClaim {
-    /// Whether nobody holds the attempt, because it waits for its slot or a seat.
+    /// Whether no worker holds the attempt, because it waits for its slot or a seat.
     const fn waits(&self) -> bool {
         self.claims == 0 && self.record.is_none()
     }

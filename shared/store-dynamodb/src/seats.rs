@@ -133,7 +133,7 @@ impl DynamoStore {
         Write::put(at, item).when("attribute_not_exists(pk)")
     }
 
-    /// Whether nobody has a seat any more.
+    /// Whether no attempt has a seat any more.
     fn is_over(&self, seat: &Seat<'_>, now: DateTime<Utc>) -> bool {
         seat.lease_until < now || self.is_void(seat.claim_id)
     }

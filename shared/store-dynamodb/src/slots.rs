@@ -3,7 +3,7 @@
 //!
 //! | step | condition | a crash after it leaves |
 //! |---|---|---|
-//! | open a book | it is the one that was read | a slot that nobody uses |
+//! | open a book | it is the one that was read | an unused slot |
 //! | take the next slot | the limit is the same, and the slot is in the time that is asked for | the same |
 //!
 //! To take a slot adds to a number, so attempts that take theirs at one instant do not disturb each

@@ -307,7 +307,7 @@ async fn whatever_the_stream_does_every_execution_is_in_the_view_exactly_once() 
     assert_eq!(attempts.count(), JOBS.len() * RUNS, "one record for each execution");
     assert!(stream.records.len() > 2 * records.len(), "most changes never reach the function");
     let changes = records.len() - JOBS.len() * RUNS;
-    assert_eq!(changes, JOBS.len() + 1, "and one for each change that somebody made");
+    assert_eq!(changes, JOBS.len() + 1, "and one for each change by a user");
     let function = world.archiver.as_ref().unwrap();
     let now = world.clock.work_now();
     world.clock.0.advance(HistoryDays::default().span() + TimeDelta::days(30));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Template;
 
-/// Everything of the template that costs something, or lets somebody do something, only with an archive.
+/// What the template adds only with an archive: all that costs money or grants a permission.
 const PARTS: [&str; 16] = [
     "ApiArchiveKeyPolicy",
     "ApiArchivePolicy",

@@ -7,7 +7,7 @@
 //!
 //! | after | a crash leaves | repaired by |
 //! |---|---|---|
-//! | take a slot | a slot that nobody uses, and a lease | the message, which comes again and takes another slot |
+//! | take a slot | an unused slot, and a lease | the message, which comes again and takes another slot |
 //! | postpone the claim | an attempt that waits, and no message with its slot | the same, when the slot has passed |
 //! | send the message | two messages | the first one finds the attempt held, and then ended |
 //! | start | a slot that was used | the message comes again, finds its slot too old, and takes another |

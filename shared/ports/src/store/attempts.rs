@@ -94,7 +94,7 @@ pub trait Attempts: Send + Sync {
     async fn release(&self, claim: &Claim) -> Result<(), StoreError>;
 
     /// Gives back a claim under which nothing was done because the attempt waits for its slot or a seat.
-    /// The attempt leaves a trace, so that nobody takes it for lost, and the claim does not count as one
+    /// The attempt leaves a trace, so that it is not taken for lost, and the claim does not count as one
     /// that led to nothing. Until then, only who has waited gets the attempt. If the caller no longer holds
     /// the claim, nothing happens.
     async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError>;
