@@ -79,6 +79,10 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
     execute(&world, "2027-03-04T09:00", 0, Some(Outcome::Failed)).await;
     execute(&world, "2027-03-05T09:00", 0, None).await;
     let outage = Outage { from: instant("2027-03-06T08:00"), until: instant("2027-03-07T10:00") };
+    let nominal_at = instant("2027-03-06T09:00");
+    let left_out = LeftOut::one(0, nominal_at, LeftOutReason::Outage(outage), outage.until);
+    let uid = job_ref(&world).await.uid;
+    world.firing.leave_out(&uid, &left_out).await.unwrap();
     for of in [PulseOf::Sweepers, PulseOf::Workers] {
         let beat_at = Some(instant("2027-03-10T11:59"));
         let pulse = Pulse { beat_at, outages: vec![outage], ..Pulse::default() };

@@ -71,11 +71,7 @@ impl Manage {
         let earlier = HeldTiming::at(at, &job.earlier, timing);
         let of_then = earlier.as_ref().and_then(|held| held.schedule.as_ref());
         let after = at.checked_add_signed(TICK);
-        let read_left_out = || self.ports.browse.left_out(&job.uid, after, LEFT_OUT_READ_MAX);
-        let mut left_out = Vec::new();
-        if of_then.unwrap_or(&timetable).policies.leave_out() {
-            left_out = read_left_out().await?;
-        }
+        let left_out = self.ports.browse.left_out(&job.uid, after, LEFT_OUT_READ_MAX).await?;
         let pulses = self.ports.browse.pulses().await?;
         let is_on = collection.collection.definition.state.is_on();
         let facts = WhyFacts {
@@ -106,15 +102,8 @@ impl Manage {
         let around = outages.filter(|outage| (outage.from..=outage.until).contains(&at)).copied();
         // Sweepers and workers are often away together.
         let outages: BTreeMap<_, _> = around.map(|it| ((it.from, it.until), it)).collect();
-        let mut found = why(&facts);
-        // What an outage cost is known from the outage, without a read. But old ones are forgotten, and
-        // so are those that a clock showed that was set back then.
-        if found.is_inferred() && left_out.is_empty() {
-            let recorded = read_left_out().await?;
-            found = why(&WhyFacts { left_out: &recorded, ..facts });
-        }
         Ok(Explanation {
-            why: found,
+            why: why(&facts),
             before: occurrence_before(of_then.unwrap_or(&timetable), at),
             after: after_in(earlier.as_ref(), at).or_else(|| timetable.after(at)),
             earlier,

@@ -1,16 +1,17 @@
 //! Why an occurrence did not fire, or that it did.
 //!
 //! The answer is a pure function of what is stored. It looks for the first of these that explains the
-//! instant: an attempt that was made or is under way; the creation of the job, if it came later; an
-//! earlier timing of the job, and what it says; a job that is off or had finished; a recurrence that does
-//! not yield the instant; what was left out last; a collection that was off; an outage; an attempt that is
-//! still to come. What none of them explains is *lost*, which should not be.
+//! instant: an attempt that was made or is under way; the record of what was left out, which is written
+//! before it is; the creation of the job, if it came later; an earlier timing of the job, and what it says;
+//! a job that is off or had finished; a recurrence that does not yield the instant; what was left out last;
+//! a collection that was off; an attempt that is still to come. What none of them explains is *lost*, which
+//! should not be.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::may_start::SkipReason;
 use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
-use super::outage::{LeftOut, LeftOutReason, Outage, is_cost};
+use super::outage::{LeftOut, LeftOutReason, Outage};
 use super::plan::latest_until;
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::earlier_timing::HeldTiming;
@@ -28,8 +29,6 @@ pub const LATE: TimeDelta = TimeDelta::seconds(1);
 const WAITS_MAX: TimeDelta = TimeDelta::hours(1);
 /// Within which time an attempt starts that nothing holds up.
 const STARTS_WITHIN: TimeDelta = TimeDelta::minutes(10);
-/// How long before the beginning of an outage the last work may have been done: between two signs of life.
-const OUTAGE_MARGIN: TimeDelta = TimeDelta::minutes(2);
 
 /// What is known about an occurrence.
 #[derive(Debug, Clone, Copy)]
@@ -221,35 +220,9 @@ impl Why {
     }
 }
 
-impl Why {
-    /// Whether nothing that is stored says it of the occurrence, so that a record of what was left out
-    /// may say otherwise.
-    #[must_use]
-    pub const fn is_inferred(self) -> bool {
-        matches!(
-            self,
-            Self::Lost
-                | Self::Waiting
-                | Self::Superseded { .. }
-                | Self::CollectionOff { .. }
-                | Self::Overtaken { outage: None }
-        )
-    }
-}
-
-/// A timing under which an occurrence was due.
-#[derive(Debug, Clone, Copy)]
-struct Held<'a> {
-    schedule: &'a Schedule,
-    since: DateTime<Utc>,
-    /// `None` if it still holds.
-    until: Option<DateTime<Utc>>,
-}
-
 /// Explains what became of the occurrence at an instant.
 #[must_use]
 pub fn why(facts: &WhyFacts<'_>) -> Why {
-    let now = Held { schedule: facts.timetable, since: facts.since, until: None };
     if facts.waits_for_place {
         return Why::WaitsForPlace;
     }
@@ -260,12 +233,9 @@ pub fn why(facts: &WhyFacts<'_>) -> Why {
         .or_else(|| by_earlier_timing(facts))
         .or_else(|| by_state(facts))
         .or_else(|| by_recurrence(facts))
-        .or_else(|| by_last_skip(facts, now))
-        // Had an outage cost it before, that would be recorded.
+        .or_else(|| by_last_skip(facts))
         .or_else(|| by_collection(facts, facts.since))
-        .or_else(|| by_outage(facts, now, OUTAGE_MARGIN))
         .or_else(|| by_time(facts))
-        .or_else(|| by_outage(facts, now, WAITS_MAX))
         .unwrap_or_else(|| {
             if may_start_at(facts, facts.since, facts.now) { Why::Waiting } else { Why::Lost }
         })
@@ -312,7 +282,7 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
     Some(Why::Failed { ended_at: record.ended_at, attempts: number + 1, error_action })
 }
 
-/// What is recorded to be left out of the job's occurrences for its policies.
+/// What is recorded to be left out, for an outage or a policy of the job.
 fn by_left_out(facts: &WhyFacts<'_>) -> Option<Why> {
     // What is left out is stored as a range, in which there are other instants.
     let held = facts.earlier.and_then(|held| held.schedule.as_ref()).unwrap_or(facts.timetable);
@@ -366,14 +336,11 @@ fn by_earlier_timing(facts: &WhyFacts<'_>) -> Option<Why> {
     if schedule.at_or_after(facts.at) != Some(facts.at) {
         return Some(Why::OtherTiming { until: *until });
     }
-    let held = Held { schedule, since: *since, until: Some(*until) };
     let superseded = |is_it: bool| is_it.then_some(Why::Superseded { at: *until });
     let soon = schedule.start(facts.at).max(*since).checked_add_signed(STARTS_WITHIN)?;
-    let why = by_last_skip(facts, held)
-        .or_else(|| by_outage(facts, held, OUTAGE_MARGIN))
+    let why = by_last_skip(facts)
         .or_else(|| superseded(*until <= soon))
         .or_else(|| by_collection(facts, *since))
-        .or_else(|| by_outage(facts, held, WAITS_MAX))
         .or_else(|| superseded(may_start_at(facts, *since, *until)));
     Some(why.unwrap_or(Why::Lost))
 }
@@ -406,17 +373,14 @@ fn by_recurrence(facts: &WhyFacts<'_>) -> Option<Why> {
     }
 }
 
-/// What the job counted as left out last. Outages are forgotten earlier.
-fn by_last_skip(facts: &WhyFacts<'_>, held: Held<'_>) -> Option<Why> {
+/// What the job counted as left out last.
+fn by_last_skip(facts: &WhyFacts<'_>) -> Option<Why> {
     let skip = facts.last_skip.filter(|it| (it.first..=it.last).contains(&facts.at))?;
     match skip.reason {
         SkipReason::CollectionOff => Some(Why::CollectionOff { until: facts.collection_on_since }),
         SkipReason::TooLate => Some(Why::TooLate { at: None }),
         SkipReason::Overlap => Some(Why::Overlap { at: None }),
-        SkipReason::Overtaken => {
-            let outage = by_outage(facts, held, WAITS_MAX);
-            Some(outage.unwrap_or(Why::Overtaken { outage: None }))
-        }
+        SkipReason::Overtaken => Some(Why::Overtaken { outage: None }),
         // They say no more than the job itself.
         SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled => None,
     }
@@ -435,22 +399,6 @@ fn by_collection(facts: &WhyFacts<'_>, since: DateTime<Utc>) -> Option<Why> {
 
 fn by_time(facts: &WhyFacts<'_>) -> Option<Why> {
     (facts.timetable.start(facts.at) > facts.now).then_some(Why::NotYet)
-}
-
-/// The outage for which an occurrence of a timing was left out. It may be older than the outage by so
-/// much, if it waited when that began.
-fn by_outage(facts: &WhyFacts<'_>, held: Held<'_>, before: TimeDelta) -> Option<Why> {
-    let mut known = facts.outages.into_iter().flatten();
-    let latest = facts.at.max(held.since).checked_add_signed(before)?;
-    let latest = held.until.map_or(latest, |until| until.min(latest));
-    let is_it = |outage: &&Outage| {
-        let is_in = facts.at <= outage.until && outage.from <= latest;
-        // What was due after the timing had changed took the place of nothing.
-        let until = held.until.map_or(outage.until, |until| until.min(outage.until));
-        is_in && is_cost(held.schedule, facts.at, &Outage { until, ..**outage })
-    };
-    let outage = known.find(is_it)?;
-    Some(Why::Overtaken { outage: Some(*outage) })
 }
 
 /// From when on an attempt could start. `since` is when its timing began.
@@ -707,28 +655,35 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_explains_all_but_its_last_occurrence() {
+    fn an_outage_is_the_reason_of_what_is_recorded_with_it() {
         let timetable = daily();
-        let outages = [Outage { from: at("05T08:00"), until: at("06T10:00") }];
-        let base = WhyFacts {
+        let outages = [Outage { from: at("04T08:00"), until: at("06T10:00") }];
+        let left_out = [LeftOut {
+            generation: 1,
+            first: at("04T09:00"),
+            last: at("05T09:00"),
+            occurrences: 2,
+            reason: LeftOutReason::Outage(outages[0]),
+            at: outages[0].until,
+        }];
+        let facts = WhyFacts {
             now: at("06T12:00"),
-            outages: [&outages, &[]],
+            left_out: &left_out,
             beats: [Some(at("06T11:59")); 2],
             ..facts(&timetable)
         };
         let overtaken = Why::Overtaken { outage: Some(outages[0]) };
-        assert_eq!(why(&base), overtaken);
-        // It waited when the outage began; another one that is older did not.
-        let after = [Outage { from: at("05T09:30"), ..outages[0] }];
-        assert_eq!(
-            why(&WhyFacts { outages: [&after, &[]], ..base }),
-            Why::Overtaken { outage: Some(after[0]) }
-        );
-        assert_eq!(why(&WhyFacts { at: at("04T09:00"), ..base }), Why::Lost);
-        // The last one in the outage runs.
-        assert_eq!(why(&WhyFacts { at: at("06T09:00"), ..base }), Why::Lost);
-        let swapped = WhyFacts { outages: [&[], &outages], ..base };
-        assert_eq!(why(&swapped), overtaken);
+        assert_eq!(why(&facts), overtaken);
+        assert_eq!(why(&WhyFacts { at: at("04T09:00"), ..facts }), overtaken);
+        assert_eq!(why(&WhyFacts { at: at("03T09:00"), ..facts }), Why::Lost);
+        assert_eq!(why(&WhyFacts { at: at("06T09:00"), ..facts }), Why::Lost);
+        // An outage that became known after its occurrences had run cost nothing.
+        for outages in [[&outages[..], &[]], [&[], &outages[..]]] {
+            let recorded = WhyFacts { outages, ..facts };
+            assert_eq!(why(&recorded), overtaken);
+            let now = at("07");
+            assert_eq!(why(&WhyFacts { left_out: &[], outages, now, ..facts }), Why::Lost);
+        }
     }
 
     #[test]
@@ -741,6 +696,14 @@ mod tests {
         let timetable = daily_since(until);
         let outage = [Outage { from: at("05T09:30"), until: at("06T09:30") }];
         let later_outage = [Outage { from: at("06T10:30"), until: at("08T10:00") }];
+        let left_out = [LeftOut {
+            generation: 1,
+            first: at("05T09:00"),
+            last: at("05T09:00"),
+            occurrences: 1,
+            reason: LeftOutReason::Outage(outage[0]),
+            at: outage[0].until,
+        }];
         let skipped = |reason| Some(LastSkip::one(at("05T09:00"), reason));
         let base = WhyFacts {
             now: at("07"),
@@ -770,8 +733,13 @@ mod tests {
             ),
             (
                 "an outage",
-                WhyFacts { outages: [&outage, &[]], at: at("05T09:00"), ..base },
+                WhyFacts { left_out: &left_out, at: at("05T09:00"), ..base },
                 Why::Overtaken { outage: Some(outage[0]) },
+            ),
+            (
+                "an outage that cost nothing",
+                WhyFacts { outages: [&outage, &[]], at: at("05T09:00"), ..base },
+                Why::Superseded { at: until },
             ),
             (
                 "an outage after it",
@@ -808,10 +776,6 @@ mod tests {
         ] {
             assert_eq!(why(&facts), expected, "{name}");
         }
-        // Both occurrences fell into one outage.
-        let outage = [Outage { from: at("04T08:00"), until: at("05T09:30") }];
-        let facts = WhyFacts { at: at("04T09:00"), outages: [&[], &outage], ..base };
-        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage[0]) });
     }
 
     #[test]
@@ -834,15 +798,6 @@ mod tests {
             let other = WhyFacts { at: at("03T09:00"), ..facts };
             assert_eq!(why(&other), Why::Lost, "{reason:?}");
         }
-        let outage = [Outage { from: at("04T08:00"), until: at("06T08:00") }];
-        let last_skip = Some(skip(SkipReason::Overtaken));
-        let facts = WhyFacts {
-            at: at("04T09:00"),
-            last_skip,
-            outages: [&outage, &[]],
-            ..facts(&timetable)
-        };
-        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage[0]) });
     }
 
     #[test]
@@ -884,23 +839,9 @@ mod tests {
         assert_eq!(why(&recorded), Why::Overtaken { outage: Some(outage[0]) });
         let off = why(&facts);
         assert_eq!(off, Why::CollectionOff { until: facts.collection_on_since });
-        assert!(off.is_inferred(), "so the records are read");
         assert_eq!(
             why(&WhyFacts { at: at("05T09:00"), ..facts }),
             Why::CollectionOff { until: facts.collection_on_since }
-        );
-    }
-
-    #[test]
-    fn a_collection_that_was_off_is_named_before_an_outage_later() {
-        let timetable = daily();
-        let outage = [Outage { from: at("05T09:30"), until: at("06T10:00") }];
-        let facts = WhyFacts { now: at("06T12:00"), outages: [&outage, &[]], ..facts(&timetable) };
-        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage[0]) });
-        let collection_on_since = Some(at("05T09:05"));
-        assert_eq!(
-            why(&WhyFacts { collection_on_since, ..facts }),
-            Why::CollectionOff { until: collection_on_since }
         );
     }
 
