@@ -166,8 +166,8 @@ pub(super) fn finishes(items: &[(Id, Item)]) -> Option<bool> {
         pending: &[],
         known_since: at(-1),
         left_out: &[],
-        outages: &[],
-        ends_of_outages: &[],
+        outages_of_sweepers: &[],
+        outages_of_workers: &[],
     };
     let check = check_finished(&progress, now(), &Spans::WORK);
     check.over.map(|state| state == JobState::Completed)

@@ -149,7 +149,7 @@ async fn a_lost_message_that_was_sent_after_an_outage_is_sent_again() {
     drop(world.take());
     world.worker_running = true;
     // The sweeper looks after twenty minutes.
-    world.run_until("2027-03-01T11:53").await;
+    world.tick_until("2027-03-01T11:53").await;
     assert_eq!(world.status("j").await, status("completed").executions(5));
     assert_eq!(world.left_out("j").await, [""; 0]);
 }

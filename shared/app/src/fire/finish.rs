@@ -200,8 +200,8 @@ impl Executor {
             pending: &pending,
             known_since: self.settings.history.known_since(now),
             left_out: &[],
-            outages: &[],
-            ends_of_outages: &[],
+            outages_of_sweepers: &[],
+            outages_of_workers: &[],
         };
         let check = check_finished(&progress, now, &spans);
         if check.over.is_some() && !check.is_history_gone {
@@ -211,12 +211,11 @@ impl Executor {
         let left_out = self.left_out_since(job, seen_from).await?;
         let PulseRecord { sweepers, workers } = self.ports.store.pulses.read_pulses().await?;
         let known_since = workers.history.known_since(self.settings.history, now);
-        let ends_of_outages = [sweepers.outages, workers.outages.clone()].concat();
         let progress = JobProgress {
             known_since,
             left_out: &left_out,
-            outages: &workers.outages,
-            ends_of_outages: &ends_of_outages,
+            outages_of_sweepers: &sweepers.outages,
+            outages_of_workers: &workers.outages,
             ..progress
         };
         Ok(check_finished(&progress, now, &spans))

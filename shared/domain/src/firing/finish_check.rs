@@ -43,10 +43,10 @@ pub struct JobProgress<'a> {
     pub known_since: DateTime<Utc>,
     /// What was left out of its occurrences from this time on.
     pub left_out: &'a [LeftOut],
+    /// The outages of sweepers.
+    pub outages_of_sweepers: &'a [Outage],
     /// The outages of workers.
-    pub outages: &'a [Outage],
-    /// The outages of sweepers and of workers: what fell due in one may have been sent at its end.
-    pub ends_of_outages: &'a [Outage],
+    pub outages_of_workers: &'a [Outage],
 }
 
 /// The result of the check.
@@ -181,8 +181,8 @@ pub fn check_finished(
 /// An open attempt that has stalled, as it is sent again.
 ///
 /// Where an outage would explain why it is late, it may just as well have been sent after that. So
-/// workers get the time to leave it out. If none does so, the outage is not the reason, and it is sent
-/// as one that no earlier outage explains. If one did, its claim was not released.
+/// workers get the time to leave it out: see [`leave_out_until`]. If none does so, the outage is not the
+/// reason, and it is sent as one that no earlier outage explains. If one did, its claim was not released.
 fn stalled(
     progress: &JobProgress<'_>,
     attempt: Attempt,
@@ -197,11 +197,26 @@ fn stalled(
         return Some(attempt);
     }
     let starts_at = progress.timetable.start(nominal_at);
-    match overtaken_in(progress.timetable, nominal_at, starts_at, progress.outages) {
-        Some(outage) if outage.until > now - spans.look_again => None,
+    let outages = progress.outages_of_workers;
+    match overtaken_in(progress.timetable, nominal_at, starts_at, outages) {
+        Some(outage) if now < leave_out_until(outage, progress.outages_of_sweepers, spans) => None,
         Some(_) => Some(attempt.sent_at(now)),
         None => Some(attempt),
     }
+}
+
+/// Until when workers have the time to leave out what an outage cost. While sweepers are away, workers
+/// may be, too. An outage of workers alone does not count: they give no sign of life while they have
+/// nothing to do.
+fn leave_out_until(outage: Outage, of_sweepers: &[Outage], spans: &Spans) -> DateTime<Utc> {
+    let after = |end: DateTime<Utc>| {
+        end.checked_add_signed(spans.look_again).unwrap_or(DateTime::<Utc>::MAX_UTC)
+    };
+    let mut later: Vec<&Outage> = of_sweepers.iter().filter(|it| it.until > outage.until).collect();
+    later.sort_by_key(|it| it.from);
+    later.into_iter().fold(after(outage.until), |end, later| {
+        if later.from <= end { end.max(after(later.until)) } else { end }
+    })
 }
 
 /// Whether a retry of an occurrence waits in a timer, which sends it. The records before it may have
@@ -222,7 +237,7 @@ fn decides(progress: &JobProgress<'_>, attempt: &Attempt) -> bool {
 /// Whether an occurrence may have been made up for after an outage, so late that its record, if there was
 /// one, cannot have expired. At the beginning of an outage, what had been sent may still have run.
 fn is_made_up(progress: &JobProgress<'_>, fell_due_at: DateTime<Utc>, horizon: TimeDelta) -> bool {
-    progress.ends_of_outages.iter().any(|outage| {
+    progress.outages_of_sweepers.iter().chain(progress.outages_of_workers).any(|outage| {
         outage.until >= progress.known_since
             && fell_due_at <= outage.until
             && outage.from.checked_add_signed(horizon).is_some_and(|from| from < fell_due_at)
@@ -368,8 +383,8 @@ mod tests {
             pending: case.pending,
             known_since: case.history.known_since(at(case.now)),
             left_out: left_out.as_slice(),
-            outages: &outages,
-            ends_of_outages: &outages,
+            outages_of_sweepers: &outages,
+            outages_of_workers: &outages,
         };
         let conclusion = check_finished(&chain, at(case.now), &Spans::WORK);
         let resend = conclusion.resend.iter();
@@ -595,9 +610,9 @@ mod tests {
                 executions,
                 pending: &[],
                 known_since: at(-100),
-                ends_of_outages: outages,
                 left_out: if executions.is_empty() { &[] } else { std::slice::from_ref(&left_out) },
-                outages,
+                outages_of_sweepers: outages,
+                outages_of_workers: outages,
             };
             let check = check_finished(&progress, now, &Spans::WORK);
             check.resend.iter().map(Attempt::ready_at).collect()
@@ -608,6 +623,23 @@ mod tests {
         // A worker has left it out, and died before it released its claim.
         let claimed = [claimed(10, 0)];
         assert_eq!(ready_at(&outages, &claimed), [at(0), at(10), at(20)]);
+    }
+
+    #[test]
+    fn workers_have_no_time_to_leave_out_while_sweepers_are_away() {
+        let outage = |from, until| Outage { from: at(from), until: at(until) };
+        let first = outage(5, 30);
+        for (of_sweepers, until) in [
+            (vec![], 50),
+            (vec![first], 50),
+            (vec![outage(-20, 10)], 50),
+            (vec![first, outage(31, 200)], 220),
+            (vec![outage(210, 300), outage(50, 200), first], 320),
+            (vec![outage(51, 200)], 50),
+        ] {
+            let found = leave_out_until(first, &of_sweepers, &Spans::WORK);
+            assert_eq!(found, at(until), "{of_sweepers:?}");
+        }
     }
 
     #[test]
