@@ -141,9 +141,10 @@ bench-store: ## time the embedded store, beside HTTP over loopback, and the embe
 	cargo bench -p minutehand-embedded --bench store --locked
 	cargo bench -p minutehand-embedded --bench queue --locked
 
+# Built together with the archiver, the others would get the features that it needs of common crates.
 functions: ## the functions as they are released, for this machine, in target/functions
-	cargo build --profile functions --locked -p minutehand-sweeper -p minutehand-executor \
-		-p minutehand-archiver --bins --examples
+	cargo build --profile functions --locked -p minutehand-sweeper -p minutehand-executor --bins --examples
+	cargo build --profile functions --locked -p minutehand-archiver --bins
 	cargo build --profile api-function --locked -p minutehand-api --bins
 	cp '$(TARGET_DIR)/api-function/api' '$(TARGET_DIR)/functions/api'
 
@@ -163,7 +164,8 @@ LAMBDA_BUILD = PATH='$(TOOLS)':"$$PATH" cargo lambda build --locked --lambda-dir
 
 build: ## the functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 	@infra/tools/install
-	$(LAMBDA_BUILD) --profile functions -p minutehand-sweeper -p minutehand-executor -p minutehand-archiver
+	$(LAMBDA_BUILD) --profile functions -p minutehand-sweeper -p minutehand-executor
+	$(LAMBDA_BUILD) --profile functions -p minutehand-archiver
 	$(LAMBDA_BUILD) --profile api-function -p minutehand-api
 
 dist: ## the binary as it is released: optimised, stripped
