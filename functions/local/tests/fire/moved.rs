@@ -15,11 +15,13 @@ use crate::server::Server;
 use crate::target::{PATIENCE, Target, status};
 
 /// Jobs that fire every minute.
-const JOBS: usize = 30;
+const JOBS: usize = 20;
+/// A minute takes half a second.
+const RATE: [&str; 4] = ["--clock-rate", "120", "--log-level", "warn"];
 /// A minute takes a fifth of a second.
-const RATE: [&str; 4] = ["--clock-rate", "300", "--log-level", "warn"];
+const FAST: [&str; 4] = ["--clock-rate", "300", "--log-level", "warn"];
 /// The requests of each installation that are waited for.
-const REQUESTS: usize = 300;
+const REQUESTS: usize = 200;
 
 fn run(arguments: &[&str], data: &Path) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
@@ -141,7 +143,7 @@ fn retries_that_wait_move_as_well() {
     source.stop().is_clean();
 
     let start = format_instant(system_now() + TimeDelta::minutes(2));
-    let moved = on(&new_data, &[RATE.as_slice(), &["--clock-start", &start]].concat());
+    let moved = on(&new_data, &[FAST.as_slice(), &["--clock-start", &start]].concat());
     moved.must("POST", "/jc/enable", "");
     let second = target.next_n(2);
     for seen in &second {
