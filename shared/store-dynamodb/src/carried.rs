@@ -208,6 +208,7 @@ fn read_carried_job(definition: &Item, timer: &Item) -> Result<Carried, StoreErr
 impl DynamoStore {
     /// Walks over everything that an export carries: first all collections, then all jobs, and then the
     /// retries. What has expired is left out.
+    #[must_use]
     pub fn carried(&self, now: DateTime<Utc>) -> BoxStream<'_, Result<Found, StoreError>> {
         let walk = Walk {
             store: self,
