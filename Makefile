@@ -91,7 +91,7 @@ e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, f
 convert: ## crontabs of Debian's packages, schedules of boto3, a template of the CDK: converted to jobs
 	@.ci/timed convert tests/convert/run
 
-archive: ## the queries of the archive's page, with DuckDB on an archive that the server writes
+archive: ## the queries of the archive's page with DuckDB, and archives and exports in buckets of two emulators
 	@.ci/timed archive tests/archive/run
 
 monitoring: ## the alerts and the dashboard of infra/monitoring, with Debian's Prometheus

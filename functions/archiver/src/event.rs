@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use ports::StoreError;
 use serde::{Deserialize, Serialize};
+use store_dynamodb::JsonItem;
 
 /// An event: a batch, a request to write a day again from the table, or one to sort what is over.
 #[derive(Debug, Deserialize)]
@@ -36,23 +35,7 @@ struct Change {
     sequence_number: String,
     /// None of a removal.
     #[serde(default)]
-    new_image: Option<HashMap<String, Attribute>>,
-}
-
-/// An attribute, in the JSON of the service.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-enum Attribute {
-    S(String),
-    N(String),
-    B(String),
-    Bool(bool),
-    Null(bool),
-    L(Vec<Attribute>),
-    M(HashMap<String, Attribute>),
-    Ss(Vec<String>),
-    Ns(Vec<String>),
-    Bs(Vec<String>),
+    new_image: Option<JsonItem>,
 }
 
 impl StreamRecord {
@@ -67,41 +50,13 @@ impl StreamRecord {
     /// # Errors
     ///
     /// If bytes in it are damaged.
-    pub(crate) fn item(
-        &self,
-    ) -> Result<Option<HashMap<String, AttributeValue>>, base64::DecodeError> {
-        self.change.new_image.as_ref().map(values).transpose()
+    pub(crate) fn item(&self) -> Result<Option<HashMap<String, AttributeValue>>, StoreError> {
+        self.change.new_image.as_ref().map(JsonItem::item).transpose()
     }
 
     /// The item as JSON, to be set aside.
     pub(crate) fn json(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&self.change.new_image)
-    }
-}
-
-fn values(
-    attributes: &HashMap<String, Attribute>,
-) -> Result<HashMap<String, AttributeValue>, base64::DecodeError> {
-    attributes.iter().map(|(name, it)| Ok((name.clone(), it.value()?))).collect()
-}
-
-impl Attribute {
-    fn value(&self) -> Result<AttributeValue, base64::DecodeError> {
-        let bytes = |text: &String| STANDARD.decode(text).map(Blob::new);
-        Ok(match self {
-            Self::S(text) => AttributeValue::S(text.clone()),
-            Self::N(number) => AttributeValue::N(number.clone()),
-            Self::B(text) => AttributeValue::B(bytes(text)?),
-            Self::Bool(flag) => AttributeValue::Bool(*flag),
-            Self::Null(flag) => AttributeValue::Null(*flag),
-            Self::L(list) => {
-                AttributeValue::L(list.iter().map(Self::value).collect::<Result<_, _>>()?)
-            }
-            Self::M(map) => AttributeValue::M(values(map)?),
-            Self::Ss(texts) => AttributeValue::Ss(texts.clone()),
-            Self::Ns(numbers) => AttributeValue::Ns(numbers.clone()),
-            Self::Bs(list) => AttributeValue::Bs(list.iter().map(bytes).collect::<Result<_, _>>()?),
-        })
     }
 }
 

@@ -241,7 +241,7 @@ impl Function {
 }
 
 fn read(record: &StreamRecord) -> Result<Option<EndedItem>, String> {
-    let Some(item) = record.item().map_err(|error| error.to_string())? else {
+    let Some(item) = record.item().map_err(|error| chain(&error))? else {
         return Ok(None);
     };
     EndedItem::read(&item).map_err(|error| chain(&error))

@@ -15,6 +15,7 @@ use client::ServerUrl;
 use minutehand::archive;
 use minutehand::backup::backup;
 use minutehand::health;
+use minutehand::installation::{self, ExportOptions, ImportOptions, Place};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
 use minutehand::repair::repair;
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
@@ -115,6 +116,58 @@ Exit codes:
   1  failure: the archive or the data directory cannot be read or written
   2  invalid argument";
 
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  minutehand installation export /mnt/nas --data /var/lib/minutehand
+  minutehand installation export s3://backups/minutehand \\
+      --data dynamodb://TABLE --seal-to move.key --key arn:aws:kms:…
+
+It writes the folder backup/TIME: cloud services, collections, jobs with their timers and counters, and \
+retries that wait, as JSON lines in gzip. The file manifest.json comes last; a folder without it is no \
+backup.
+
+The data directory must not be in use. While its server runs, export from a copy that `minutehand \
+backup` has made. A directory of an older version gets the format of this one, as by a start.
+
+Secrets are in the backup as they are sealed, and open with the key of the installation only. With \
+--seal-to they are sealed with a new key, which is written to FILE: whoever has both has the secrets.
+
+Environment:
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and
+  AWS_ENDPOINT_URL are for s3:// and dynamodb://
+
+Exit codes:
+  0  success
+  1  failure: something cannot be read or written
+  2  invalid argument";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  minutehand installation import /mnt/nas --data /var/lib/minutehand
+  minutehand installation import s3://backups/minutehand \\
+      --data dynamodb://TABLE --unseal-with move.key --key arn:aws:kms:…
+
+To move an installation so that nothing fires twice:
+  1. at the source: minutehand collection disable NAME, for each;
+     wait for 2 minutes, until what runs has ended
+  2. minutehand installation export PLACE --data SOURCE
+  3. minutehand installation import PLACE --data TARGET
+  4. at the target: minutehand collection enable NAME, for each
+Never enable a collection again at the source.
+
+Everything is checked before anything is written. All collections come disabled, so nothing fires before \
+step 4, and what is due before it is left out. An import that breaks off goes on when it is repeated. Ids \
+stay, so history in an archive belongs to the same jobs.
+
+Environment:
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and
+  AWS_ENDPOINT_URL are for s3:// and dynamodb://
+
+Exit codes:
+  0  success
+  1  failure: the backup is damaged or does not fit, or a place cannot be used
+  2  invalid argument";
+
 const HEALTH_EXAMPLES: &str = "\
 Examples:
   minutehand health
@@ -164,6 +217,9 @@ enum Command {
     /// Look after the archive of `serve --archive`
     #[command(subcommand)]
     Archive(ArchiveCommand),
+    /// Carry collections and jobs to another installation, or keep them as files
+    #[command(subcommand)]
+    Installation(InstallationCommand),
     /// Ask a running server whether it is healthy
     #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
@@ -222,6 +278,58 @@ struct ArchiveRepairArgs {
     archive: Option<Location>,
 }
 
+#[derive(Subcommand)]
+enum InstallationCommand {
+    /// Write collections and jobs as a backup
+    #[command(after_long_help = EXPORT_EXAMPLES)]
+    Export(InstallationExportArgs),
+    /// Bring the collections and jobs of a backup into an installation
+    #[command(after_long_help = IMPORT_EXAMPLES)]
+    Import(InstallationImportArgs),
+}
+
+#[derive(clap::Args)]
+struct InstallationExportArgs {
+    /// The place of the export.
+    #[arg(help = "Folder that exists, or s3://bucket/prefix; the backup is a folder in it",
+          value_parser = Location::parse)]
+    place: Location,
+    /// Data directory that is not in use, or a table
+    #[arg(long, value_name = "DIR|dynamodb://TABLE", default_value = DATA_DIR,
+          value_parser = Place::parse)]
+    data: Place,
+    /// File to create with a new key, which seals the secrets of the backup
+    #[arg(long, value_name = "FILE")]
+    seal_to: Option<PathBuf>,
+    /// KMS key of the table, to open its secrets for --seal-to
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+#[derive(clap::Args)]
+struct InstallationImportArgs {
+    /// The place of the export.
+    #[arg(help = "Folder or s3://bucket/prefix that was given to the export",
+          value_parser = Location::parse)]
+    place: Location,
+    /// Backup to import, like 2026-11-23T141000Z [default: the newest]
+    #[arg(long, value_name = "TIME")]
+    backup: Option<String>,
+    /// Data directory that is not in use or does not exist, or a table
+    #[arg(long, value_name = "DIR|dynamodb://TABLE", default_value = DATA_DIR,
+          value_parser = Place::parse)]
+    data: Place,
+    /// File with the key of --seal-to
+    #[arg(long, value_name = "FILE")]
+    unseal_with: Option<PathBuf>,
+    /// KMS key of the table, to seal secrets
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// Add to an installation that has other collections
+    #[arg(long)]
+    merge: bool,
+}
+
 #[derive(clap::Args)]
 struct PreviewArgs {
     /// JSON file with a job, its properties, or only a recurrence; - reads standard input
@@ -259,8 +367,36 @@ pub(crate) fn run() -> ExitCode {
                 Err(error) => fail(FAILED, format!("{error:#}"), None),
             }
         }
+        Command::Installation(InstallationCommand::Export(args)) => export_installation(&args),
+        Command::Installation(InstallationCommand::Import(args)) => import_installation(&args),
         Command::Health(args) => health(args),
         Command::Client(command) => cli::run(command, Cli::command(), ENVIRONMENT),
+    }
+}
+
+fn export_installation(args: &InstallationExportArgs) -> ExitCode {
+    let InstallationExportArgs { place, data, seal_to, key } = args;
+    let (seal_to, key) = (seal_to.as_deref(), key.as_deref());
+    let options = ExportOptions { from: data, to: place, key, seal_to };
+    match installation::export(&options, environment) {
+        Ok(exported) => print(&exported.to_string()),
+        Err(error) => fail(FAILED, format!("{error:#}"), None),
+    }
+}
+
+fn import_installation(args: &InstallationImportArgs) -> ExitCode {
+    let InstallationImportArgs { place, backup, data, unseal_with, key, merge } = args;
+    let options = ImportOptions {
+        from: place,
+        backup: backup.as_deref(),
+        into: data,
+        key: key.as_deref(),
+        unseal_with: unseal_with.as_deref(),
+        merge: *merge,
+    };
+    match installation::import(&options, environment) {
+        Ok(imported) => print(&imported.to_string()),
+        Err(error) => fail(FAILED, format!("{error:#}"), None),
     }
 }
 

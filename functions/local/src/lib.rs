@@ -2,11 +2,13 @@
 //!
 //! [`serve`] runs the whole scheduler as one process: the API, the sweeper and the executor, with an
 //! embedded store. [`preview`] shows when a job would fire. [`backup`] copies a data directory,
-//! and [`repair`] mends one that was damaged. [`archive`] keeps history for good.
+//! and [`repair`] mends one that was damaged. [`archive`] keeps history for good, and
+//! [`installation`] carries collections and jobs to another installation.
 
 pub mod archive;
 pub mod backup;
 pub mod health;
+pub mod installation;
 pub mod preview;
 pub mod repair;
 pub mod serve;

@@ -9,7 +9,7 @@ use crate::location::Location;
 pub enum ArchiveError {
     /// The folder does not exist.
     #[error(
-        "the archive folder {location} does not exist: mount it, or create it; it is not created by \
+        "the folder {location} does not exist: mount it, or create it; it is not created by \
          itself, since that would hide a file system that is not mounted"
     )]
     NoFolder {
@@ -34,6 +34,24 @@ pub enum ArchiveError {
         /// The reason.
         why: String,
     },
+    /// A backup cannot be used.
+    #[error("the backup {backup} in {location} cannot be used: {why}")]
+    BadBackup {
+        /// The folder of the backup.
+        backup: String,
+        /// The place that it is in.
+        location: Location,
+        /// The reason.
+        why: String,
+    },
+    /// Another process writes a backup of the same second.
+    #[error("another backup is being written to {location} as {backup}: try again")]
+    BackupExists {
+        /// The folder of the backup.
+        backup: String,
+        /// The place that it is in.
+        location: Location,
+    },
     /// The environment lacks something that a bucket needs.
     #[error("cannot use the archive {location}: {why}")]
     Setup {
@@ -43,7 +61,7 @@ pub enum ArchiveError {
         why: String,
     },
     /// The bucket does not exist.
-    #[error("the archive {location} does not exist: create the bucket, or correct its name")]
+    #[error("{location} does not exist: create the bucket, or correct its name")]
     NoBucket {
         /// The archive.
         location: Location,

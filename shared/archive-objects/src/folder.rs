@@ -55,13 +55,17 @@ impl Folder {
         let (root, path) = (self.0.clone(), self.0.join(name));
         let draft = draft(&path, key);
         blocking(move || {
+            // Below a mount point that lost its file system, folders would be created.
+            fs::metadata(&root)?;
+            let parent = path.parent().unwrap_or(&root);
+            fs::create_dir_all(parent)?;
             write(&draft, &bytes)?;
             // A link is made only if nothing has the name, and then the file is complete.
             let linked = fs::hard_link(&draft, &path);
             fs::remove_file(&draft)?;
             match linked {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-                linked => linked.and_then(|()| sync_up(&root, &root)).map(|()| true),
+                linked => linked.and_then(|()| sync_up(parent, &root)).map(|()| true),
             }
         })
         .await

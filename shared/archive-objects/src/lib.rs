@@ -8,13 +8,19 @@
 //! not mounted is noticed, and nothing is written to the disk below. A folder itself is never created
 //! for the same reason.
 //!
+//! A backup of an installation needs no mark: each is in a folder of its own, and its files are only
+//! created, never overwritten.
+//!
 //! | step | a crash after it leaves |
 //! |---|---|
 //! | create the mark | a mark without objects, which the next start takes as its own |
 //! | write an object | it, complete; during the step also, in a folder, a file whose name begins with a dot, which no reader looks at and the next write of the object replaces |
 //! | write the objects of a repaired day | lines twice, and the view has them once |
 //! | delete what was repaired | the same, for what is left |
+//! | write the files of a backup | a folder without a manifest, which is no backup; the next backup has another folder |
+//! | write the manifest of a backup | the backup |
 
+mod backups;
 mod bucket;
 mod error;
 mod folder;
@@ -23,6 +29,7 @@ mod listing;
 mod location;
 mod objects;
 
+pub use backups::{BackupAbout, BackupEntry};
 pub use error::ArchiveError;
 pub use history::ArchivedHistory;
 pub use location::Location;

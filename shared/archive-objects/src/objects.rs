@@ -19,18 +19,18 @@ const FORMAT: u64 = 1;
 /// The objects of an archive.
 #[derive(Debug, Clone)]
 pub struct Objects {
-    store: Store,
+    pub(crate) store: Store,
     location: Location,
 }
 
 #[derive(Debug, Clone)]
-enum Store {
+pub(crate) enum Store {
     Folder(Folder),
     Bucket(Box<Bucket>),
 }
 
 impl Store {
-    async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         match self {
             Self::Folder(folder) => folder.get(name).await,
             Self::Bucket(bucket) => bucket.get(name).await,
@@ -44,7 +44,7 @@ impl Store {
         }
     }
 
-    async fn create(&self, name: &str, bytes: Vec<u8>, key: &str) -> io::Result<bool> {
+    pub(crate) async fn create(&self, name: &str, bytes: Vec<u8>, key: &str) -> io::Result<bool> {
         match self {
             Self::Folder(folder) => folder.create(name, bytes, key).await,
             Self::Bucket(bucket) => bucket.create(name, bytes).await,
@@ -58,7 +58,7 @@ impl Store {
         }
     }
 
-    async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+    pub(crate) async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         match self {
             Self::Folder(inside) => inside.names(folder).await,
             Self::Bucket(bucket) => bucket.names(folder).await,
@@ -218,7 +218,7 @@ impl Objects {
         deleted.map_err(|error| self.failed(error, format!("delete {path} from")))
     }
 
-    fn failed(&self, error: io::Error, what: impl Into<String>) -> ArchiveError {
+    pub(crate) fn failed(&self, error: io::Error, what: impl Into<String>) -> ArchiveError {
         ArchiveError::of(error, &self.location, what)
     }
 }

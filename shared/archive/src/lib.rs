@@ -12,14 +12,21 @@
 //! same object. Other lines make another object, which may hold some lines a second time. So a line is
 //! in the files at least once, and [`JobHistory`] has each execution exactly once.
 //!
-//! No line contains a secret: attempts and journal entries have none.
+//! [`BackupParts`] has another purpose: it makes the files of a copy of an installation.
+//!
+//! No line of the archive contains a secret: attempts and journal entries have none.
 
+mod backup;
 mod batches;
 mod line;
 mod name;
 mod object;
 mod view;
 
+pub use backup::{
+    BACKUPS, BackupFile, BackupLine, BackupPart, BackupParts, MANIFEST, Manifest, SealedWith,
+    backup_name, backup_time, sha256,
+};
 pub use batches::{Batches, Chunk, Object};
 pub use line::{ArchivedChange, Execution, Line, Stream};
 pub use name::{date_folder, day_folder, day_of_folder, has_several_letters, letter, may_contain};

@@ -50,6 +50,7 @@ use clap::Subcommand;
 use clap_complete::engine::ArgValueCompleter;
 
 pub use environment::Environment;
+pub use output::progress::Progress;
 pub use output::times::{capitalized, span_text};
 
 use crate::failure::{Failure, INTERRUPTED};

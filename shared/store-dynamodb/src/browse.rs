@@ -164,7 +164,7 @@ impl Browse for DynamoStore {
     }
 }
 
-fn read_subscription(item: &Item) -> Result<PathSegment, StoreError> {
+pub(crate) fn read_subscription(item: &Item) -> Result<PathSegment, StoreError> {
     let reader = Reader::new(item);
     PathSegment::new(reader.text("subscription")?)
         .map_err(|error| reader.corrupt("subscription", &error.message))

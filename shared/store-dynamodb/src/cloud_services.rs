@@ -52,7 +52,7 @@ impl CloudServices for DynamoStore {
     }
 }
 
-fn write(service: &CloudServiceRecord) -> Item {
+pub(crate) fn write(service: &CloudServiceRecord) -> Item {
     ItemBuilder::at(keys::cloud_service(&service.place))
         .text("uid", &service.uid)
         .text("subscription", service.place.subscription.as_str())
@@ -64,7 +64,7 @@ fn write(service: &CloudServiceRecord) -> Item {
         .done()
 }
 
-fn read(item: &Item) -> Result<CloudServiceRecord, StoreError> {
+pub(crate) fn read(item: &Item) -> Result<CloudServiceRecord, StoreError> {
     let reader = Reader::new(item);
     let segment = |name: &str| {
         PathSegment::new(reader.text(name)?).map_err(|error| reader.corrupt(name, &error.message))

@@ -250,7 +250,7 @@ pub(crate) fn read_path(item: &Reader<'_>) -> Result<CollectionPlace, StoreError
     path.ok_or_else(|| item.corrupt(PATH, "it is no path of a collection"))
 }
 
-fn write(record: &CollectionRecord) -> Item {
+pub(crate) fn write(record: &CollectionRecord) -> Item {
     let collection = &record.collection;
     ItemBuilder::at(keys::collection(&record.place, &collection.name))
         .text("uid", &collection.uid)

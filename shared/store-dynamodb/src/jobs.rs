@@ -71,11 +71,12 @@ impl Jobs for DynamoStore {
         now: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
         let put = |item: Item| Put::builder().table_name(&self.table.name).set_item(Some(item));
-        let definition = put(definition(&save))
+        let uid = &save.collection.collection.uid;
+        let definition = put(definition(uid, save.job))
             .condition_expression("attribute_not_exists(pk) OR expires_at <= :now")
             .expression_attribute_values(":now", number(now.timestamp()))
             .build();
-        let timer = put(timer(&save)).build();
+        let timer = put(timer(uid, save.job)).build();
         // If the plan or the quota changed since it was read, `jobs_max` is another number.
         let condition = "uid = :uid AND version = :version AND job_count < :max";
         let count = count(&self.table.name, save.collection, 1, condition)
@@ -91,7 +92,6 @@ impl Jobs for DynamoStore {
             item(|it| Ok(it.put(definition?)))?,
             item(|it| Ok(it.put(timer?)))?,
         ];
-        let uid = &save.collection.collection.uid;
         items.extend(journal::put(&self.table.name, uid, save.entry)?);
         let Some(failed) = self.table.transact(items).await? else {
             return Ok(Saved::Kept);
@@ -158,10 +158,10 @@ impl Jobs for DynamoStore {
         let job = save.job;
         let definition = Put::builder()
             .table_name(&self.table.name)
-            .set_item(Some(definition(&SaveJob {
-                job: &JobRecord { version: job.version + 1, ..job.clone() },
-                ..save
-            })))
+            .set_item(Some(definition(
+                &save.collection.collection.uid,
+                &JobRecord { version: job.version + 1, ..job.clone() },
+            )))
             .condition_expression("uid = :uid AND version = :version")
             .expression_attribute_values(":uid", text(&job.uid))
             .expression_attribute_values(":version", number(job.version))
@@ -314,9 +314,8 @@ fn timing_update(table: &str, save: &SaveJob<'_>) -> Result<Update, StoreError> 
         .map_err(|error| StoreError::Refused(Box::new(error)))
 }
 
-fn definition(save: &SaveJob<'_>) -> Item {
-    let job = save.job;
-    ItemBuilder::at(keys::job(&save.collection.collection.uid, &job.name))
+pub(crate) fn definition(collection_uid: &str, job: &JobRecord) -> Item {
+    ItemBuilder::at(keys::job(collection_uid, &job.name))
         .text("uid", &job.uid)
         .text("name", job.name.as_str())
         .text("document", &job.document)
@@ -332,11 +331,11 @@ fn seconds(at: DateTime<Utc>) -> AttributeValue {
 }
 
 /// A timer stays below a kilobyte, which is one write unit, so its instants are numbers.
-fn timer(save: &SaveJob<'_>) -> Item {
-    let (job, timer) = (save.job, &save.job.timer);
+pub(crate) fn timer(collection_uid: &str, job: &JobRecord) -> Item {
+    let timer = &job.timer;
     let counters = &timer.counters;
     ItemBuilder::at(keys::timer(&job.uid))
-        .text("collection_uid", &save.collection.collection.uid)
+        .text("collection_uid", collection_uid)
         .text("job_key", job.name.key())
         .number("version", job.version)
         .text("state", timer.state.name())

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
 //! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
+//! | `carried` | what an export carries, as lines, and brings it into another table |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `at_rest`, `ended`, `expired`, `states` | walks over the whole table, on one machine only |
 //! | `schema` | the definition of the table |
@@ -52,12 +53,16 @@
 //! | correct a count of jobs | collection | the count and the number of creations are those that were read |
 //! | keep a retry timer | retry timer | it does not exist |
 //! | remove a retry timer | retry timer | none |
+//! | bring a collection | name, switch, subscription in use | it does not exist |
+//! | bring a job | definition, timer | neither exists |
+//! | begin an import | import | there is none, or it is the same one |
 //! | beat | pulse | the last beat is the one that was read |
 
 mod at_rest;
 mod attempts;
 mod batching;
 mod browse;
+mod carried;
 mod cloud_services;
 mod collections;
 mod counters;
@@ -87,12 +92,13 @@ use ports::StoreError;
 
 pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
 pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};
+pub use carried::{Brought, CARRIED_KINDS, Carried, CollectionStanding, Found};
 pub use counters::AskedEvicted;
 pub use ended::{EndedItem, EndedPage, EndedWhen, WalkPosition};
-pub use schema::{DUE_INDEX, ensure_table};
+pub use schema::{DUE_INDEX, TableStanding, ensure_table, look_at_table};
 pub use states::{StateCounts, StatePosition};
 pub use store::DynamoStore;
-pub use table::{Consumed, Groups, Meter, MeteredCall, SINGLES_IN_FLIGHT_MAX};
+pub use table::{Consumed, Groups, JsonItem, Meter, MeteredCall, SINGLES_IN_FLIGHT_MAX};
 
 /// The answer to a group of one.
 fn only_answer<T>(answers: Vec<Result<T, StoreError>>) -> Result<T, StoreError> {

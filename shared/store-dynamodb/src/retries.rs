@@ -22,15 +22,9 @@ const TAKES_TURN: &str = "2 turns";
 
 #[async_trait]
 impl RetryTimers for DynamoStore {
-    async fn keep(&self, LongRetry { job, attempt }: &LongRetry) -> Result<(), StoreError> {
-        let at = keys::retry(&job.uid, &attempt_key(attempt));
-        let item = ItemBuilder::at(at.clone())
-            .text("collection_uid", &job.collection_uid)
-            .text("job_key", &job.key)
-            .maybe("attempt_due_at", own_due_at(attempt))
-            .maybe(UNDER_POLICY, mark(attempt).map(text))
-            .number("due_shard", keys::shard(&job.uid))
-            .set("due_at", ticks(attempt.due_at));
+    async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        let at = keys::retry(&retry.job.uid, &attempt_key(&retry.attempt));
+        let item = timer(retry);
         let write = Write::put(at, item).when("attribute_not_exists(pk)");
         // If the condition failed, the timer exists already.
         self.table.write(MeteredCall::Retries, write).await.map(drop)
@@ -47,6 +41,17 @@ impl RetryTimers for DynamoStore {
         let page = list.page(&self.table, PageRequest { from: None, items_max: max }).await?;
         page.items.iter().map(|item| read_retry(&Reader::new(item))).collect()
     }
+}
+
+/// The timer of a retry.
+pub(crate) fn timer(LongRetry { job, attempt }: &LongRetry) -> ItemBuilder {
+    ItemBuilder::at(keys::retry(&job.uid, &attempt_key(attempt)))
+        .text("collection_uid", &job.collection_uid)
+        .text("job_key", &job.key)
+        .maybe("attempt_due_at", own_due_at(attempt))
+        .maybe(UNDER_POLICY, mark(attempt).map(text))
+        .number("due_shard", keys::shard(&job.uid))
+        .set("due_at", ticks(attempt.due_at))
 }
 
 const fn mark(attempt: &Attempt) -> Option<&'static str> {

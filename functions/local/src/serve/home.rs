@@ -12,18 +12,18 @@ use super::secrets;
 use super::settings::Storage;
 
 /// Opened storage.
-pub(super) struct Home {
+pub(crate) struct Home {
     /// The data directory and the mark that it is open; `None` if everything is in memory.
-    pub(super) dir: Option<(DataDir, OpenMark)>,
-    pub(super) sealer: AesSealer,
-    pub(super) store: Store,
-    pub(super) queue: Queue,
+    pub(crate) dir: Option<(DataDir, OpenMark)>,
+    pub(crate) sealer: AesSealer,
+    pub(crate) store: Store,
+    pub(crate) queue: Queue,
 }
 
 impl Home {
     /// Opens the storage. The key comes before the store, so that a crash leaves no store without a
     /// key.
-    pub(super) fn open(storage: &Storage, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub(crate) fn open(storage: &Storage, clock: Arc<dyn Clock>) -> Result<Self> {
         match storage {
             Storage::Memory => {
                 let store = Store::in_memory().context("cannot create the store in memory")?;

@@ -35,8 +35,12 @@ mod tasks;
 mod under_way;
 mod worker;
 
+pub(crate) use home::Home;
 pub(crate) use parts::TABLE;
-pub(crate) use secrets::{read_private_file, write_private_file};
+pub(crate) use secrets::{
+    check_key, create_key_file, read_key_file, read_private_file, write_private_file,
+};
+pub(crate) use settings::Storage;
 
 pub use args::ServeArgs;
 pub use build_info::{BUILD, Build};

@@ -58,7 +58,7 @@ pub struct ServeSettings {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Storage {
+pub(crate) enum Storage {
     Memory,
     Directory { path: PathBuf, sync: SyncMode },
 }

@@ -28,6 +28,8 @@ mod jobs;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod moved;
+#[cfg(test)]
 mod nuisance;
 #[cfg(test)]
 mod numbers;

@@ -32,6 +32,8 @@ mod framing;
 #[cfg(test)]
 mod health;
 #[cfg(test)]
+mod installation;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod management;

@@ -12,19 +12,24 @@ const DRAWS_PER_SECOND: u8 = 10;
 
 /// The progress of work whose length is known.
 #[derive(Debug)]
-pub(crate) struct Progress(ProgressBar);
+pub struct Progress(ProgressBar);
 
 impl Progress {
     pub(crate) fn new(screen: &Screen, doing: &'static str, length: usize) -> Self {
         let shown = screen.asks && !screen.quiet && length > 1;
-        let target = if shown {
+        Self::shown(shown, screen.ascii, doing, u64::try_from(length).unwrap_or(u64::MAX))
+    }
+
+    /// A bar that is drawn, or is not.
+    #[must_use]
+    pub fn shown(is_shown: bool, ascii: bool, doing: &'static str, length: u64) -> Self {
+        let target = if is_shown {
             ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND)
         } else {
             ProgressDrawTarget::hidden()
         };
-        let length = u64::try_from(length).unwrap_or(u64::MAX);
         let bar = ProgressBar::with_draw_target(Some(length), target);
-        let template = if screen.ascii {
+        let template = if ascii {
             ProgressStyle::with_template("{msg} [{bar:30.}] {pos}/{len} {eta}")
                 .map(|style| style.progress_chars("=> "))
         } else {
@@ -44,8 +49,14 @@ impl Progress {
         self.0.suspend(print)
     }
 
-    pub(crate) fn step(&self) {
+    /// One more is done.
+    pub fn step(&self) {
         self.0.inc(1);
+    }
+
+    /// There is more to do than was known.
+    pub fn grow(&self, by: u64) {
+        self.0.inc_length(by);
     }
 }
 

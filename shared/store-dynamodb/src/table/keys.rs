@@ -232,6 +232,11 @@ pub(crate) fn pulse() -> Key {
     key("W".to_owned(), "pulse")
 }
 
+/// The import that is under way.
+pub(crate) fn import() -> Key {
+    key("W".to_owned(), "import")
+}
+
 /// The shard of a job or a collection in the index of timers.
 pub(crate) fn shard(uid: &str) -> u32 {
     // The hash must never change, because the shard is stored.

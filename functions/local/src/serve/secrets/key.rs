@@ -7,6 +7,8 @@
 //! of when the first job needs a secret. It is written after the key. If it is missing, a secret of a
 //! stored job has to open with the key before it is written again.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, anyhow, bail};
 use domain::ids;
 use embedded::DataDir;
@@ -25,13 +27,7 @@ const CHECK: &str = "minutehand";
 pub(in crate::serve) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
     let path = dir.path().join(KEY_FILE);
     let key = match private_file::read(&path)? {
-        Some(text) => read_key(&text).with_context(|| {
-            format!(
-                "{} does not contain a key of {} hexadecimal digits: restore it from your backup",
-                path.display(),
-                2 * KEY_BYTES
-            )
-        })?,
+        Some(text) => read_key(&text).with_context(|| no_key(&path))?,
         None if dir.has_store() => bail!(
             "{} is missing, and without it the secrets in {} cannot be decrypted: restore it from \
              your backup, or choose another data directory",
@@ -47,6 +43,36 @@ pub(in crate::serve) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
     Ok(AesSealer::new(&key))
 }
 
+/// Creates a file with a new key, for secrets that leave the installation. A file that exists is never
+/// overwritten.
+///
+/// # Errors
+///
+/// If the file exists or cannot be written.
+pub(crate) fn create_key_file(path: &Path) -> Result<AesSealer> {
+    let key = new_key()?;
+    private_file::create(path, &format!("{}\n", *hex(key.as_slice())))?;
+    Ok(AesSealer::new(&key))
+}
+
+/// Reads a file that [`create_key_file`] has made.
+///
+/// # Errors
+///
+/// If it does not exist, other users can read it, or it contains no key.
+pub(crate) fn read_key_file(path: &Path) -> Result<AesSealer> {
+    let text = private_file::read(path)?;
+    let text = text.with_context(|| format!("{} does not exist", path.display()))?;
+    Ok(AesSealer::new(&read_key(&text).with_context(|| no_key(path))?))
+}
+
+fn no_key(path: &Path) -> String {
+    let (path, digits) = (path.display(), 2 * KEY_BYTES);
+    format!(
+        "{path} does not contain a key of {digits} hexadecimal digits: restore it from your backup"
+    )
+}
+
 /// A sealer with a new key that is never written anywhere.
 pub(in crate::serve) fn temporary_sealer() -> Result<AesSealer> {
     Ok(AesSealer::new(&new_key()?))
@@ -57,11 +83,7 @@ fn new_key() -> Result<Zeroizing<[u8; KEY_BYTES]>> {
 }
 
 /// Checks that this is the key that was used in this directory before.
-pub(in crate::serve) async fn check_key(
-    dir: &DataDir,
-    sealer: &AesSealer,
-    jobs: &DynamoStore,
-) -> Result<()> {
+pub(crate) async fn check_key(dir: &DataDir, sealer: &AesSealer, jobs: &DynamoStore) -> Result<()> {
     let text = private_file::read(&dir.path().join(CHECK_FILE))?;
     let is_right = match &text {
         Some(text) => {

@@ -50,6 +50,23 @@ pub(crate) fn write(dir: &Path, name: &str, content: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Creates a file, durably. One that exists is an error.
+pub(crate) fn create(path: &Path, content: &str) -> Result<()> {
+    let write = || -> io::Result<()> {
+        let mut file = private().open(path)?;
+        file.write_all(content.as_bytes())?;
+        file.sync_all()?;
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        sync_entries(dir.unwrap_or(Path::new(".")))
+    };
+    match write() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            bail!("{} exists, and is never overwritten: name another file", path.display())
+        }
+        written => written.with_context(|| format!("cannot write {}", path.display())),
+    }
+}
+
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

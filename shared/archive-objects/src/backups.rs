@@ -1,0 +1,247 @@
+//! Backups of an installation, in the same folders and buckets as archives.
+//!
+//! Every file is created, and none is overwritten. A request that is repeated because its answer was lost
+//! finds that the file exists, and then its content decides. The manifest comes last.
+
+use std::pin::pin;
+
+use archive::{
+    BACKUPS, BackupFile, BackupLine, BackupPart, BackupParts, MANIFEST, Manifest, SealedWith,
+    backup_name, backup_time,
+};
+use chrono::{DateTime, Utc};
+use futures_util::stream::{Stream, StreamExt as _};
+
+use crate::error::ArchiveError;
+use crate::objects::Objects;
+
+/// Something for a backup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BackupEntry {
+    /// A line.
+    Line(BackupLine),
+    /// Something that cannot be read, and is left out.
+    Unreadable,
+}
+
+/// What a backup says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupAbout {
+    /// When it begins.
+    pub at: DateTime<Utc>,
+    /// The version that writes it.
+    pub written_by: String,
+    /// With which key its secrets are sealed.
+    pub sealed_with: SealedWith,
+}
+
+impl Objects {
+    /// Writes a backup, with its manifest last. `written` is told of each file.
+    ///
+    /// # Errors
+    ///
+    /// If an entry is an error, or the place does not accept a file. What is written by then is no backup.
+    pub async fn write_backup<E: From<ArchiveError>>(
+        &self,
+        about: BackupAbout,
+        entries: impl Stream<Item = Result<BackupEntry, E>>,
+        mut written: impl FnMut(&BackupFile),
+    ) -> Result<Manifest, E> {
+        let BackupAbout { at, written_by, sealed_with } = about;
+        let name = backup_name(at);
+        let mut parts = BackupParts::new(at, written_by, sealed_with);
+        let mut entries = pin!(entries);
+        // Bounded by the entries.
+        while let Some(entry) = entries.next().await {
+            match entry? {
+                BackupEntry::Line(line) => {
+                    if let Some(BackupPart { file, bytes }) = parts.add(&line) {
+                        self.create_in_backup(&name, &file.name, bytes).await?;
+                        written(&file);
+                    }
+                }
+                BackupEntry::Unreadable => parts.leave_out(),
+            }
+        }
+        while let Some(BackupPart { file, bytes }) = parts.take_rest() {
+            self.create_in_backup(&name, &file.name, bytes).await?;
+            written(&file);
+        }
+        let manifest = parts.into_manifest();
+        self.create_in_backup(&name, MANIFEST, manifest.to_bytes()).await?;
+        Ok(manifest)
+    }
+
+    /// The names of the folders of backups, the oldest first. One without a manifest is no backup.
+    ///
+    /// # Errors
+    ///
+    /// If the place does not answer.
+    pub async fn backups(&self) -> Result<Vec<String>, ArchiveError> {
+        let names = self.store.names(BACKUPS).await;
+        let mut names = names.map_err(|error| self.failed(error, "list"))?;
+        names.retain(|name| backup_time(name).is_some());
+        Ok(names)
+    }
+
+    /// The manifest of a backup, and its content; `None` if the folder is no backup.
+    ///
+    /// # Errors
+    ///
+    /// If the place does not answer, or the manifest cannot be used.
+    pub async fn manifest(&self, name: &str) -> Result<Option<(Manifest, Vec<u8>)>, ArchiveError> {
+        let Some(bytes) = self.get_in_backup(name, MANIFEST).await? else {
+            return Ok(None);
+        };
+        match Manifest::read(&bytes) {
+            Ok(manifest) => Ok(Some((manifest, bytes))),
+            Err(why) => Err(self.bad_backup(name, format!("{MANIFEST}: {why}"))),
+        }
+    }
+
+    /// The lines of a file of a backup.
+    ///
+    /// # Errors
+    ///
+    /// If the place does not answer, or the file is not the one that the manifest means.
+    pub async fn backup_lines(
+        &self,
+        name: &str,
+        file: &BackupFile,
+    ) -> Result<Vec<String>, ArchiveError> {
+        let bad = |why: String| self.bad_backup(name, format!("{}: {why}", file.name));
+        let bytes = self.get_in_backup(name, &file.name).await?;
+        let bytes = bytes.ok_or_else(|| bad("it is missing".to_owned()))?;
+        file.unpack(&bytes).map_err(bad)
+    }
+
+    /// An error about a backup.
+    #[must_use]
+    pub fn bad_backup(&self, name: &str, why: String) -> ArchiveError {
+        let (backup, location) = (path(name, ""), self.location().clone());
+        ArchiveError::BadBackup { backup, location, why }
+    }
+
+    async fn get_in_backup(&self, name: &str, file: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let path = path(name, file);
+        let got = self.store.get(&path).await;
+        got.map_err(|error| self.failed(error, format!("read {path} of")))
+    }
+
+    async fn create_in_backup(
+        &self,
+        name: &str,
+        file: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(), ArchiveError> {
+        let path = path(name, file);
+        let created = self.store.create(&path, bytes.clone(), "new").await;
+        let created = created.map_err(|error| self.failed(error, format!("write {path} to")))?;
+        if created || self.get_in_backup(name, file).await?.as_deref() == Some(&bytes) {
+            return Ok(());
+        }
+        let (backup, location) = (self::path(name, ""), self.location().clone());
+        Err(ArchiveError::BackupExists { backup, location })
+    }
+}
+
+/// The name of a file of a backup, or of its folder.
+fn path(name: &str, file: &str) -> String {
+    format!("{BACKUPS}/{name}/{file}").trim_end_matches('/').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use futures_util::stream;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::location::Location;
+
+    fn opened(folder: &TempDir) -> Objects {
+        let location = Location::Folder(folder.path().to_owned());
+        Objects::open(&location, |_| None, || DateTime::UNIX_EPOCH).unwrap()
+    }
+
+    fn about(second: i64) -> BackupAbout {
+        let at = DateTime::from_timestamp(second, 0).unwrap();
+        BackupAbout { at, written_by: "t".to_owned(), sealed_with: SealedWith::Installation }
+    }
+
+    fn entries(texts: &[&str]) -> impl Stream<Item = Result<BackupEntry, ArchiveError>> + use<> {
+        let line = |text: &&str| {
+            let line = BackupLine { kind: "jobs", text: (*text).to_owned(), has_secret: false };
+            Ok(BackupEntry::Line(line))
+        };
+        let entries: Vec<_> = texts.iter().map(line).chain([Ok(BackupEntry::Unreadable)]).collect();
+        stream::iter(entries)
+    }
+
+    #[tokio::test]
+    async fn a_backup_reads_back_and_is_none_without_its_manifest() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = opened(&folder);
+        assert_eq!(objects.backups().await.unwrap(), [""; 0]);
+        let mut files = Vec::new();
+        let written = objects.write_backup(about(60), entries(&["a", "b"]), |file| {
+            files.push(file.name.clone());
+        });
+        let manifest = written.await.unwrap();
+        assert_eq!(files, ["jobs.jsonl.gz"]);
+        assert_eq!((manifest.count("jobs"), manifest.unreadable), (2, 1));
+        let name = "1970-01-01T000100Z";
+        assert_eq!(objects.backups().await.unwrap(), [name]);
+        let (read, _) = objects.manifest(name).await.unwrap().unwrap();
+        assert_eq!(read, manifest);
+        let lines = objects.backup_lines(name, &manifest.files[0]).await.unwrap();
+        assert_eq!(lines, ["a", "b"]);
+
+        // The same again changes nothing, and another one of the same second is refused.
+        objects.write_backup(about(60), entries(&["a", "b"]), |_| {}).await.unwrap();
+        let error = objects.write_backup(about(60), entries(&["c"]), |_| {}).await.unwrap_err();
+        assert!(error.to_string().contains("another backup is being written"), "{error}");
+        assert_eq!(objects.backup_lines(name, &manifest.files[0]).await.unwrap(), ["a", "b"]);
+
+        let file = folder.path().join("backup").join(name).join("manifest.json");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("\"format\": 1", "\"format\": 7")).unwrap();
+        let error = objects.manifest(name).await.unwrap_err();
+        assert!(error.to_string().contains("manifest.json: its format is 7"), "{error}");
+        fs::remove_file(&file).unwrap();
+        assert_eq!(objects.manifest(name).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_backup_that_breaks_off_has_no_manifest() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = opened(&folder);
+        let broken = stream::iter([Err(objects.bad_backup("b", "broken".to_owned()))]);
+        let entries = entries(&["a"]).chain(broken);
+        objects.write_backup(about(60), entries, |_| {}).await.unwrap_err();
+        assert_eq!(objects.backups().await.unwrap(), [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_missing_or_damaged_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = opened(&folder);
+        let manifest = objects.write_backup(about(0), entries(&["a"]), |_| {}).await.unwrap();
+        let name = backup_name(manifest.at);
+        let file = folder.path().join("backup").join(&name).join("jobs.jsonl.gz");
+        let bytes = fs::read(&file).unwrap();
+        for (content, why) in [
+            (Some(&bytes[..bytes.len() - 1]), "jobs.jsonl.gz: it has"),
+            (Some(b"x".as_slice()), "jobs.jsonl.gz: it has 1 bytes, and the manifest says"),
+            (None, "jobs.jsonl.gz: it is missing"),
+        ] {
+            match content {
+                Some(content) => fs::write(&file, content).unwrap(),
+                None => fs::remove_file(&file).unwrap(),
+            }
+            let error = objects.backup_lines(&name, &manifest.files[0]).await.unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+        }
+    }
+}
