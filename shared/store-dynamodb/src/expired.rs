@@ -7,11 +7,13 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::attempt_key::nominal_key;
+use domain::collection_place::CollectionPlace;
+use domain::name::Name;
 use ports::StoreError;
 
 use crate::store::DynamoStore;
-use crate::table::item::{Reader, number, text, ticks};
-use crate::table::keys::{JOURNALS, Key};
+use crate::table::item::{Item, Reader, number, text, ticks};
+use crate::table::keys::{self, JOURNALS, Key};
 use crate::table::{MeteredCall, Write, store_error};
 
 /// Items that one request scans.
@@ -23,6 +25,63 @@ const IS_EXPIRED: &str = "((attribute_not_exists(lease_until) AND expires_at <= 
                           OR (attribute_exists(lease_until) AND expires_at <= :work_now)) \
                           AND (attribute_not_exists(ended_at) OR ended_at < :archived) \
                           AND (NOT begins_with(pk, :journals) OR sk < :journaled)";
+
+/// What has secrets.
+#[derive(Debug, Clone)]
+pub struct Sealed {
+    /// Its id, for which they are sealed.
+    pub uid: String,
+    /// The secrets.
+    pub sealed: Vec<u8>,
+    /// What it is.
+    pub of: SealedOf,
+}
+
+/// A job or a collection.
+#[derive(Debug, Clone)]
+pub enum SealedOf {
+    /// A job.
+    Job {
+        /// Its collection.
+        collection_uid: String,
+        /// Its name.
+        name: Name,
+    },
+    /// A collection.
+    Collection {
+        /// Its path.
+        path: CollectionPlace,
+    },
+}
+
+/// A page of what has secrets.
+#[derive(Debug)]
+pub struct SealedPage {
+    /// What was found.
+    pub found: Vec<Sealed>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<SealedPosition>,
+}
+
+/// A place in the table.
+#[derive(Debug, Clone)]
+pub struct SealedPosition(Item);
+
+fn read_sealed(item: &Item) -> Result<Sealed, StoreError> {
+    let reader = Reader::new(item);
+    let (pk, sk) = (reader.text("pk")?, reader.text("sk")?);
+    let of = match (keys::collection_path(pk, sk), keys::collection_of_job(pk)) {
+        (Some(path), _) => SealedOf::Collection { path },
+        (None, Some(collection_uid)) => {
+            let name = Name::new(reader.text("name")?);
+            let name = name.map_err(|error| reader.corrupt("name", &error.message))?;
+            SealedOf::Job { collection_uid: collection_uid.to_owned(), name }
+        }
+        (None, None) => return Err(reader.corrupt("pk", "it is neither a job nor a collection")),
+    };
+    let sealed = reader.optional_bytes("sealed")?.unwrap_or_default();
+    Ok(Sealed { uid: reader.text("uid")?.to_owned(), sealed, of })
+}
 
 impl DynamoStore {
     /// The secrets of some job that has any, with the job's uid, for which they are sealed. It scans, so
@@ -50,6 +109,23 @@ impl DynamoStore {
                 return Ok(None);
             }
         }
+    }
+
+    /// A page of what has secrets, and where the next page begins. It scans, so it is for one machine only.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer.
+    pub async fn sealed(&self, from: Option<SealedPosition>) -> Result<SealedPage, StoreError> {
+        let scan = self
+            .table
+            .scan(PAGE_ITEMS, from.map(|SealedPosition(item)| item))
+            .filter_expression("attribute_exists(sealed)")
+            .projection_expression("pk, sk, uid, #name, sealed")
+            .expression_attribute_names("#name", "name");
+        let page = scan.send().await.map_err(store_error)?;
+        let found = page.items().iter().map(read_sealed).collect::<Result<_, _>>()?;
+        Ok(SealedPage { found, next: page.last_evaluated_key.map(SealedPosition) })
     }
 
     /// Removes expired items and returns how many: attempts that are only claimed by the clock of work,

@@ -90,6 +90,13 @@ pub struct ServeArgs {
         help_heading = DATA
     )]
     pub(super) archive: Option<Location>,
+    /// Start without the key of the data directory, and disable the jobs that need a secret
+    ///
+    /// For a key that is lost for good. A new one is made; the jobs whose secrets it cannot open are
+    /// disabled and listed in the log, and collections lose an action for failures that needs one. Send
+    /// them again with their secrets. If the key opens everything, nothing is done.
+    #[arg(long, help_heading = DATA)]
+    pub(super) forget_secrets: bool,
     /// Days for which history is kept: 7, 15, 30 or 60
     ///
     /// It holds for what ends from then on. Messages and dead letters are kept a day less: a machine that

@@ -30,6 +30,8 @@ pub struct ServeSettings {
     pub(super) storage: Storage,
     /// Where history is kept for good.
     pub(super) archive: Option<Objects>,
+    /// Whether the key of the data directory may be lost.
+    pub(super) forget_secrets: bool,
     /// For how long history is kept in the data directory.
     pub(super) history: HistoryDays,
     /// How callers are authenticated.
@@ -142,6 +144,7 @@ impl ServeSettings {
             listen: args.listen,
             storage: storage(args, &mut problems),
             archive: archive(args, &environment, &mut problems),
+            forget_secrets: args.forget_secrets,
             history: args.history_days,
             auth: auth(args, token, &mut problems),
             certificates: certificates(args, &mut problems),
@@ -198,6 +201,7 @@ impl Problems {
 fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
     problems.only_one(&[("--memory", args.memory), ("--data", args.data.is_some())]);
     problems.only_one(&[("--memory", args.memory), ("--sync", args.sync.is_some())]);
+    problems.only_one(&[("--memory", args.memory), ("--forget-secrets", args.forget_secrets)]);
     if args.memory {
         return Storage::Memory;
     }

@@ -27,6 +27,8 @@ use ports::store::{
 use serde_json::{Value, json};
 
 use super::describe::{Facts, stored_schedule};
+use super::forget::explain_lost;
+use super::forget::explain_lost;
 use super::secrets::{SealedDocument, authenticates, keep_secrets, open_certificates};
 use super::{Etag, JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::{definition, shown_definition, unreadable, whole_document};
@@ -217,7 +219,8 @@ impl Manage {
         job: &JobRecord,
     ) -> Result<JobDefinition, AppError> {
         let sealer = self.ports.sealer.as_ref();
-        definition(sealer, &job.uid, &job.document, job.sealed.as_deref()).await
+        let found = definition(sealer, &job.uid, &job.document, job.sealed.as_deref()).await;
+        found.map_err(|error| explain_lost(job, error))
     }
 
     /// The job that the body of a PUT describes.
@@ -239,7 +242,8 @@ impl Manage {
         patch: &Value,
     ) -> Result<(JobDefinition, JobDefinition), AppError> {
         let sealer = self.ports.sealer.as_ref();
-        let whole = whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
+        let whole = whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await;
+        let whole = whole.map_err(|error| explain_lost(old, error))?;
         let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
         let mut shown = whole.clone();
         withhold(&mut shown);
@@ -261,7 +265,7 @@ impl Manage {
         collection: &CollectionRecord,
     ) -> Result<Value, AppError> {
         let zone = collection.collection.definition.time_zone();
-        let Some(JobRecord { uid, document, sealed, .. }) = found else {
+        let Some(old @ JobRecord { uid, document, sealed, .. }) = found else {
             keep_secrets(&mut body, None)?;
             add_time_zone(&mut body, None, zone);
             return Ok(body);
@@ -273,7 +277,8 @@ impl Manage {
         if sealed.is_some()
             && (keeps_extensions || body.get("properties").is_some_and(has_withheld))
         {
-            stored = whole_document(sealer, uid, document, sealed.as_deref()).await?;
+            let whole = whole_document(sealer, uid, document, sealed.as_deref()).await;
+            stored = whole.map_err(|error| explain_lost(old, error))?;
         }
         keep_secrets(&mut body, Some(&stored))?;
         keep_extensions(&mut body, &stored);
@@ -545,7 +550,10 @@ pub(super) fn allowed_schedule(
 }
 
 /// The timer of a job whose timing stays, with the policies of its new definition.
-fn with_policies(old: &JobRecord, wanted: &JobDefinition) -> Result<TimerRecord, Refusal> {
+pub(super) fn with_policies(
+    old: &JobRecord,
+    wanted: &JobDefinition,
+) -> Result<TimerRecord, Refusal> {
     let mut timer = old.timer.clone();
     if let Some(schedule) = stored_schedule(old) {
         let policies = Policies::of(wanted.extensions.as_ref(), &old.uid);
@@ -556,7 +564,7 @@ fn with_policies(old: &JobRecord, wanted: &JobDefinition) -> Result<TimerRecord,
 }
 
 /// The timer of a job whose timing changes. A job without a next occurrence has ended.
-fn timer(
+pub(super) fn timer(
     wanted: &JobDefinition,
     timing: Timing,
     schedule: &Schedule,

@@ -24,6 +24,7 @@ mod condition;
 mod dead_letters;
 mod describe;
 mod failures;
+mod forget;
 mod history;
 mod jobs;
 mod journal;

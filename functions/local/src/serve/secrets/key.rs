@@ -6,6 +6,14 @@
 //! `key.check` contains a known text sealed with the key. It reveals a wrong key at the start, instead
 //! of when the first job needs a secret. It is written after the key. If it is missing, a secret of a
 //! stored job has to open with the key before it is written again.
+//!
+//! With `--forget-secrets` a start goes on with a key that is not the one:
+//!
+//! | step | a crash after it leaves |
+//! |---|---|
+//! | create `key`, if it is missing | a key that is not the one of `key.check` or of the secrets: the next start with the flag goes on, one without it refuses |
+//! | disable what cannot be opened | the same, with a part of it disabled |
+//! | write `key.check` | nothing |
 
 use anyhow::{Context, Result, anyhow, bail};
 use domain::ids;
@@ -22,7 +30,7 @@ const CHECK_FILE: &str = "key.check";
 const CHECK: &str = "minutehand";
 
 /// Opens or creates the key of a data directory. [`check_key`] follows when the store is open.
-pub(in crate::serve) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
+pub(in crate::serve) fn open_sealer(dir: &DataDir, forget_secrets: bool) -> Result<AesSealer> {
     let path = dir.path().join(KEY_FILE);
     let key = match private_file::read(&path)? {
         Some(text) => read_key(&text).with_context(|| {
@@ -32,9 +40,10 @@ pub(in crate::serve) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
                 2 * KEY_BYTES
             )
         })?,
-        None if dir.has_store() => bail!(
+        None if dir.has_store() && !forget_secrets => bail!(
             "{} is missing, and without it the secrets in {} cannot be decrypted: restore it from \
-             your backup, or choose another data directory",
+             your backup, or choose another data directory. If it is lost for good, start once with \
+             --forget-secrets, which disables the jobs that need a secret",
             path.display(),
             dir.path().display()
         ),
@@ -56,12 +65,23 @@ fn new_key() -> Result<Zeroizing<[u8; KEY_BYTES]>> {
     AesSealer::new_key().context("cannot create a key")
 }
 
-/// Checks that this is the key that was used in this directory before.
+/// Whether the key is the one that sealed the secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::serve) enum KeyFound {
+    /// It is.
+    Right,
+    /// It is another one, and what it cannot open is to be forgotten.
+    Other,
+}
+
+/// Checks that this is the key that was used in this directory before. With `forget_secrets`, another one
+/// is no error.
 pub(in crate::serve) async fn check_key(
     dir: &DataDir,
     sealer: &AesSealer,
     jobs: &DynamoStore,
-) -> Result<()> {
+    forget_secrets: bool,
+) -> Result<KeyFound> {
     let text = private_file::read(&dir.path().join(CHECK_FILE))?;
     let is_right = match &text {
         Some(text) => {
@@ -73,18 +93,27 @@ pub(in crate::serve) async fn check_key(
             None => true,
         },
     };
+    if !is_right && forget_secrets {
+        return Ok(KeyFound::Other);
+    }
     if !is_right {
         bail!(
             "{} is not the key that sealed the secrets in this directory: restore it and {CHECK_FILE} \
-             from your backup",
+             from your backup. If it is lost for good, start once with --forget-secrets, which disables \
+             the jobs that need a secret",
             dir.path().join(KEY_FILE).display()
         );
     }
     if text.is_none() {
-        let known = sealer.seal(CHECK, CHECK).context("cannot seal a text with the key")?;
-        private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
+        remember_key(dir, sealer)?;
     }
-    Ok(())
+    Ok(KeyFound::Right)
+}
+
+/// Writes the check of a key that is the one of the directory from now on.
+pub(in crate::serve) fn remember_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
+    let known = sealer.seal(CHECK, CHECK).context("cannot seal a text with the key")?;
+    private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))
 }
 
 fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>> {

@@ -7,7 +7,7 @@ mod token;
 mod watched_file;
 
 pub(super) use certificates::CERTIFICATES;
-pub(super) use key::{check_key, open_sealer, temporary_sealer};
+pub(super) use key::{KeyFound, check_key, open_sealer, remember_key, temporary_sealer};
 pub(crate) use private_file::{read as read_private_file, write as write_private_file};
 pub(super) use token::{GeneratedToken, TOKENS, access_of};
 pub(super) use watched_file::{Kind, WatchedFile};
