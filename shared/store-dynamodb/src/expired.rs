@@ -1,5 +1,5 @@
-//! Scans on one machine: removing expired items, which the table does not do there, and finding a
-//! secret to try a key on.
+//! Scans on one machine: removing expired items, which the table does not do there, and finding what has
+//! secrets.
 //!
 //! It scans the table a page at a time, so that other requests are served in between. If it is
 //! stopped, or the process crashes, the next scan removes the rest.
@@ -26,20 +26,9 @@ const IS_EXPIRED: &str = "((attribute_not_exists(lease_until) AND expires_at <= 
                           AND (attribute_not_exists(ended_at) OR ended_at < :archived) \
                           AND (NOT begins_with(pk, :journals) OR sk < :journaled)";
 
-/// What has secrets.
-#[derive(Debug, Clone)]
-pub struct Sealed {
-    /// Its id, for which they are sealed.
-    pub uid: String,
-    /// The secrets.
-    pub sealed: Vec<u8>,
-    /// What it is.
-    pub of: SealedOf,
-}
-
-/// A job or a collection.
-#[derive(Debug, Clone)]
-pub enum SealedOf {
+/// A job or a collection that has sealed secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WithSecrets {
     /// A job.
     Job {
         /// Its collection.
@@ -48,40 +37,12 @@ pub enum SealedOf {
         name: Name,
     },
     /// A collection.
-    Collection {
-        /// Its path.
-        path: CollectionPlace,
-    },
+    Collection(CollectionPlace),
 }
 
-/// A page of what has secrets.
-#[derive(Debug)]
-pub struct SealedPage {
-    /// What was found.
-    pub found: Vec<Sealed>,
-    /// Where the next page begins; `None` at the end.
-    pub next: Option<SealedPosition>,
-}
-
-/// A place in the table.
+/// A place in a scan.
 #[derive(Debug, Clone)]
-pub struct SealedPosition(Item);
-
-fn read_sealed(item: &Item) -> Result<Sealed, StoreError> {
-    let reader = Reader::new(item);
-    let (pk, sk) = (reader.text("pk")?, reader.text("sk")?);
-    let of = match (keys::collection_path(pk, sk), keys::collection_of_job(pk)) {
-        (Some(path), _) => SealedOf::Collection { path },
-        (None, Some(collection_uid)) => {
-            let name = Name::new(reader.text("name")?);
-            let name = name.map_err(|error| reader.corrupt("name", &error.message))?;
-            SealedOf::Job { collection_uid: collection_uid.to_owned(), name }
-        }
-        (None, None) => return Err(reader.corrupt("pk", "it is neither a job nor a collection")),
-    };
-    let sealed = reader.optional_bytes("sealed")?.unwrap_or_default();
-    Ok(Sealed { uid: reader.text("uid")?.to_owned(), sealed, of })
-}
+pub struct ScanPosition(Item);
 
 impl DynamoStore {
     /// The secrets of some job that has any, with the job's uid, for which they are sealed. It scans, so
@@ -111,21 +72,25 @@ impl DynamoStore {
         }
     }
 
-    /// A page of what has secrets, and where the next page begins. It scans, so it is for one machine only.
+    /// A page of the jobs and collections that have secrets, and where the next one begins. It scans, so
+    /// it is for one machine only.
     ///
     /// # Errors
     ///
     /// If the store does not answer.
-    pub async fn sealed(&self, from: Option<SealedPosition>) -> Result<SealedPage, StoreError> {
+    pub async fn with_secrets(
+        &self,
+        from: Option<ScanPosition>,
+    ) -> Result<(Vec<WithSecrets>, Option<ScanPosition>), StoreError> {
         let scan = self
             .table
-            .scan(PAGE_ITEMS, from.map(|SealedPosition(item)| item))
+            .scan(PAGE_ITEMS, from.map(|ScanPosition(item)| item))
             .filter_expression("attribute_exists(sealed)")
-            .projection_expression("pk, sk, uid, #name, sealed")
+            .projection_expression("pk, sk, #name")
             .expression_attribute_names("#name", "name");
         let page = scan.send().await.map_err(store_error)?;
-        let found = page.items().iter().map(read_sealed).collect::<Result<_, _>>()?;
-        Ok(SealedPage { found, next: page.last_evaluated_key.map(SealedPosition) })
+        let found = page.items().iter().map(read_with_secrets).collect::<Result<_, _>>()?;
+        Ok((found, page.last_evaluated_key.map(ScanPosition)))
     }
 
     /// Removes expired items and returns how many: attempts that are only claimed by the clock of work,
@@ -182,4 +147,17 @@ impl DynamoStore {
             }
         }
     }
+}
+
+fn read_with_secrets(item: &Item) -> Result<WithSecrets, StoreError> {
+    let reader = Reader::new(item);
+    let (pk, sk) = (reader.text("pk")?, reader.text("sk")?);
+    if let Some(path) = keys::collection_path(pk, sk) {
+        return Ok(WithSecrets::Collection(path));
+    }
+    let collection_uid = keys::collection_of_job(pk)
+        .ok_or_else(|| reader.corrupt("pk", "it is neither of a job nor of a collection"))?;
+    let name = Name::new(reader.text("name")?);
+    let name = name.map_err(|error| reader.corrupt("name", &error.message))?;
+    Ok(WithSecrets::Job { collection_uid: collection_uid.to_owned(), name })
 }

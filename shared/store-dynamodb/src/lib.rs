@@ -89,7 +89,7 @@ pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim}
 pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};
 pub use counters::AskedEvicted;
 pub use ended::{EndedItem, EndedPage, EndedWhen, WalkPosition};
-pub use expired::{Sealed, SealedOf, SealedPage, SealedPosition};
+pub use expired::{ScanPosition, WithSecrets};
 pub use schema::{DUE_INDEX, ensure_table};
 pub use states::{StateCounts, StatePosition};
 pub use store::DynamoStore;

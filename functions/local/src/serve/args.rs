@@ -90,11 +90,11 @@ pub struct ServeArgs {
         help_heading = DATA
     )]
     pub(super) archive: Option<Location>,
-    /// Start without the key of the data directory, and disable the jobs that need a secret
+    /// Start although the key is lost, and disable the jobs that need a secret
     ///
-    /// For a key that is lost for good. A new one is made; the jobs whose secrets it cannot open are
-    /// disabled and listed in the log, and collections lose an action for failures that needs one. Send
-    /// them again with their secrets. If the key opens everything, nothing is done.
+    /// For a key that no backup has. The server makes a new one. It disables the jobs whose secrets do not
+    /// open, takes such failure actions from collections, and names each of them in the log: put them again,
+    /// with their secrets. With the right key it changes nothing.
     #[arg(long, help_heading = DATA)]
     pub(super) forget_secrets: bool,
     /// Days for which history is kept: 7, 15, 30 or 60

@@ -1,6 +1,6 @@
-//! `--forget-secrets`: goes through everything that has secrets, and disables what the key cannot open.
+//! `--forget-secrets`: goes through everything that has secrets, and disables what the key does not open.
 //!
-//! It comes before anything fires and before the port is served. See [`super::secrets`] for what a crash
+//! It comes before anything fires and before the port is served. [`super::secrets`] has what a crash
 //! leaves.
 
 use anyhow::{Context, Result};
@@ -9,86 +9,97 @@ use domain::collection_place::CollectionPlace;
 use domain::name::{Name, PathSegment};
 use ports::Browse as _;
 use ports::store::ResourceGroup;
-use sealer_aes::AesSealer;
-use store_dynamodb::{DynamoStore, Sealed, SealedOf};
+use runtime::chain;
+use store_dynamodb::{DynamoStore, WithSecrets};
 
 /// The author of these changes in the journal.
 const AUTHOR: &str = "serve --forget-secrets";
 
-/// How many there were.
+/// How many were changed.
 #[derive(Debug, Default)]
 pub(super) struct Forgotten {
     pub(super) jobs: u64,
     pub(super) collections: u64,
 }
 
-/// Disables the jobs whose secrets do not open, takes the actions for failures from collections for the
-/// same reason, and says of each that it did.
-pub(super) async fn forget(
-    manage: Manage,
-    jobs: &DynamoStore,
-    sealer: &AesSealer,
-) -> Result<Forgotten> {
+/// Disables the jobs whose secrets do not open, takes such failure actions from collections, and names
+/// each of them in the log.
+pub(super) async fn forget(manage: &Manage, store: &DynamoStore) -> Result<Forgotten> {
     let author = Author { who: AUTHOR.to_owned(), ..Author::default() };
     let manage = manage.on_behalf_of(author);
     let (mut forgotten, mut from) = (Forgotten::default(), None);
-    // Bounded by what the store has.
+    // Bounded by the size of the store.
     loop {
-        let page = jobs.sealed(from).await.context("cannot look for secrets")?;
-        for Sealed { uid, sealed, of } in page.found {
-            if sealer.open(&uid, &sealed).is_ok() {
-                continue;
-            }
-            match of {
-                SealedOf::Job { collection_uid, name } => {
-                    let path = jobs.collection_path(&collection_uid).await;
-                    // The jobs of a deleted collection are about to go.
+        let (found, next) = store.with_secrets(from).await.context("cannot look for secrets")?;
+        for it in found {
+            match it {
+                WithSecrets::Job { collection_uid, name } => {
+                    let path = store.collection_path(&collection_uid).await;
+                    // The jobs of a deleted collection are deleted as well.
                     let Some(path) = path.context("cannot read a collection")? else { continue };
-                    let (place, collection) = parts(&path)?;
-                    let changed = manage.forget_secrets_of_job(&place, &collection, &name).await;
-                    if done(changed)
-                        .with_context(|| format!("cannot disable job '{path}/{name}'"))?
-                    {
-                        forgotten.jobs += 1;
-                        tracing::warn!(job.path = %format!("{path}/{name}"), "disabled: its secrets are lost");
-                    }
+                    forgotten.jobs += forget_job(&manage, &path, &name).await?;
                 }
-                SealedOf::Collection { path } => {
-                    let (place, collection) = parts(&path)?;
-                    let changed = manage.forget_secrets_of_collection(&place, &collection).await;
-                    if done(changed)
-                        .with_context(|| format!("cannot change collection '{path}'"))?
-                    {
-                        forgotten.collections += 1;
-                        tracing::warn!(
-                            collection.path = %path,
-                            "its action for failures is gone: its secrets are lost"
-                        );
-                    }
+                WithSecrets::Collection(path) => {
+                    forgotten.collections += forget_collection(&manage, &path).await?;
                 }
             }
         }
-        from = page.next;
+        from = next;
         if from.is_none() {
             return Ok(forgotten);
         }
     }
 }
 
-/// Whether something was changed. What is gone needs no change, and what a newer version wrote is left to
-/// that one.
-fn done(changed: Result<bool, AppError>) -> Result<bool> {
+async fn forget_job(manage: &Manage, path: &CollectionPlace, name: &Name) -> Result<u64> {
+    let (place, collection) = parts(path)?;
+    let changed = manage.forget_secrets_of_job(&place, &collection, name).await;
+    let job_path = format!("{path}/{name}");
+    if !is_changed(changed, &job_path)? {
+        return Ok(0);
+    }
+    tracing::warn!(
+        job.path = job_path,
+        "disabled, because the key of its secrets is lost: put the job again, with all of its secrets"
+    );
+    Ok(1)
+}
+
+async fn forget_collection(manage: &Manage, path: &CollectionPlace) -> Result<u64> {
+    let (place, collection) = parts(path)?;
+    let changed = manage.forget_secrets_of_collection(&place, &collection).await;
+    if !is_changed(changed, path.as_str())? {
+        return Ok(0);
+    }
+    tracing::warn!(
+        collection.path = path.as_str(),
+        "its failure action is removed, because the key of its secrets is lost: set onFailure again"
+    );
+    Ok(1)
+}
+
+/// Whether something was changed. What is gone needs no change, and what cannot be read does not run.
+fn is_changed(changed: Result<bool, AppError>, path: &str) -> Result<bool> {
     match changed {
         Err(AppError::NoParent { .. } | AppError::NoCollection { .. } | AppError::NoJob { .. }) => {
             Ok(false)
         }
-        changed => Ok(changed?),
+        Err(error @ (AppError::Unreadable { .. } | AppError::Newer { .. })) => {
+            tracing::error!(path, error = chain(&error), "cannot be read, and is left as it is");
+            Ok(false)
+        }
+        changed => changed.with_context(|| format!("cannot change '{path}'")),
     }
 }
 
 fn parts(path: &CollectionPlace) -> Result<(ResourceGroup, Name)> {
-    let segment = |text: &str| PathSegment::new(text).map_err(|error| anyhow::anyhow!("{error}"));
-    let (subscription, group) = (segment(path.subscription())?, segment(path.group())?);
-    let name = Name::new(path.name()).map_err(|error| anyhow::anyhow!("{error}"))?;
-    Ok((ResourceGroup { subscription, group }, name))
+    let segment = |text: &str| PathSegment::new(text);
+    let read = || {
+        let group = ResourceGroup {
+            subscription: segment(path.subscription())?,
+            group: segment(path.group())?,
+        };
+        Ok::<_, domain::refusal::Refusal>((group, Name::new(path.name())?))
+    };
+    read().with_context(|| format!("'{path}' is no path of a collection"))
 }

@@ -90,22 +90,22 @@ impl Parts {
         })
     }
 
-    /// Disables what needs a secret that the key does not open, if the key is not the one that sealed
-    /// them.
+    /// With `--forget-secrets`: disables what needs a secret that the key does not open, if this is not
+    /// the key that sealed the secrets.
     pub(super) async fn forget_secrets(&self, settings: &ServeSettings) -> Result<()> {
+        if !settings.forget_secrets {
+            return Ok(());
+        }
         let Some(dir) = self.dir.as_ref().filter(|_| self.key == KeyFound::Other) else {
-            if settings.forget_secrets {
-                tracing::warn!("--forget-secrets: the key opens every secret; leave the flag out");
-            }
+            tracing::warn!("--forget-secrets: the key is the right one, so nothing was forgotten");
             return Ok(());
         };
-        let Forgotten { jobs, collections } =
-            forget(self.manage(settings), &self.jobs, &self.sealer).await?;
+        let Forgotten { jobs, collections } = forget(&self.manage(settings), &self.jobs).await?;
         secrets::remember_key(dir, &self.sealer)?;
         tracing::warn!(
             jobs,
             collections,
-            "--forget-secrets: went on with another key; leave the flag out from now on"
+            "--forget-secrets: went on with another key; start without the flag from now on"
         );
         Ok(())
     }

@@ -274,6 +274,7 @@ fn a_store_opens_only_with_its_own_key() {
         fs::write(&key, damaged).unwrap();
         let said = refusal(dir.path());
         assert!(said.contains("does not contain a key of 64 hexadecimal digits"), "{said}");
+        assert!(said.contains("delete this file and start once with --forget-secrets"), "{said}");
         assert!(!said.contains(ours.trim()), "{said}");
     }
 

@@ -27,8 +27,7 @@ use ports::store::{
 use serde_json::{Value, json};
 
 use super::describe::{Facts, stored_schedule};
-use super::forget::explain_lost;
-use super::forget::explain_lost;
+use super::forget::{explain_lost, says_lost};
 use super::secrets::{SealedDocument, authenticates, keep_secrets, open_certificates};
 use super::{Etag, JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::{definition, shown_definition, unreadable, whole_document};
@@ -199,6 +198,9 @@ impl Manage {
             .into());
         }
         check_not_final(&job)?;
+        if says_lost(&job) {
+            self.whole_definition(&job).await?;
+        }
         Ok((collection, job))
     }
 
@@ -223,6 +225,14 @@ impl Manage {
         found.map_err(|error| explain_lost(job, error))
     }
 
+    /// The document of a stored job, secrets included.
+    async fn whole_stored(&self, job: &JobRecord) -> Result<Value, AppError> {
+        let JobRecord { uid, document, sealed, .. } = job;
+        let sealer = self.ports.sealer.as_ref();
+        let found = whole_document(sealer, uid, document, sealed.as_deref()).await;
+        found.map_err(|error| explain_lost(job, error))
+    }
+
     /// The job that the body of a PUT describes.
     pub(super) async fn wanted_by_put(
         &self,
@@ -241,9 +251,7 @@ impl Manage {
         old: &JobRecord,
         patch: &Value,
     ) -> Result<(JobDefinition, JobDefinition), AppError> {
-        let sealer = self.ports.sealer.as_ref();
-        let whole = whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await;
-        let whole = whole.map_err(|error| explain_lost(old, error))?;
+        let whole = self.whole_stored(old).await?;
         let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
         let mut shown = whole.clone();
         withhold(&mut shown);
@@ -265,20 +273,19 @@ impl Manage {
         collection: &CollectionRecord,
     ) -> Result<Value, AppError> {
         let zone = collection.collection.definition.time_zone();
-        let Some(old @ JobRecord { uid, document, sealed, .. }) = found else {
+        let Some(old) = found else {
             keep_secrets(&mut body, None)?;
             add_time_zone(&mut body, None, zone);
             return Ok(body);
         };
         let sealer = self.ports.sealer.as_ref();
-        let mut stored = whole_document(sealer, uid, document, None).await?;
+        let mut stored = whole_document(sealer, &old.uid, &old.document, None).await?;
         // Secrets are opened only if some are kept. Extensions may contain some.
         let keeps_extensions = stored.get(EXTENSIONS).is_some() && lacks_extensions(&body);
-        if sealed.is_some()
+        if old.sealed.is_some()
             && (keeps_extensions || body.get("properties").is_some_and(has_withheld))
         {
-            let whole = whole_document(sealer, uid, document, sealed.as_deref()).await;
-            stored = whole.map_err(|error| explain_lost(old, error))?;
+            stored = self.whole_stored(old).await?;
         }
         keep_secrets(&mut body, Some(&stored))?;
         keep_extensions(&mut body, &stored);
@@ -550,10 +557,7 @@ pub(super) fn allowed_schedule(
 }
 
 /// The timer of a job whose timing stays, with the policies of its new definition.
-pub(super) fn with_policies(
-    old: &JobRecord,
-    wanted: &JobDefinition,
-) -> Result<TimerRecord, Refusal> {
+fn with_policies(old: &JobRecord, wanted: &JobDefinition) -> Result<TimerRecord, Refusal> {
     let mut timer = old.timer.clone();
     if let Some(schedule) = stored_schedule(old) {
         let policies = Policies::of(wanted.extensions.as_ref(), &old.uid);
@@ -564,7 +568,7 @@ pub(super) fn with_policies(
 }
 
 /// The timer of a job whose timing changes. A job without a next occurrence has ended.
-pub(super) fn timer(
+fn timer(
     wanted: &JobDefinition,
     timing: Timing,
     schedule: &Schedule,

@@ -7,13 +7,13 @@
 //! of when the first job needs a secret. It is written after the key. If it is missing, a secret of a
 //! stored job has to open with the key before it is written again.
 //!
-//! With `--forget-secrets` a start goes on with a key that is not the one:
+//! `--forget-secrets` goes on with another key than the right one:
 //!
-//! | step | a crash after it leaves |
-//! |---|---|
-//! | create `key`, if it is missing | a key that is not the one of `key.check` or of the secrets: the next start with the flag goes on, one without it refuses |
-//! | disable what cannot be opened | the same, with a part of it disabled |
-//! | write `key.check` | nothing |
+//! | a crash after | leaves | repaired by |
+//! |---|---|---|
+//! | `key` is written, if it was missing | a key that does not fit `key.check`, or the secrets | a start with the flag; one without it is refused |
+//! | some jobs are disabled | the same | the same: it disables the others |
+//! | `key.check` is written | nothing | |
 
 use anyhow::{Context, Result, anyhow, bail};
 use domain::ids;
@@ -29,21 +29,26 @@ const CHECK_FILE: &str = "key.check";
 /// The known text in it, which is also the context that it is sealed for.
 const CHECK: &str = "minutehand";
 
+/// What to do if no backup has the key.
+const LOST: &str = "If it is lost for good, start once with --forget-secrets, which disables the jobs that need a \
+                    secret";
+
 /// Opens or creates the key of a data directory. [`check_key`] follows when the store is open.
 pub(in crate::serve) fn open_sealer(dir: &DataDir, forget_secrets: bool) -> Result<AesSealer> {
     let path = dir.path().join(KEY_FILE);
     let key = match private_file::read(&path)? {
         Some(text) => read_key(&text).with_context(|| {
             format!(
-                "{} does not contain a key of {} hexadecimal digits: restore it from your backup",
+                "{} does not contain a key of {} hexadecimal digits: restore it from your backup. If it \
+                 is lost for good, delete this file and start once with --forget-secrets, which disables \
+                 the jobs that need a secret",
                 path.display(),
                 2 * KEY_BYTES
             )
         })?,
         None if dir.has_store() && !forget_secrets => bail!(
             "{} is missing, and without it the secrets in {} cannot be decrypted: restore it from \
-             your backup, or choose another data directory. If it is lost for good, start once with \
-             --forget-secrets, which disables the jobs that need a secret",
+             your backup, or choose another data directory. {LOST}",
             path.display(),
             dir.path().display()
         ),
@@ -65,16 +70,16 @@ fn new_key() -> Result<Zeroizing<[u8; KEY_BYTES]>> {
     AesSealer::new_key().context("cannot create a key")
 }
 
-/// Whether the key is the one that sealed the secrets.
+/// Which key a data directory has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::serve) enum KeyFound {
-    /// It is.
+    /// The one that sealed the secrets.
     Right,
-    /// It is another one, and what it cannot open is to be forgotten.
+    /// Another one: what it does not open is to be forgotten.
     Other,
 }
 
-/// Checks that this is the key that was used in this directory before. With `forget_secrets`, another one
+/// Checks that this is the key that was used in this directory before. With `forget_secrets`, another key
 /// is no error.
 pub(in crate::serve) async fn check_key(
     dir: &DataDir,
@@ -93,14 +98,13 @@ pub(in crate::serve) async fn check_key(
             None => true,
         },
     };
-    if !is_right && forget_secrets {
-        return Ok(KeyFound::Other);
-    }
     if !is_right {
+        if forget_secrets {
+            return Ok(KeyFound::Other);
+        }
         bail!(
             "{} is not the key that sealed the secrets in this directory: restore it and {CHECK_FILE} \
-             from your backup. If it is lost for good, start once with --forget-secrets, which disables \
-             the jobs that need a secret",
+             from your backup. {LOST}",
             dir.path().join(KEY_FILE).display()
         );
     }
@@ -110,7 +114,7 @@ pub(in crate::serve) async fn check_key(
     Ok(KeyFound::Right)
 }
 
-/// Writes the check of a key that is the one of the directory from now on.
+/// Writes the check of the key, which is the one of this directory from now on.
 pub(in crate::serve) fn remember_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
     let known = sealer.seal(CHECK, CHECK).context("cannot seal a text with the key")?;
     private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))
