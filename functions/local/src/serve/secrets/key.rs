@@ -117,7 +117,8 @@ pub(in crate::serve) async fn check_key(
 /// Writes the check of the key, which is the one of this directory from now on.
 pub(in crate::serve) fn remember_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
     let known = sealer.seal(CHECK, CHECK).context("cannot seal a text with the key")?;
-    private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))
+    private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
+    Ok(())
 }
 
 fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>> {
