@@ -143,6 +143,7 @@ mod tests {
                     outcome: Outcome::Succeeded,
                     message: "done".to_owned(),
                     repeat_count: 1,
+                    body_bytes: 0,
                     then: None,
                 };
                 let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at });

@@ -1,7 +1,8 @@
 //! The archive's objects: in a folder, or in a bucket of S3 and of services that speak like it.
 //!
-//! [`Location`] says where, [`Objects`] stores and fetches, [`ArchivedHistory`] reads back. There are two
-//! kinds of writes: to create what must not exist, and to overwrite.
+//! [`Location`] says where, [`Objects`] stores and fetches, [`ArchivedHistory`] reads back, and
+//! [`ArchivedBodies`] keeps what targets answered. There are two kinds of writes: to create what must not
+//! exist, and to overwrite.
 //!
 //! An archive has a mark, the file `minutehand.json` with an id. It is created once, when the archive is
 //! first used, and never by a process that has used this archive before. So a folder whose file system is
@@ -15,6 +16,7 @@
 //! | write the objects of a repaired day | lines twice, and the view has them once |
 //! | delete what was repaired | the same, for what is left |
 
+mod bodies;
 mod bucket;
 mod error;
 mod folder;
@@ -23,6 +25,7 @@ mod listing;
 mod location;
 mod objects;
 
+pub use bodies::ArchivedBodies;
 pub use error::ArchiveError;
 pub use history::ArchivedHistory;
 pub use location::Location;

@@ -184,6 +184,8 @@ fn read_execution(fields: &Map<String, Value>) -> Result<Execution, String> {
                 .get("repeat")
                 .and_then(Value::as_u64)
                 .ok_or("'repeat' is no number")?,
+            // A body does not outlast the record in the store.
+            body_bytes: 0,
             then: None,
         },
     })
@@ -270,6 +272,7 @@ pub(crate) mod tests {
                 outcome: Outcome::Succeeded,
                 message: format!("Http Action - \"OK\"\r\nä {second}"),
                 repeat_count: 7,
+                body_bytes: 0,
                 then: None,
             },
         }

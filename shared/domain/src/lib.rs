@@ -23,6 +23,7 @@ pub mod failure_event;
 pub mod far;
 pub mod firing;
 pub mod history_days;
+pub mod history_name;
 pub mod ids;
 pub mod job;
 pub mod journal;

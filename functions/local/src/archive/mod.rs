@@ -13,6 +13,7 @@
 //! | open: remember the archive | the archive, with nothing in it |
 //! | write some of the objects | the same objects again, written by the next run |
 //! | remember how far it is | nothing to do; before it, the same objects are written again |
+//! | delete some bodies of failures | the others, which the next run deletes |
 
 mod repair;
 mod state;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use archive_objects::{ArchiveError, Objects};
+use archive_objects::{ArchiveError, ArchivedBodies, Objects};
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use domain::history_days::HistoryDays;
 use runtime::chain;
@@ -113,6 +114,16 @@ impl Archiver {
             self.remember(|state| state.checked_until = Some(expiring))?;
         }
         Ok(())
+    }
+
+    /// Deletes the bodies of failures of whose day the store has no history any more. Returns how many.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails. What is not deleted now is deleted by a later run.
+    pub(crate) async fn remove_bodies(&self, now: DateTime<Utc>) -> Result<u64> {
+        let day = day_of(now, self.history.span());
+        Ok(ArchivedBodies::new(self.objects.clone()).remove_before(day).await?)
     }
 
     /// What ended before this instant is archived, and may be deleted when it has expired.

@@ -90,6 +90,12 @@ pub struct ServeArgs {
         help_heading = DATA
     )]
     pub(super) archive: Option<Location>,
+    /// Which bodies of answers are kept in the archive: none, or those of failures
+    ///
+    /// Of an HTTP action that fails with an answer, the first 256 KB of it, for as long as history. `job
+    /// history --body` prints them. They are what targets wrote, so they may hold data of theirs.
+    #[arg(long, value_name = "WHICH", default_value = "none", help_heading = DATA)]
+    pub(super) keep_bodies: KeptBodies,
     /// Start although the key is lost, and disable the jobs that need a secret
     ///
     /// For a key that no backup has. The server makes a new one. It disables the jobs whose secrets do not
@@ -241,6 +247,13 @@ pub struct ServeArgs {
     /// Least severe level to log
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = LOG)]
     pub(super) log_level: Level,
+}
+
+/// The bodies of answers that are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum KeptBodies {
+    None,
+    Failures,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

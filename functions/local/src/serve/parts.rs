@@ -8,7 +8,7 @@ use app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, Worker,
 };
 use app::{Manage, ManagePorts};
-use archive_objects::ArchivedHistory;
+use archive_objects::{ArchivedBodies, ArchivedHistory};
 use domain::own::OwnResources;
 use embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
 use ports::store::PulseOf;
@@ -130,6 +130,10 @@ impl Parts {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             disk: Arc::new(self.write_probe()),
+            bodies: settings
+                .archive
+                .clone()
+                .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
         };
         let settings = app::ManageSettings {
             region: REGION.to_owned(),
@@ -170,6 +174,11 @@ impl Parts {
             events: self.metrics.clone(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
+            bodies: settings
+                .archive
+                .clone()
+                .filter(|_| settings.keep_bodies)
+                .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
         };
         let settings = FireSettings {
             region: REGION.to_owned(),
@@ -241,6 +250,7 @@ fn actions(settings: &ServeSettings, idle_max: usize) -> Result<Actions> {
         wanted.limits.total = limit;
     }
     wanted.idle_connections_max = idle_max;
+    wanted.keep_bodies = settings.keep_bodies;
     wanted.user_agent = format!("minutehand/{}", BUILD.version);
     Actions::new(&wanted).context("cannot prepare to call targets")
 }

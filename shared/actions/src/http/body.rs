@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 
 use crate::net::HttpError;
-use crate::outcome::ReadBody;
+use crate::outcome::{BODY_BYTES_MAX, ReadBody};
 
 /// The maximum number of bytes that are read only to keep the connection open. Opening a new
 /// connection is cheaper than reading more.
@@ -14,6 +14,9 @@ const DRAIN_BYTES_MAX: u64 = 64 * 1024;
 
 /// The time limit for reading those bytes.
 const DRAIN_TIME_MAX: Duration = Duration::from_millis(250);
+
+/// The time limit for what is read of a body only to keep it.
+const LONG_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Reads the beginning of a body, which may be endless.
 ///
@@ -36,6 +39,31 @@ pub(crate) async fn read(mut body: Incoming, n_bytes: usize) -> Result<ReadBody,
         }
     }
     Ok(ReadBody { bytes, is_cut: false })
+}
+
+/// Reads the beginning of a body, and then more of it, if that comes soon: whether the attempt has ended
+/// does not depend on it. What does not come counts as cut.
+pub(crate) async fn read_long(mut body: Incoming, n_bytes: usize) -> Result<ReadBody, HttpError> {
+    let mut bytes = Vec::new();
+    while bytes.len() < BODY_BYTES_MAX {
+        match next_chunk(&mut body).await? {
+            Some(chunk) => bytes.extend_from_slice(&chunk),
+            None => return Ok(ReadBody { bytes, is_cut: false }),
+        }
+    }
+    let more = async {
+        while bytes.len() <= n_bytes {
+            match next_chunk(&mut body).await {
+                Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
+    };
+    let is_whole = tokio::time::timeout(LONG_TIME_MAX, more).await.unwrap_or_default();
+    bytes.truncate(n_bytes);
+    Ok(ReadBody { bytes, is_cut: !is_whole })
 }
 
 /// Discards a body. If it is short, the connection can be used again.

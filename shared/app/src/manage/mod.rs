@@ -44,7 +44,7 @@ use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
     Browse, CertificateReader, Clock, CloudServices, Collections, DeadLetters, Disk, DispatchQueue,
-    History, IdSource, Jobs, Sealer,
+    FailureBodies, History, IdSource, Jobs, Sealer,
 };
 
 use crate::error::AppError;
@@ -99,6 +99,8 @@ pub struct ManagePorts {
     pub ids: Arc<dyn IdSource>,
     /// The disk that the store writes to.
     pub disk: Arc<dyn Disk>,
+    /// The bodies of failures, if they are kept.
+    pub bodies: Option<Arc<dyn FailureBodies>>,
 }
 
 /// The settings of an installation.
