@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 
 use crate::net::HttpError;
-use crate::outcome::{BODY_BYTES_MAX, ReadBody};
+use crate::outcome::ReadBody;
 
 /// The maximum number of bytes that are read only to keep the connection open. Opening a new
 /// connection is cheaper than reading more.
@@ -41,16 +41,24 @@ pub(crate) async fn read(mut body: Incoming, n_bytes: usize) -> Result<ReadBody,
     Ok(ReadBody { bytes, is_cut: false })
 }
 
-/// Reads the beginning of a body, and then more of it, if that comes soon: whether the attempt has ended
-/// does not depend on it. What does not come counts as cut.
-pub(crate) async fn read_long(mut body: Incoming, n_bytes: usize) -> Result<ReadBody, HttpError> {
+/// Reads the beginning of a body, of which more may be read to be kept. Returns what is not read, too.
+pub(crate) async fn read_open(
+    mut body: Incoming,
+    n_bytes: usize,
+) -> Result<(ReadBody, Option<Incoming>), HttpError> {
     let mut bytes = Vec::new();
-    while bytes.len() < BODY_BYTES_MAX {
+    while bytes.len() <= n_bytes {
         match next_chunk(&mut body).await? {
             Some(chunk) => bytes.extend_from_slice(&chunk),
-            None => return Ok(ReadBody { bytes, is_cut: false }),
+            None => return Ok((ReadBody { bytes, is_cut: false }, None)),
         }
     }
+    Ok((ReadBody { bytes, is_cut: true }, Some(body)))
+}
+
+/// Reads more of a body, if it comes soon. What does not come is as what is cut.
+pub(crate) async fn read_more(read: &mut ReadBody, mut body: Incoming, n_bytes: usize) {
+    let ReadBody { bytes, is_cut } = read;
     let more = async {
         while bytes.len() <= n_bytes {
             match next_chunk(&mut body).await {
@@ -61,9 +69,8 @@ pub(crate) async fn read_long(mut body: Incoming, n_bytes: usize) -> Result<Read
         }
         false
     };
-    let is_whole = tokio::time::timeout(LONG_TIME_MAX, more).await.unwrap_or_default();
+    *is_cut = !tokio::time::timeout(LONG_TIME_MAX, more).await.unwrap_or_default();
     bytes.truncate(n_bytes);
-    Ok(ReadBody { bytes, is_cut: !is_whole })
 }
 
 /// Discards a body. If it is short, the connection can be used again.

@@ -67,7 +67,8 @@ struct HttpAnswer {
 /// What becomes of the body of an answer, beside the part in the history.
 enum Keeps {
     Nothing,
-    Body(Room),
+    /// With what is not read of it.
+    Body(Room, Option<Incoming>),
     NoRoom,
 }
 
@@ -94,7 +95,7 @@ impl HttpSender {
         let Progress { host, secrets, has_sent } = &progress;
         let ended = ended.unwrap_or_else(|_| Err(ActionFailure::timeout(limit)));
         Ok(match ended {
-            Ok(HttpAnswer { status, headers, body, keeps }) => {
+            Ok(HttpAnswer { status, headers, mut body, keeps }) => {
                 let message = response_message(host, status, &headers, &body, secrets);
                 if status.is_success() {
                     outcome::succeeded(message)
@@ -102,7 +103,13 @@ impl HttpSender {
                     let retry_after = retry_after(status, &headers, context.sent_at);
                     let body = match keeps {
                         Keeps::Nothing => None,
-                        Keeps::Body(room) => room.keep(&body, secrets).map(FailureBody::Read),
+                        Keeps::Body(room, rest) => {
+                            // The attempt has ended: its outcome does not depend on this.
+                            if let Some(rest) = rest {
+                                body::read_more(&mut body, rest, KEPT_BYTES_MAX).await;
+                            }
+                            room.keep(&body, secrets).map(FailureBody::Read)
+                        }
                         Keeps::NoRoom => Some(FailureBody::NoRoom),
                     };
                     ActionOutcome { retry_after, body, ..outcome::failed(message) }
@@ -227,18 +234,21 @@ impl HttpSender {
     ) -> Result<HttpAnswer, ActionFailure> {
         let (head, body) = response.into_parts();
         let is_https = hop.url.scheme() == "https";
-        let keeps = match &self.bodies {
-            Some(bodies) if !head.status.is_success() => {
-                bodies.room().map_or(Keeps::NoRoom, Keeps::Body)
+        let failed = |error| ActionFailure::from_http_error(&error, hop.host(), is_https);
+        let room = match &self.bodies {
+            Some(bodies) if !head.status.is_success() => Some(bodies.room()),
+            _ => None,
+        };
+        let (body, keeps) = match room {
+            Some(Some(room)) => {
+                let (read, rest) = body::read_open(body, BODY_BYTES_MAX).await.map_err(failed)?;
+                (read, Keeps::Body(room, rest))
             }
-            _ => Keeps::Nothing,
+            room => {
+                let read = body::read(body, BODY_BYTES_MAX).await.map_err(failed)?;
+                (read, if room.is_some() { Keeps::NoRoom } else { Keeps::Nothing })
+            }
         };
-        let read = match keeps {
-            Keeps::Body(_) => body::read_long(body, KEPT_BYTES_MAX).await,
-            Keeps::Nothing | Keeps::NoRoom => body::read(body, BODY_BYTES_MAX).await,
-        };
-        let body =
-            read.map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))?;
         Ok(HttpAnswer { status: head.status, headers: head.headers, body, keeps })
     }
 }
