@@ -104,24 +104,3 @@ impl Attribute {
         })
     }
 }
-
-/// The answer to a batch: where the stream is to go on, if not behind it.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BatchAnswer {
-    batch_item_failures: Vec<ItemFailure>,
-}
-
-#[derive(Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ItemFailure {
-    item_identifier: String,
-}
-
-impl BatchAnswer {
-    /// The records from this one on are to come again, together.
-    pub(crate) fn again_from(sequence_number: &str) -> Self {
-        let item_identifier = sequence_number.to_owned();
-        Self { batch_item_failures: vec![ItemFailure { item_identifier }] }
-    }
-}

@@ -16,9 +16,9 @@ use domain::work_item::{PACKET_RECEIVES_MAX, UnreadableMessage, WorkItem};
 use events_eventbridge::Bus;
 use futures_util::future::join_all;
 use ports::{ActionSender, Clock, EventSink};
-use queue_sqs::{Batch, BatchAnswer, SqsDelivery, SqsQueue, SqsReceipt};
+use queue_sqs::{Batch, SqsDelivery, SqsQueue, SqsReceipt};
 use runtime::{RandomIds, chain};
-use runtime_aws::{ErrorType, Metric, Tally, counting_throttles, print_metrics};
+use runtime_aws::{BatchAnswer, ErrorType, Metric, Tally, counting_throttles, print_metrics};
 use sealer_kms::KmsSealer;
 use store_dynamodb::{BatchingStore, DynamoStore};
 

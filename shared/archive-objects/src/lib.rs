@@ -1,6 +1,7 @@
 //! The archive's objects: in a folder, or in a bucket of S3 and of services that speak like it.
 //!
-//! [`Location`] says where, [`Objects`] stores and fetches, [`ArchivedHistory`] reads back, and
+//! [`Location`] says where, [`Objects`] stores and fetches, [`ArchiveWriter`] gathers
+//! lines into objects, [`ArchivedHistory`] reads back, and
 //! [`ArchivedBodies`] keeps what targets answered. There are two kinds of writes: to create what must not
 //! exist, and to overwrite.
 //!
@@ -24,9 +25,11 @@ mod history;
 mod listing;
 mod location;
 mod objects;
+mod writer;
 
 pub use bodies::ArchivedBodies;
 pub use error::ArchiveError;
 pub use history::ArchivedHistory;
 pub use location::Location;
 pub use objects::Objects;
+pub use writer::{ArchiveWriter, Written};

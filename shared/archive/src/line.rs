@@ -6,6 +6,7 @@
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::attempt_key::{attempt_key, read_attempt};
+use domain::ended::Ended;
 use domain::journal::JournalEntry;
 use serde_json::{Map, Value, json};
 
@@ -68,6 +69,19 @@ pub struct Line {
     pub key: String,
     /// The line itself, without its end.
     pub text: String,
+}
+
+impl From<Ended> for Line {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Attempt { job_uid, attempt, record } => {
+                Self::from(&Execution { job_uid, attempt, record })
+            }
+            Ended::Change { collection_uid, entry } => {
+                Self::from(&ArchivedChange { collection_uid, entry })
+            }
+        }
+    }
 }
 
 impl From<&Execution> for Line {

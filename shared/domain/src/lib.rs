@@ -17,6 +17,7 @@ pub mod dates;
 pub mod document;
 pub mod duration;
 pub mod earlier_timing;
+pub mod ended;
 pub mod extensions;
 pub mod failed_occurrence;
 pub mod failure_event;

@@ -88,7 +88,7 @@ use ports::StoreError;
 pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
 pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};
 pub use counters::AskedEvicted;
-pub use ended::{EndedItem, EndedPage, EndedWhen, WalkPosition};
+pub use ended::{EndedPage, EndedWhen, WalkPosition, read_ended};
 pub use expired::{ScanPosition, WithSecrets};
 pub use schema::{DUE_INDEX, ensure_table};
 pub use states::{StateCounts, StatePosition};

@@ -25,14 +25,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use archive_objects::{ArchiveError, ArchivedBodies, Objects};
+use archive_objects::{ArchiveError, ArchiveWriter, ArchivedBodies, Objects, Written};
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use domain::history_days::HistoryDays;
 use runtime::chain;
 use store_dynamodb::{DynamoStore, EndedWhen};
 
 use state::State;
-use write::{Written, write};
+use write::write;
 
 /// How long after its end a day counts as over. Until then an attempt of it may still be recorded.
 const CLOSING: TimeDelta = TimeDelta::hours(1);
@@ -139,7 +139,9 @@ impl Archiver {
         until: NaiveDate,
     ) -> Result<Written> {
         let when = EndedWhen::Between { from: from.map(midnight), until: midnight(until) };
-        write(jobs, &self.objects, when, |_| true).await
+        let mut writer = ArchiveWriter::new(&self.objects);
+        write(jobs, &mut writer, when, |_| true).await?;
+        Ok(writer.finish().await?)
     }
 
     /// Compares the archive's mark with what the data directory remembers.
