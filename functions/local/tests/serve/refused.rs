@@ -31,6 +31,14 @@ fn refuses(arguments: &[&str], code: i32, errors: &[&str]) -> String {
 fn conflicting_arguments_are_refused() {
     refuses(&["--memory", "--data", "d"], 2, &["--memory and --data exclude each other"]);
     refuses(&["--memory", "--sync", "full"], 2, &["--memory and --sync exclude each other"]);
+    let both = ["--memory", "--forget-secrets"];
+    refuses(&both, 2, &["--memory and --forget-secrets exclude each other"]);
+    let without_archive = ["--keep-bodies", "failures"];
+    refuses(
+        &without_archive,
+        2,
+        &["--keep-bodies failures keeps them in the archive: add --archive"],
+    );
     for other in [&["--token-file", "f"][..], &["--no-auth"]] {
         let arguments = [&["--token", "t"], other].concat();
         let error = format!("--token and {} exclude each other", other[0]);

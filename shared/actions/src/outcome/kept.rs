@@ -87,7 +87,7 @@ mod tests {
         // Short bodies take as much as they have, once they are read.
         let short: Vec<Bytes> = std::iter::from_fn(|| keep(1_000)).collect();
         assert_eq!(short.len(), 1);
-        drop(long);
+        drop((long, short));
         let short: Vec<Bytes> = std::iter::from_fn(|| keep(1_000)).collect();
         assert_eq!(short.len(), KILOBYTES_MAX - 255);
     }
