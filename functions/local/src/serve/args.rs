@@ -90,18 +90,18 @@ pub struct ServeArgs {
         help_heading = DATA
     )]
     pub(super) archive: Option<Location>,
-    /// Which bodies of answers are kept in the archive: none, or those of failures
+    /// Bodies of answers to keep in the archive
     ///
     /// Of an HTTP action that fails with an answer, the first 256 KB of it, for as long as history. `job
     /// history --body` prints them. They are what targets wrote, so they may hold data of theirs.
-    #[arg(long, value_name = "WHICH", default_value = "none", help_heading = DATA)]
+    #[arg(long, value_name = "WHICH", default_value = "none", help_heading = DATA, hide_short_help = true)]
     pub(super) keep_bodies: KeptBodies,
-    /// Start although the key is lost, and disable the jobs that need a secret
+    /// Start without a lost key: jobs that need a secret are disabled
     ///
     /// For a key that no backup has. The server makes a new one. It disables the jobs whose secrets do not
     /// open, takes such failure actions from collections, and names each of them in the log: put them again,
     /// with their secrets. With the right key it changes nothing.
-    #[arg(long, help_heading = DATA)]
+    #[arg(long, hide_short_help = true, help_heading = DATA)]
     pub(super) forget_secrets: bool,
     /// Days for which history is kept: 7, 15, 30 or 60
     ///

@@ -282,10 +282,14 @@ impl Manage {
         let mut stored = whole_document(sealer, &old.uid, &old.document, None).await?;
         // Secrets are opened only if some are kept. Extensions may contain some.
         let keeps_extensions = stored.get(EXTENSIONS).is_some() && lacks_extensions(&body);
-        if old.sealed.is_some()
-            && (keeps_extensions || body.get("properties").is_some_and(has_withheld))
-        {
-            stored = self.whole_stored(old).await?;
+        let keeps_secrets = body.get("properties").is_some_and(has_withheld);
+        if old.sealed.is_some() && (keeps_extensions || keeps_secrets) {
+            match self.whole_stored(old).await {
+                Ok(whole) => stored = whole,
+                // They are lost. Who sends all others again keeps extensions without secrets.
+                Err(AppError::Refused(_)) if !keeps_secrets => {}
+                Err(error) => return Err(error),
+            }
         }
         keep_secrets(&mut body, Some(&stored))?;
         keep_extensions(&mut body, &stored);
