@@ -30,7 +30,7 @@ use std::sync::Arc;
 use archive::Object;
 use archive_objects::{ArchiveError, ArchiveWriter, Objects, Written};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use domain::ended::Ended;
+use domain::ended::EndedItem;
 use ports::{Clock, StoreError};
 use runtime::chain;
 use runtime_aws::{BatchAnswer, ErrorType, Metric, Tally, counting_throttles, print_metrics};
@@ -214,7 +214,7 @@ impl Function {
     }
 }
 
-fn read(record: &StreamRecord) -> Result<Option<Ended>, String> {
+fn read(record: &StreamRecord) -> Result<Option<EndedItem>, String> {
     let Some(item) = record.item().map_err(|error| error.to_string())? else {
         return Ok(None);
     };

@@ -6,7 +6,7 @@
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::attempt_key::{attempt_key, read_attempt};
-use domain::ended::Ended;
+use domain::ended::EndedItem;
 use domain::journal::JournalEntry;
 use serde_json::{Map, Value, json};
 
@@ -71,13 +71,13 @@ pub struct Line {
     pub text: String,
 }
 
-impl From<Ended> for Line {
-    fn from(ended: Ended) -> Self {
+impl From<EndedItem> for Line {
+    fn from(ended: EndedItem) -> Self {
         match ended {
-            Ended::Attempt { job_uid, attempt, record } => {
+            EndedItem::Attempt { job_uid, attempt, record } => {
                 Self::from(&Execution { job_uid, attempt, record })
             }
-            Ended::Change { collection_uid, entry } => {
+            EndedItem::Change { collection_uid, entry } => {
                 Self::from(&ArchivedChange { collection_uid, entry })
             }
         }

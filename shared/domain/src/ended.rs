@@ -5,7 +5,7 @@ use crate::journal::JournalEntry;
 
 /// A finished attempt, or a change that a user made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum EndedItem {
     /// A finished attempt.
     Attempt {
         /// The job.

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use domain::attempt_key::nominal_key;
-use domain::ended::Ended;
+use domain::ended::EndedItem;
 use ports::StoreError;
 use ports::store::HistoryEntry;
 
@@ -44,25 +44,25 @@ pub enum EndedWhen {
 /// # Errors
 ///
 /// If it is damaged.
-pub fn read_ended(item: &HashMap<String, AttributeValue>) -> Result<Option<Ended>, StoreError> {
+pub fn read_ended(item: &HashMap<String, AttributeValue>) -> Result<Option<EndedItem>, StoreError> {
     let pk = Reader::new(item).text("pk")?;
     if let Some(job_uid) = pk.strip_prefix(EXECUTIONS) {
         let HistoryEntry { attempt, record, .. } = attempts::read(item)?;
         let job_uid = job_uid.to_owned();
-        return Ok(record.map(|record| Ended::Attempt { job_uid, attempt, record }));
+        return Ok(record.map(|record| EndedItem::Attempt { job_uid, attempt, record }));
     }
     let Some(collection_uid) = pk.strip_prefix(JOURNALS) else {
         return Ok(None);
     };
     let entry = journal::read(item)?;
-    Ok(Some(Ended::Change { collection_uid: collection_uid.to_owned(), entry }))
+    Ok(Some(EndedItem::Change { collection_uid: collection_uid.to_owned(), entry }))
 }
 
 /// A page of the walk.
 #[derive(Debug)]
 pub struct EndedPage {
     /// What was found.
-    pub found: Vec<Ended>,
+    pub found: Vec<EndedItem>,
     /// Items that cannot be read.
     pub unreadable: u64,
     /// Where the next page begins; `None` at the end.
