@@ -167,7 +167,11 @@ async fn a_job_whose_secrets_are_lost_does_not_run_before_it_is_put_again_with_t
 
     put(&api, "j", job(HTTP), 200).await;
     let job = self::shown(&api, "j").await;
-    assert_eq!((&job["state"], job.get("minutehand")), (&json!("enabled"), None), "{job}");
+    assert_eq!(
+        (&job["state"], job["minutehand"].get("paused")),
+        (&json!("enabled"), None),
+        "{job}"
+    );
     assert_eq!(world.queue.taken(), ["2027-03-01T12:05:00Z"]);
     assert_eq!(ask(&api, "POST", &format!("{path}/run"), "").await.0, 200);
     assert_eq!(forget(&world, &other).await, Vec::<String>::new());
