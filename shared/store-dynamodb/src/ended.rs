@@ -44,6 +44,7 @@ pub enum EndedWhen {
 /// # Errors
 ///
 /// If it is damaged.
+#[expect(clippy::implicit_hasher, reason = "an item is what the SDK makes of it")]
 pub fn read_ended(item: &HashMap<String, AttributeValue>) -> Result<Option<EndedItem>, StoreError> {
     let pk = Reader::new(item).text("pk")?;
     if let Some(job_uid) = pk.strip_prefix(EXECUTIONS) {

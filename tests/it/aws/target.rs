@@ -100,7 +100,7 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
     drop(shared.let_go.wait_while(held, |is_held| *is_held).unwrap());
     let status = shared.status.load(Ordering::Acquire);
     let body = shared.body.lock().unwrap().clone();
-    let head = format!("content-length: {}\r\nconnection: close", body.len());
+    let framing = format!("content-length: {}\r\nconnection: close", body.len());
     // Who called may have gone.
-    let _ = write!(stream, "HTTP/1.1 {status} X\r\n{head}\r\n\r\n{body}");
+    let _ = write!(stream, "HTTP/1.1 {status} X\r\n{framing}\r\n\r\n{body}");
 }

@@ -127,10 +127,10 @@ async fn jobs_that_need_a_lost_secret_are_disabled_and_say_why_and_others_go_on(
         let items = journal["items"].as_array().unwrap();
         items.iter().find(|it| it["who"] == "forgets" && it["job"] == name).cloned().unwrap()
     };
-    let patch = json!({"state": "disabled", "minutehand": lost["minutehand"]});
-    assert_eq!((&of("lost")["operation"], &of("lost")["change"]), (&json!("changed"), &patch));
-    let patch = json!({"minutehand": lost["minutehand"]});
-    assert_eq!((&of("off")["operation"], &of("off")["change"]), (&json!("changed"), &patch));
+    let changed = json!({"state": "disabled", "minutehand": lost["minutehand"]});
+    assert_eq!((&of("lost")["operation"], &of("lost")["change"]), (&json!("changed"), &changed));
+    let changed = json!({"minutehand": lost["minutehand"]});
+    assert_eq!((&of("off")["operation"], &of("off")["change"]), (&json!("changed"), &changed));
     let items = journal["items"].as_array().unwrap();
     let of_collection = items.iter().find(|it| it["who"] == "forgets" && it["job"].is_null());
     assert_eq!(of_collection.unwrap()["operation"], "changed");
