@@ -307,9 +307,9 @@ def archive(path, plainly):
     variables = [it.resources["ApiFunction"]["Environment"]["Variables"] for it in (plainly, kept)]
     assert set(variables[1]) - set(variables[0]) == {"MINUTEHAND_ARCHIVE"}, variables
     rules = kept.resources["ArchiveBucket"]["LifecycleConfiguration"]["Rules"]
-    assert [rule["Id"] for rule in rules] == ["leftovers"], rules
+    assert [rule["Id"] for rule in rules] == ["leftovers", "bodies"], rules
     rules = Transformed(path, Archive="yes", ArchiveDays=400).resources["ArchiveBucket"]["LifecycleConfiguration"]
-    assert [rule.get("ExpirationInDays") for rule in rules["Rules"]] == [None, 400], rules
+    assert [rule.get("ExpirationInDays") for rule in rules["Rules"]] == [None, 400, 60], rules
     keyed = Transformed(path, Archive="yes", DataKeyArn=KEY).resources
     assert set(keyed) - set(kept.resources) == {"ArchiverKeyPolicy", "ApiArchiveKeyPolicy"}
     encryption = keyed["ArchiveBucket"]["BucketEncryption"]["ServerSideEncryptionConfiguration"][0]
@@ -319,6 +319,15 @@ def archive(path, plainly):
     assert "ArchiverLive" in str(released["Archiving"]["FunctionName"]), released["Archiving"]
     assert not {"ArchiverVersion", "ArchiverLive"} & set(Transformed(path, Release="r1").resources)
     yield "Archive, ArchiveDays: a stream, a function and a bucket, or nothing of them"
+    bodies = Transformed(path, Archive="yes", KeepBodies="failures", HistoryDays=7, DataKeyArn=KEY)
+    policies = {"ExecutorBodiesPolicy", "ExecutorBodiesKeyPolicy", "ApiBodiesPolicy"}
+    assert set(bodies.resources) - set(keyed) == policies
+    executors = [it["ExecutorFunction"]["Environment"]["Variables"] for it in (keyed, bodies.resources)]
+    assert set(executors[1]) - set(executors[0]) == {"MINUTEHAND_ARCHIVE", "MINUTEHAND_KEEP_BODIES"}, executors
+    assert executors[1]["MINUTEHAND_KEEP_BODIES"] == "failures"
+    rules = bodies.resources["ArchiveBucket"]["LifecycleConfiguration"]["Rules"]
+    assert [rule.get("ExpirationInDays") for rule in rules] == [None, 7], rules
+    yield "KeepBodies: two functions may do one thing each below bodies/, or nothing"
 
 
 def organisation(path, plainly):

@@ -11,7 +11,7 @@ use std::sync::{Arc, RwLock};
 
 use app::fire::Dispatcher;
 use app::{Manage, ManagePorts};
-use archive_objects::ArchivedHistory;
+use archive_objects::{ArchivedBodies, ArchivedHistory};
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::LOCATION;
@@ -110,6 +110,7 @@ impl Function {
             ids: ids.clone(),
             // There is no local disk: if DynamoDB answers, it also accepts writes.
             disk: Arc::new(()),
+            bodies: settings.bodies.map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
         };
         let wanted = app::ManageSettings {
             region: region.to_owned(),

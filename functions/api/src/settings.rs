@@ -33,6 +33,8 @@ pub struct ApiSettings {
     pub sign_in: Option<SignIn>,
     /// Where history is that has expired in the table.
     pub archive: Option<Objects>,
+    /// Where bodies of failures are, if they are kept.
+    pub bodies: Option<Objects>,
 }
 
 /// The component that authenticates callers.
@@ -52,6 +54,7 @@ impl ApiSettings {
         let auths = [("token", Auth::Token), ("iam", Auth::Iam), ("jwt", Auth::Jwt)];
         // Without a setting callers need a token, so a missing setting never opens the API.
         let auth = variables.choice("MINUTEHAND_AUTH", &auths, Auth::Token);
+        let archive = variables.archive();
         Self {
             table: variables.table(),
             history: variables.history_days(),
@@ -63,7 +66,8 @@ impl ApiSettings {
             access: access(variables, auth),
             plan_limits: variables.plan_limits(),
             sign_in: sign_in(variables, auth),
-            archive: variables.archive(),
+            bodies: variables.keeps_bodies(archive.as_ref()),
+            archive,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use ports::StoreError;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use store_dynamodb::JsonItem;
 
 /// An event: a batch, a request to write a day again from the table, or one to sort what is over.
@@ -57,26 +57,5 @@ impl StreamRecord {
     /// The item as JSON, to be set aside.
     pub(crate) fn json(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&self.change.new_image)
-    }
-}
-
-/// The answer to a batch: where the stream is to go on, if not behind it.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BatchAnswer {
-    batch_item_failures: Vec<ItemFailure>,
-}
-
-#[derive(Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ItemFailure {
-    item_identifier: String,
-}
-
-impl BatchAnswer {
-    /// The records from this one on are to come again, together.
-    pub(crate) fn again_from(sequence_number: &str) -> Self {
-        let item_identifier = sequence_number.to_owned();
-        Self { batch_item_failures: vec![ItemFailure { item_identifier }] }
     }
 }

@@ -27,16 +27,17 @@ mod sort;
 
 use std::sync::Arc;
 
-use archive::{ArchivedChange, Batches, Chunk, Execution, Line, Object};
-use archive_objects::{ArchiveError, Objects};
+use archive::Object;
+use archive_objects::{ArchiveError, ArchiveWriter, Objects, Written};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use domain::ended::EndedItem;
 use ports::{Clock, StoreError};
 use runtime::chain;
-use runtime_aws::{ErrorType, Metric, Tally, counting_throttles, print_metrics};
+use runtime_aws::{BatchAnswer, ErrorType, Metric, Tally, counting_throttles, print_metrics};
 use serde_json::{Value, json};
-use store_dynamodb::{DynamoStore, EndedItem, WalkPosition};
+use store_dynamodb::{DynamoStore, WalkPosition, read_ended};
 
-pub use event::{BatchAnswer, Event, StreamRecord};
+pub use event::{Event, StreamRecord};
 pub use settings::ArchiverSettings;
 
 /// Where records are that cannot be read.
@@ -81,13 +82,6 @@ impl RequestFailed {
             Self::Store(_) | Self::Archive(_) | Self::Answer(_) => ErrorType::ArchiveFailed,
         }
     }
-}
-
-/// What was written.
-#[derive(Debug, Default)]
-struct Written {
-    lines: u64,
-    objects: u64,
 }
 
 impl Function {
@@ -135,6 +129,7 @@ impl Function {
         };
         match self.write_records(records).await {
             Ok(Written { lines, objects }) => {
+                let objects = objects.len();
                 tracing::info!(records = records.len(), lines, objects, "archived");
                 BatchAnswer::default()
             }
@@ -147,26 +142,21 @@ impl Function {
                     "a batch is not archived; it comes again"
                 );
                 // Not as an error, since Lambda would cut the batch in two for no reason.
-                BatchAnswer::again_from(first.sequence_number())
+                BatchAnswer::from_iter([first.sequence_number().to_owned()])
             }
         }
     }
 
     async fn write_records(&self, records: &[StreamRecord]) -> Result<Written, ArchiveError> {
-        let (mut batches, mut written) = (Batches::default(), Written::default());
+        let mut writer = ArchiveWriter::new(&self.objects);
         for record in records {
             match read(record) {
-                Ok(Some(ended)) => {
-                    if let Some(chunk) = batches.add(&line(ended)) {
-                        self.put(chunk, &mut written).await?;
-                    }
-                }
+                Ok(Some(ended)) => writer.add(&ended.into()).await?,
                 Ok(None) => {}
                 Err(why) => self.set_aside(record, &why).await?,
             }
         }
-        self.finish(batches, &mut written).await?;
-        Ok(written)
+        writer.finish().await
     }
 
     /// Writes a day again, from the table, until the time is over. The answer says where to go on.
@@ -180,41 +170,25 @@ impl Function {
         let day: NaiveDate = day.parse().map_err(|_| wrong(day))?;
         let from = from.map(|from| WalkPosition::read(from).ok_or_else(|| wrong(from)));
         let mut from = from.transpose()?;
-        let (mut batches, mut written) = (Batches::default(), Written::default());
+        let mut writer = ArchiveWriter::new(&self.objects);
         let mut unreadable = 0;
         loop {
             let page = self.jobs.ended_of_day(day, from).await?;
             unreadable += page.unreadable;
             for ended in page.found {
-                if let Some(chunk) = batches.add(&line(ended)) {
-                    self.put(chunk, &mut written).await?;
-                }
+                writer.add(&ended.into()).await?;
             }
             from = page.next;
             if from.is_none() || self.clock.work_now() >= until - RESERVE {
                 break;
             }
         }
-        self.finish(batches, &mut written).await?;
-        let Written { lines, objects } = written;
+        let Written { lines, objects } = writer.finish().await?;
+        let objects = objects.len();
         let next = from.map(|position| position.to_text()).transpose()?;
         let is_done = next.is_none();
         tracing::info!(%day, lines, objects, unreadable, is_done, "written again");
         Ok(json!({"lines": lines, "objects": objects, "unreadable": unreadable, "next": next}))
-    }
-
-    async fn put(&self, chunk: Chunk, written: &mut Written) -> Result<(), ArchiveError> {
-        let object = chunk.pack();
-        written.lines += object.lines;
-        written.objects += 1;
-        self.objects.put(object).await
-    }
-
-    async fn finish(&self, mut rest: Batches, written: &mut Written) -> Result<(), ArchiveError> {
-        while let Some(chunk) = rest.take_rest() {
-            self.put(chunk, written).await?;
-        }
-        Ok(())
     }
 
     /// Keeps a record that cannot be read: it would hold up the others for hours.
@@ -244,16 +218,5 @@ fn read(record: &StreamRecord) -> Result<Option<EndedItem>, String> {
     let Some(item) = record.item().map_err(|error| chain(&error))? else {
         return Ok(None);
     };
-    EndedItem::read(&item).map_err(|error| chain(&error))
-}
-
-fn line(ended: EndedItem) -> Line {
-    match ended {
-        EndedItem::Attempt { job_uid, attempt, record } => {
-            Line::from(&Execution { job_uid, attempt, record })
-        }
-        EndedItem::Change { collection_uid, entry } => {
-            Line::from(&ArchivedChange { collection_uid, entry })
-        }
-    }
+    read_ended(&item).map_err(|error| chain(&error))
 }

@@ -12,11 +12,11 @@
 use std::collections::BTreeMap;
 
 use archive::{Batches, Line, Stream, has_several_letters, letter};
-use archive_objects::ArchiveError;
+use archive_objects::{ArchiveError, ArchiveWriter, Written};
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use serde_json::{Value, json};
 
-use crate::{Function, RESERVE, RequestFailed, Written};
+use crate::{Function, RESERVE, RequestFailed};
 
 /// Fewer objects of a day are left as they are.
 const UNSORTED_MIN: usize = 17;
@@ -39,6 +39,7 @@ impl Function {
             }
         }
         let Written { lines, objects } = written;
+        let objects = objects.len();
         tracing::info!(read, lines, objects, "sorted");
         Ok(json!({"read": read, "lines": lines, "objects": objects}))
     }
@@ -66,17 +67,16 @@ impl Function {
                 continue;
             }
             for line in lines {
-                let batches = letters
-                    .entry(letter(&line.uid))
-                    .or_insert_with(|| Batches::with_limits(LETTER_BYTES_MAX, LETTER_BYTES_MAX));
-                if let Some(chunk) = batches.add(&line) {
-                    self.put(chunk, written).await?;
-                }
+                let writer = letters.entry(letter(&line.uid)).or_insert_with(|| {
+                    let batches = Batches::with_limits(LETTER_BYTES_MAX, LETTER_BYTES_MAX);
+                    ArchiveWriter::with_batches(&self.objects, batches)
+                });
+                writer.add(&line).await?;
             }
             sorted.push(name);
         }
-        for batches in letters.into_values() {
-            self.finish(batches, written).await?;
+        for writer in letters.into_values() {
+            written.add(writer.finish().await?);
         }
         for name in &sorted {
             self.objects.delete(Stream::History, day, name).await?;
@@ -143,6 +143,7 @@ mod tests {
                     outcome: Outcome::Succeeded,
                     message: "done".to_owned(),
                     repeat_count: 1,
+                    body_bytes: 0,
                     then: None,
                 };
                 let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at });

@@ -9,15 +9,16 @@ use app::fire::{
     Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, Stop, Unbounded,
     Wait, Worker,
 };
+use archive_objects::ArchivedBodies;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::firing::limits::{FUNCTION, VISIBILITY};
 use domain::work_item::{PACKET_RECEIVES_MAX, UnreadableMessage, WorkItem};
 use events_eventbridge::Bus;
 use futures_util::future::join_all;
 use ports::{ActionSender, Clock, EventSink};
-use queue_sqs::{Batch, BatchAnswer, SqsDelivery, SqsQueue, SqsReceipt};
+use queue_sqs::{Batch, SqsDelivery, SqsQueue, SqsReceipt};
 use runtime::{RandomIds, chain};
-use runtime_aws::{ErrorType, Metric, Tally, counting_throttles, print_metrics};
+use runtime_aws::{BatchAnswer, ErrorType, Metric, Tally, counting_throttles, print_metrics};
 use sealer_kms::KmsSealer;
 use store_dynamodb::{BatchingStore, DynamoStore};
 
@@ -89,6 +90,7 @@ impl Function {
         wanted.authority.clone_from(&settings.authority);
         wanted.aws = settings.actions_role.as_ref().map(|role| aws.in_role(role));
         wanted.own.clone_from(&settings.own);
+        wanted.keep_bodies = settings.bodies.is_some();
         let sender = Arc::new(Actions::new(&wanted)?);
         Ok(Self::with_sender(settings, &region, clients, clock, sender))
     }
@@ -118,6 +120,10 @@ impl Function {
             events: events.clone(),
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
+            bodies: settings
+                .bodies
+                .as_ref()
+                .map(|objects| Arc::new(ArchivedBodies::new(objects.clone())) as _),
         };
         let fire = FireSettings {
             region: region.to_owned(),

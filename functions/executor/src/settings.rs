@@ -1,12 +1,13 @@
 //! The settings of the executor, read from its environment.
 
 use actions::{AUTHORITY, TargetPolicy, is_authority, is_on_loopback};
+use archive_objects::Objects;
 use domain::history_days::HistoryDays;
 use domain::own::OwnResources;
 use runtime_aws::Variables;
 
 /// The executor's settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ExecutorSettings {
     /// The table that stores everything.
     pub table: String,
@@ -26,6 +27,8 @@ pub struct ExecutorSettings {
     pub targets: TargetPolicy,
     /// The base URL of the authority that issues tokens.
     pub authority: String,
+    /// Where bodies of failures are kept, if they are.
+    pub bodies: Option<Objects>,
 }
 
 impl ExecutorSettings {
@@ -39,6 +42,7 @@ impl ExecutorSettings {
         } else {
             TargetPolicy::AllowPrivateNotLoopback
         };
+        let archive = variables.archive();
         let targets = [("public", TargetPolicy::PublicOnly), ("private", private)];
         Self {
             table: variables.table(),
@@ -50,6 +54,7 @@ impl ExecutorSettings {
             actions_role: variables.optional("MINUTEHAND_ACTIONS_ROLE"),
             targets: variables.choice("MINUTEHAND_TARGETS", &targets, TargetPolicy::PublicOnly),
             authority: authority(variables),
+            bodies: variables.keeps_bodies(archive.as_ref()),
         }
     }
 }

@@ -44,6 +44,7 @@ use crate::aws::{Account, AwsSender};
 use crate::azure::{AmqpSender, ServiceBusSender, StorageQueueSender};
 use crate::http::{HttpSender, ServiceClient, TokenSource};
 use crate::net::{COLLECTION, HttpClients, NetSettings};
+use crate::outcome::KeptBodies;
 
 pub use crate::http::{REDIRECTS_MAX, is_authority};
 pub use crate::net::{
@@ -98,6 +99,7 @@ impl Actions {
             limits,
             targets,
             user_agent: user_agent.clone(),
+            bodies: settings.keep_bodies.then(KeptBodies::new),
         };
         let amqp = settings.service_bus_amqp.clone();
         let amqp = amqp.unwrap_or_else(|| settings.service_bus.default_amqp());

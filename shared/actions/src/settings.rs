@@ -56,6 +56,8 @@ pub struct ActionSettings {
     pub idle_connections_max: usize,
     /// The `User-Agent` of requests for which the job sets none.
     pub user_agent: String,
+    /// Whether the bodies with which URLs answer failures are to be kept.
+    pub keep_bodies: bool,
 }
 
 impl ActionSettings {
@@ -74,6 +76,7 @@ impl ActionSettings {
             own: OwnResources::default(),
             idle_connections_max: IDLE_CONNECTIONS_MAX,
             user_agent: concat!("minutehand/", env!("CARGO_PKG_VERSION")).to_owned(),
+            keep_bodies: false,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of the services, independent of HTTP.
 
+use domain::history_name::HistoryName;
 use domain::refusal::Refusal;
 use ports::{NotMade, QueueError, SealError, StoreError};
 
@@ -35,6 +36,14 @@ pub enum AppError {
     NoJob {
         /// The name in the request.
         name: String,
+    },
+    /// No body is kept of an attempt.
+    #[error("no body of attempt '{of}'")]
+    NoBody {
+        /// The attempt.
+        of: HistoryName,
+        /// Whether this installation keeps bodies of failures at all.
+        kept: bool,
     },
     /// The request is refused; the message is for the caller.
     #[error(transparent)]
@@ -101,6 +110,7 @@ impl AppError {
             | Self::NoParent { .. }
             | Self::NoCloudService { .. }
             | Self::NoJob { .. }
+            | Self::NoBody { .. }
             | Self::Refused(_)
             | Self::ConditionFailed { .. }
             | Self::Unreadable { .. } => false,

@@ -81,6 +81,17 @@ impl Folder {
         .await
     }
 
+    /// Removes a folder, if it is empty.
+    pub(crate) async fn delete_folder(&self, name: &str) -> io::Result<()> {
+        let path = self.0.join(name);
+        blocking(move || match fs::remove_dir(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
+            removed => removed,
+        })
+        .await
+    }
+
     /// The names of what is in a folder, in order; none if it does not exist.
     pub(crate) async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         let path = self.0.join(folder);

@@ -1,7 +1,9 @@
 //! The archive's objects: in a folder, or in a bucket of S3 and of services that speak like it.
 //!
-//! [`Location`] says where, [`Objects`] stores and fetches, [`ArchivedHistory`] reads back. There are two
-//! kinds of writes: to create what must not exist, and to overwrite.
+//! [`Location`] says where, [`Objects`] stores and fetches, [`ArchiveWriter`] gathers
+//! lines into objects, [`ArchivedHistory`] reads back, and
+//! [`ArchivedBodies`] keeps what targets answered. There are two kinds of writes: to create what must not
+//! exist, and to overwrite.
 //!
 //! An archive has a mark, the file `minutehand.json` with an id. It is created once, when the archive is
 //! first used, and never by a process that has used this archive before. So a folder whose file system is
@@ -21,6 +23,7 @@
 //! | write the manifest of a backup | the backup |
 
 mod backups;
+mod bodies;
 mod bucket;
 mod error;
 mod folder;
@@ -28,9 +31,12 @@ mod history;
 mod listing;
 mod location;
 mod objects;
+mod writer;
 
 pub use backups::{BackupAbout, BackupEntry};
+pub use bodies::ArchivedBodies;
 pub use error::ArchiveError;
 pub use history::ArchivedHistory;
 pub use location::Location;
 pub use objects::Objects;
+pub use writer::{ArchiveWriter, Written};

@@ -144,8 +144,7 @@ impl Objects {
     /// If the archive does not accept it, or has lost its mark.
     pub async fn put(&self, object: Object) -> Result<(), ArchiveError> {
         let Object { name, bytes, .. } = object;
-        let put = self.store.put(&name, bytes).await;
-        put.map_err(|error| self.failed(error, format!("write {name} to")))
+        self.put_at(&name, bytes).await
     }
 
     /// The days of which there are objects, the oldest first.
@@ -154,8 +153,7 @@ impl Objects {
     ///
     /// If the archive does not answer.
     pub async fn days(&self, stream: Stream) -> Result<Vec<NaiveDate>, ArchiveError> {
-        let folders = self.store.names(stream.folder()).await;
-        let folders = folders.map_err(|error| self.failed(error, "list"))?;
+        let folders = self.names_in(stream.folder()).await?;
         Ok(folders.iter().filter_map(|folder| day_of_folder(folder)).collect())
     }
 
@@ -165,8 +163,7 @@ impl Objects {
     ///
     /// If the archive does not answer.
     pub async fn names(&self, stream: Stream, day: NaiveDate) -> Result<Vec<String>, ArchiveError> {
-        let names = self.store.names(&day_folder(stream, day)).await;
-        names.map_err(|error| self.failed(error, "list"))
+        self.names_in(&day_folder(stream, day)).await
     }
 
     /// The lines of an object; none if it is gone.
@@ -197,8 +194,7 @@ impl Objects {
         name: &str,
     ) -> Result<Option<Contents>, ArchiveError> {
         let path = object_path(stream, day, name);
-        let found = self.store.get(&path).await;
-        let found = found.map_err(|error| self.failed(error, format!("read {path} of")))?;
+        let found = self.get_at(&path).await?;
         Ok(found.map(|bytes| unpack(&path, &bytes)))
     }
 
@@ -213,8 +209,36 @@ impl Objects {
         day: NaiveDate,
         name: &str,
     ) -> Result<(), ArchiveError> {
-        let path = object_path(stream, day, name);
-        let deleted = self.store.delete(&path).await;
+        self.delete_at(&object_path(stream, day, name)).await
+    }
+
+    /// The names of what is in a folder, in order.
+    pub(crate) async fn names_in(&self, folder: &str) -> Result<Vec<String>, ArchiveError> {
+        self.store.names(folder).await.map_err(|error| self.failed(error, "list"))
+    }
+
+    /// The content of an object; `None` if it does not exist.
+    pub(crate) async fn get_at(&self, path: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let found = self.store.get(path).await;
+        found.map_err(|error| self.failed(error, format!("read {path} of")))
+    }
+
+    /// Stores an object, in the place of one with its name.
+    pub(crate) async fn put_at(&self, path: &str, bytes: Vec<u8>) -> Result<(), ArchiveError> {
+        let put = self.store.put(path, bytes).await;
+        put.map_err(|error| self.failed(error, format!("write {path} to")))
+    }
+
+    /// Deletes an object, if it exists.
+    pub(crate) async fn delete_at(&self, path: &str) -> Result<(), ArchiveError> {
+        let deleted = self.store.delete(path).await;
+        deleted.map_err(|error| self.failed(error, format!("delete {path} from")))
+    }
+
+    /// Removes a folder that has become empty. A bucket has none.
+    pub(crate) async fn delete_folder(&self, path: &str) -> Result<(), ArchiveError> {
+        let Store::Folder(folder) = &self.store else { return Ok(()) };
+        let deleted = folder.delete_folder(path).await;
         deleted.map_err(|error| self.failed(error, format!("delete {path} from")))
     }
 

@@ -6,6 +6,7 @@
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::attempt_key::{attempt_key, read_attempt};
+use domain::ended::EndedItem;
 use domain::journal::JournalEntry;
 use serde_json::{Map, Value, json};
 
@@ -68,6 +69,19 @@ pub struct Line {
     pub key: String,
     /// The line itself, without its end.
     pub text: String,
+}
+
+impl From<EndedItem> for Line {
+    fn from(ended: EndedItem) -> Self {
+        match ended {
+            EndedItem::Attempt { job_uid, attempt, record } => {
+                Self::from(&Execution { job_uid, attempt, record })
+            }
+            EndedItem::Change { collection_uid, entry } => {
+                Self::from(&ArchivedChange { collection_uid, entry })
+            }
+        }
+    }
 }
 
 impl From<&Execution> for Line {
@@ -184,6 +198,8 @@ fn read_execution(fields: &Map<String, Value>) -> Result<Execution, String> {
                 .get("repeat")
                 .and_then(Value::as_u64)
                 .ok_or("'repeat' is no number")?,
+            // A body does not outlast the record in the store.
+            body_bytes: 0,
             then: None,
         },
     })
@@ -270,6 +286,7 @@ pub(crate) mod tests {
                 outcome: Outcome::Succeeded,
                 message: format!("Http Action - \"OK\"\r\nä {second}"),
                 repeat_count: 7,
+                body_bytes: 0,
                 then: None,
             },
         }

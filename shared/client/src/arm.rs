@@ -55,7 +55,8 @@ impl<T: DeserializeOwned> Listing<'_, T> {
         let Some(path) = self.next.take() else {
             return Ok(None);
         };
-        let text = self.client.send(&Request::new(Method::GET, path)).await?.text;
+        let received = self.client.send(&Request::new(Method::GET, path)).await?;
+        let text = self.client.text(&received)?;
         let (items, link) =
             page(&text).map_err(|error| self.client.not_understood(error.to_string()))?;
         let link = link.filter(|link| self.with_archive || !link.contains(ARCHIVE));

@@ -33,9 +33,9 @@ pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{
     Beat, ClockNote, CollectionDocument, CollectionProperties, ComingOccurrence, DeadLetterItem,
-    DeadLettersAnswer, Description, Evidence, FailureItem, Headline, HistoryItem,
-    HistoryProperties, Job, JournalChange, Late, ListedJob, LoadAnswer, MeAnswer, Near, NextAnswer,
-    NotFiringReason, Numbers, OverviewAnswer, RedriveAnswer, SkippedLast, Status, UpcomingItem,
-    WhyAnswer,
+    DeadLettersAnswer, Description, Evidence, FailureItem, Headline, HistoryExtensions,
+    HistoryItem, HistoryProperties, Job, JournalChange, Late, ListedJob, LoadAnswer, MeAnswer,
+    Near, NextAnswer, NotFiringReason, Numbers, OverviewAnswer, RedriveAnswer, SkippedLast, Status,
+    UpcomingItem, WhyAnswer,
 };
 pub use v1::ServerHealth;

@@ -99,7 +99,7 @@ pub(crate) struct Request {
 
 /// An answer that is no failure.
 pub(crate) struct Received {
-    pub(crate) text: String,
+    pub(crate) body: Bytes,
     pub(crate) etag: Option<String>,
     /// The clock of the server, in the words of HTTP.
     pub(crate) date: Option<String>,
@@ -182,7 +182,14 @@ impl Client {
             Some(body) => request.with_body(body),
             None => request,
         };
-        Ok(self.send(&request).await?.text)
+        let received = self.send(&request).await?;
+        self.text(&received)
+    }
+
+    /// The body of an answer, which has to be text.
+    pub(crate) fn text(&self, received: &Received) -> Result<String, Error> {
+        let text = String::from_utf8(received.body.to_vec());
+        text.map_err(|_| self.not_understood("it is not text".to_owned()))
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: String) -> Result<Answer<T>, Error> {
@@ -197,7 +204,8 @@ impl Client {
         &self,
         request: &Request,
     ) -> Result<Answer<T>, Error> {
-        let Received { text, etag, .. } = self.send(request).await?;
+        let received = self.send(request).await?;
+        let (text, etag) = (self.text(&received)?, received.etag);
         let value = serde_json::from_str(&text);
         let value = value.map_err(|error| self.not_understood(error.to_string()))?;
         Ok(Answer { value, text, etag })
@@ -275,14 +283,11 @@ impl Client {
                 return (Ended::Broken, Err(Error::Broken { server: server(), why }));
             }
         };
-        let Ok(text) = String::from_utf8(body.to_vec()) else {
-            return (Ended::Finally, Err(self.not_understood("it is not text".to_owned())));
-        };
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
         if head.status.is_success() {
             let etag = header(ETAG.as_str()).map(ToOwned::to_owned);
             let date = header(DATE.as_str()).map(ToOwned::to_owned);
-            return (Ended::Finally, Ok(Received { text, etag, date }));
+            return (Ended::Finally, Ok(Received { body, etag, date }));
         }
         let ended = match head.status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
@@ -292,6 +297,7 @@ impl Client {
             _ => Ended::Finally,
         };
         let request_id = header(REQUEST_ID).map(ToOwned::to_owned);
+        let text = String::from_utf8_lossy(&body);
         (ended, Err(self.refused(head.status, &text, request_id)))
     }
 

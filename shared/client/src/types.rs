@@ -128,6 +128,24 @@ pub struct HistoryProperties {
     pub repeat_count: u64,
     /// `MainAction` or `ErrorAction`.
     pub action_name: String,
+    /// What only Minutehand says.
+    pub minutehand: HistoryExtensions,
+}
+
+/// What only Minutehand says of an attempt.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HistoryExtensions {
+    /// How many bytes of the target's answer are kept; 0 if none.
+    pub body_bytes: u64,
+}
+
+impl HistoryItem {
+    /// The last part of the name, which tells the attempt from the others of its job.
+    #[must_use]
+    pub fn own_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
 }
 
 impl HistoryProperties {

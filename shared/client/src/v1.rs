@@ -25,7 +25,7 @@ impl Client {
     /// [`Error`], as of every call.
     pub async fn health(&self) -> Result<ServerHealth, Error> {
         let received = self.send(&Request::new(Method::GET, "/healthz".to_owned())).await?;
-        Ok(ServerHealth { text: received.text, date: received.date })
+        Ok(ServerHealth { text: self.text(&received)?, date: received.date })
     }
 
     /// Asks for the clock of the schedule.
@@ -86,6 +86,17 @@ impl Client {
         let ends = value.get("ends").and_then(Value::as_bool).unwrap_or_default();
         let occurrences = self.listed(&value, "occurrences")?;
         Ok(Answer { value: NextAnswer { occurrences, ends }, text, etag })
+    }
+
+    /// The body with which a target answered a failed attempt, by the last part of the attempt's name. The
+    /// target wrote it: it may be anything.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn failure_body(&self, job: &JobPath, attempt: &str) -> Result<Vec<u8>, Error> {
+        let path = job.v1(&format!("/history/{}/body", escaped(attempt)));
+        Ok(self.send(&Request::new(Method::GET, path)).await?.body.into())
     }
 
     /// Explains what became of the occurrence of a job at an instant, in RFC 3339.

@@ -16,6 +16,10 @@ const CLOCKS: TimeDelta = TimeDelta::seconds(10);
 /// records fit into one transaction.
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
+/// The most bytes of the body of a failure that are kept beside its record; a longer body is cut. One of
+/// this length counts as cut.
+pub const BODY_BYTES_MAX: usize = 256 * 1024;
+
 /// Between the id of a run and the instant of what it repeats. No other id contains it: ids are
 /// hexadecimal.
 const REDRIVE_OF: char = 'x';
@@ -239,6 +243,9 @@ pub struct Record {
     pub message: String,
     /// The number of the occurrence, from 1.
     pub repeat_count: u64,
+    /// How many bytes of the target's answer are kept beside the record: 0 unless the attempt failed, and
+    /// bodies of failures are kept.
+    pub body_bytes: u32,
     /// What follows; `None` if an earlier version recorded the attempt, or if the policy of the job
     /// was not known. Then it is decided when it follows.
     pub then: Option<Then>,

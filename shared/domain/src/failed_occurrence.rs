@@ -80,6 +80,7 @@ mod tests {
             outcome: Outcome::Failed,
             message: "ü".repeat(300),
             repeat_count: 1,
+            body_bytes: 0,
             then: None,
         };
         let job = FailedJob {

@@ -147,6 +147,7 @@ mod tests {
             outcome,
             message: message.to_owned(),
             repeat_count: 1,
+            body_bytes: 0,
             then: None,
         };
         (Attempt { role, number, ..Attempt::first(0, occurrence) }, record)

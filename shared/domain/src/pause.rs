@@ -259,6 +259,7 @@ mod tests {
                     outcome,
                     message: String::new(),
                     repeat_count: 1,
+                    body_bytes: 0,
                     then: Some(then),
                 };
                 let retry = Then::Retry { due_at: at(minute), is_long: false };

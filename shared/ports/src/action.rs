@@ -6,6 +6,8 @@ use domain::action::Target;
 use domain::attempt::Outcome;
 use domain::sign::Signing;
 
+use super::Bytes;
+
 /// What a target is told of the attempt that calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptContext {
@@ -48,6 +50,17 @@ pub struct ActionOutcome {
     pub message: String,
     /// How long the target asked to wait before another attempt. The policy of the job decides.
     pub retry_after: Option<TimeDelta>,
+    /// The body with which the target answered, if the action failed and bodies of failures are kept.
+    pub body: Option<FailureBody>,
+}
+
+/// The body of a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FailureBody {
+    /// Its beginning. No secret is in it as it was sent, though perhaps in another encoding.
+    Read(Bytes),
+    /// It was not read: too many others are in memory.
+    NoRoom,
 }
 
 /// The action was not performed, and nothing was sent, because this process or its machine has run out

@@ -6,6 +6,7 @@
 //! The words of firing are explained in `shared/GLOSSARY.md`.
 
 mod action;
+mod body;
 mod certificate;
 mod clock;
 mod dead_letters;
@@ -17,7 +18,8 @@ mod queue;
 mod seal;
 pub mod store;
 
-pub use action::{ActionOutcome, ActionSender, AttemptContext, NotMade, SignedAs};
+pub use action::{ActionOutcome, ActionSender, AttemptContext, FailureBody, NotMade, SignedAs};
+pub use body::{Bytes, FailureBodies};
 pub use certificate::CertificateReader;
 pub use clock::Clock;
 pub use dead_letters::{

@@ -4,8 +4,7 @@
 //! second into messages, sends ten messages in a request and several requests concurrently, and delays
 //! each message until it is due. Each message names a group, its collection or `shared`: the queue
 //! delivers messages of other groups first while one group has many under way. Lambda receives the
-//! messages and passes them as an event, a [`Batch`]. The function answers with a [`BatchAnswer`], which
-//! names the messages that failed.
+//! messages and passes them as an event, a [`Batch`].
 //!
 //! What a crash leaves:
 //!
@@ -22,5 +21,5 @@ mod receive;
 mod send;
 
 pub use dead_letters::SqsDeadLetters;
-pub use receive::{Batch, BatchAnswer, SqsDelivery, SqsReceipt};
+pub use receive::{Batch, SqsDelivery, SqsReceipt};
 pub use send::{IN_FLIGHT_MAX, SqsQueue};

@@ -1,9 +1,9 @@
-//! The event that Lambda passes, and the answer to it.
+//! The event that Lambda passes.
 
 use std::fmt;
 
 use domain::work_item::{UnreadableMessage, WorkItem, decode, deliveries_before};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// The messages of an invocation.
 #[derive(Debug, Deserialize)]
@@ -75,27 +75,6 @@ impl SqsDelivery {
             receives: receives.saturating_add(deliveries_before(&body)),
             work_items: decode(&body),
         }
-    }
-}
-
-/// The answer to Lambda: the messages that failed, and are delivered again.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BatchAnswer {
-    batch_item_failures: Vec<ItemFailure>,
-}
-
-#[derive(Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ItemFailure {
-    item_identifier: String,
-}
-
-impl FromIterator<String> for BatchAnswer {
-    /// Reports these messages as failed. Lambda deletes all others.
-    fn from_iter<T: IntoIterator<Item = String>>(message_ids: T) -> Self {
-        let failure = |item_identifier| ItemFailure { item_identifier };
-        Self { batch_item_failures: message_ids.into_iter().map(failure).collect() }
     }
 }
 
@@ -173,14 +152,5 @@ mod tests {
     #[test]
     fn messages_of_the_first_version_are_readable() {
         assert!(fixture("sqs-first-version").iter().all(|it| it.work_items.is_ok()));
-    }
-
-    #[test]
-    fn the_answer_has_the_form_that_lambda_reads() {
-        let answer = BatchAnswer::from_iter(["a".to_owned()]);
-        let text = serde_json::to_string(&answer).unwrap();
-        assert_eq!(text, r#"{"batchItemFailures":[{"itemIdentifier":"a"}]}"#);
-        let text = serde_json::to_string(&BatchAnswer::default()).unwrap();
-        assert_eq!(text, r#"{"batchItemFailures":[]}"#);
     }
 }

@@ -3,8 +3,8 @@
 use app::Etag;
 use axum::body::Body;
 use axum::http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, DATE, ETAG, HeaderName, RETRY_AFTER,
-    WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, DATE, ETAG, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
@@ -31,7 +31,7 @@ pub(crate) const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5"
 #[derive(Debug)]
 pub(crate) struct Answer {
     status: StatusCode,
-    body: Option<String>,
+    body: Option<Vec<u8>>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -47,8 +47,25 @@ impl Answer {
     }
 
     /// An answer with a document that is already JSON text.
-    pub(crate) const fn text(status: StatusCode, body: String) -> Self {
-        Self { status, body: Some(body), headers: Vec::new() }
+    pub(crate) fn text(status: StatusCode, body: String) -> Self {
+        Self { status, body: Some(body.into_bytes()), headers: Vec::new() }
+    }
+
+    /// An answer with what somebody else has written. A browser neither shows nor runs it: it saves it.
+    pub(crate) fn download(body: Vec<u8>) -> Self {
+        let (content_type, disposition) = match str::from_utf8(&body) {
+            Ok(_) => ("text/plain; charset=utf-8", "attachment; filename=\"body.txt\""),
+            Err(_) => ("application/octet-stream", "attachment; filename=\"body.bin\""),
+        };
+        let headers = [
+            (CONTENT_TYPE, content_type),
+            (CONTENT_DISPOSITION, disposition),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
+        ];
+        let headers =
+            headers.into_iter().map(|(name, value)| (name, HeaderValue::from_static(value)));
+        Self { status: StatusCode::OK, body: Some(body), headers: headers.collect() }
     }
 
     /// An answer with a metrics page, which is plain text.

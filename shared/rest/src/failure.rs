@@ -163,6 +163,18 @@ impl From<AppError> for Failure {
             AppError::NoJob { name } => {
                 Self::new(ErrorCode::NotFound, format!("Job '{name}' cannot be found."))
             }
+            AppError::NoBody { of, kept: true } => Self::new(
+                ErrorCode::NotFound,
+                format!(
+                    "No body is kept of '{of}'. Bodies are kept of HTTP actions that failed with an \
+                     answer, for as long as history."
+                ),
+            ),
+            AppError::NoBody { kept: false, .. } => Self::new(
+                ErrorCode::NotFound,
+                "This installation keeps no bodies of failures. Start the server with --keep-bodies \
+                 failures, on AWS deploy it with KeepBodies=failures.",
+            ),
             AppError::Refused(refusal) => refusal.into(),
             AppError::ConditionFailed { what, etag } => {
                 let what = capitalized(&what);

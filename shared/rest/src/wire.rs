@@ -1,17 +1,15 @@
 //! Collections and jobs as they are answered.
 
 use app::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
-use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence, Outcome, Role};
 use domain::document::Durations;
 use domain::extensions::EXTENSIONS;
 use domain::firing::{LeftOut, LeftOutReason, Outage};
+use domain::history_name::HistoryName;
 use domain::name::Name;
-use domain::tick::ticks;
 use ports::store::ResourceGroup;
 use recurrence::format_instant;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 /// A collection: id, type, name, location, tags, properties.
 pub(crate) fn collection(view: CollectionView) -> Value {
@@ -52,7 +50,7 @@ pub(crate) fn job_path(view: &JobView) -> String {
 /// An item of history: id, type, name, properties.
 pub(crate) fn history(view: &ExecutionView) -> Value {
     let ExecutionView { place, collection, job, attempt, record } = view;
-    let own = history_name(attempt, record.started_at);
+    let own = HistoryName::new(attempt, record.started_at);
     json!({
         "id": format!("{}/jobs/{job}/history/{own}", collection_id(place, collection)),
         "type": "Microsoft.Scheduler/jobCollections/jobs/history",
@@ -90,10 +88,17 @@ pub(crate) fn history_properties(view: &ExecutionView) -> Map<String, Value> {
     properties.insert("repeatCount".to_owned(), record.repeat_count.into());
     properties.insert("actionName".to_owned(), action.into());
     // Extensions: a job that uses none of Minutehand's own features has the history of the original.
+    let mut own = Map::new();
     if attempt.role == Role::Notice {
-        properties.insert(EXTENSIONS.to_owned(), json!({"action": "onFailure"}));
+        own.insert("action".to_owned(), "onFailure".into());
     } else if let Some(of) = attempt.occurrence.redrive_of() {
-        properties.insert(EXTENSIONS.to_owned(), json!({"redriveOf": format_instant(of)}));
+        own.insert("redriveOf".to_owned(), format_instant(of).into());
+    }
+    if record.body_bytes > 0 {
+        own.insert("bodyBytes".to_owned(), record.body_bytes.into());
+    }
+    if !own.is_empty() {
+        properties.insert(EXTENSIONS.to_owned(), own.into());
     }
     properties
 }
@@ -103,7 +108,7 @@ pub(crate) fn left_out(view: &LeftOutView) -> Value {
     let LeftOutView { place, collection, job, left_out } = view;
     let LeftOut { generation, first, last, occurrences, reason, at } = left_out;
     let attempt = Attempt::first(*generation, Occurrence::Scheduled { nominal_at: *first });
-    let own = history_name(&attempt, *at);
+    let own = HistoryName::new(&attempt, *at);
     let message = match reason {
         LeftOutReason::Outage(Outage { from, until }) => format!(
             "Nothing worked from {} to {}. The job's 'catchUp' does not make up for this occurrence.",
@@ -140,21 +145,6 @@ pub(crate) fn left_out(view: &LeftOutView) -> Value {
     })
 }
 
-/// The name of an item of history: `{A}:{B}`, with twenty digits each. A is the number of .NET ticks
-/// from the start of the attempt to the end of the calendar, so that names sort from the newest to
-/// the oldest. B was a counter in the original; here it is a hash of the attempt's identity, so that
-/// an item always has the same name.
-fn history_name(attempt: &Attempt, started_at: DateTime<Utc>) -> String {
-    /// The last tick of the year 9999, counted from the year 1.
-    const LAST_TICK: i64 = 3_155_378_975_999_999_999;
-    /// The first tick of 1970.
-    const TICK_OF_1970: i64 = 621_355_968_000_000_000;
-    let left = LAST_TICK.saturating_sub(TICK_OF_1970.saturating_add(ticks(started_at)));
-    let hash: [u8; 32] = Sha256::digest(attempt.id().to_string()).into();
-    let own = hash.into_iter().take(8).fold(0_u64, |bits, byte| bits << 8 | u64::from(byte));
-    format!("{:020}:{:020}", left.max(0), own >> 1)
-}
-
 /// The path of a collection. The fixed parts have the original's case, and the names the case in
 /// which they were first given.
 fn collection_id(place: &ResourceGroup, name: &Name) -> String {
@@ -185,30 +175,4 @@ pub(crate) fn status(status: &JobStatus) -> Value {
         document.insert("skippedCount".to_owned(), counters.skipped.into());
     }
     Value::Object(document)
-}
-
-#[cfg(test)]
-mod tests {
-    use domain::attempt::Occurrence;
-
-    use super::*;
-
-    #[test]
-    fn history_items_are_named_as_in_the_recordings() {
-        let instant = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
-        for (started_at, a) in [
-            ("2016-03-30T20:39:53.8021951Z", "02519429304061978048"),
-            ("2015-06-14T06:28:54.1459279Z", "02519680374658540720"),
-            ("9999-12-31T23:59:59.9999999Z", "00000000000000000000"),
-        ] {
-            let nominal_at = instant("2016-03-30T20:39:52Z");
-            let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at });
-            let name = history_name(&attempt, instant(started_at));
-            let (first, second) = name.split_once(':').unwrap();
-            assert_eq!((first, second.len()), (a, 20));
-            assert!(second.parse::<i64>().is_ok(), "{second}");
-            let retry = Attempt { number: 1, ..attempt };
-            assert_ne!(history_name(&retry, instant(started_at)), name);
-        }
-    }
 }

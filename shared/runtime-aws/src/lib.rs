@@ -15,6 +15,7 @@
 //! [`ErrorType`] and never change. Errors that an operator has to act on are metrics, too.
 
 mod agent;
+mod batch_answer;
 mod clients;
 mod connector;
 mod metrics;
@@ -22,6 +23,7 @@ mod start;
 mod throttling;
 mod variables;
 
+pub use batch_answer::BatchAnswer;
 pub use clients::{AwsSettings, dynamodb_client};
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
 pub use ports::ErrorType;

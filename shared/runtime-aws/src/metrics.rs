@@ -247,6 +247,7 @@ mod tests {
             outcome,
             message: String::new(),
             repeat_count: 1,
+            body_bytes: 0,
             then: None,
         };
         let (done, failed) = (record(Outcome::Succeeded), record(Outcome::Failed));

@@ -165,6 +165,18 @@ impl Variables {
         }
     }
 
+    /// Where bodies of failures are kept, if they are: in the archive.
+    pub fn keeps_bodies(&mut self, archive: Option<&Objects>) -> Option<Objects> {
+        let name = "MINUTEHAND_KEEP_BODIES";
+        if !self.choice(name, &[("failures", true), ("none", false)], false) {
+            return None;
+        }
+        if archive.is_none() {
+            self.problem(format!("{name} is 'failures', and needs MINUTEHAND_ARCHIVE"));
+        }
+        archive.cloned()
+    }
+
     /// The KMS key that seals secrets.
     pub fn key_id(&mut self) -> String {
         self.required("MINUTEHAND_KEY_ID", "give the id or ARN of the KMS key that seals secrets")

@@ -284,6 +284,7 @@ mod tests {
                 outcome,
                 message: String::new(),
                 repeat_count: 1,
+                body_bytes: 0,
                 then: None,
             };
             let late = TimeDelta::milliseconds(late);

@@ -401,11 +401,12 @@ fn take_over(
 
 fn close(claim: &Claim, id: &str, record: &Record, history: HistoryDays) -> Write {
     let set_then = if record.then.is_some() { ", what_next = :next" } else { "" };
+    let set_body = if record.body_bytes > 0 { ", body_bytes = :body" } else { "" };
     let write = Write::update(
         item_key(claim),
         format!(
             "SET started_at = :started, ended_at = :ended, outcome = :outcome, \
-             message = :message, repeat_count = :repeat, expires_at = :expires{set_then} \
+             message = :message, repeat_count = :repeat, expires_at = :expires{set_then}{set_body} \
              REMOVE lease_until, claims"
         ),
     )
@@ -417,6 +418,10 @@ fn close(claim: &Claim, id: &str, record: &Record, history: HistoryDays) -> Writ
     .with(":repeat", number(record.repeat_count))
     .with(":expires", expiry(record.ended_at, history))
     .with(":mine", text(id));
+    let write = match record.body_bytes {
+        0 => write,
+        bytes => write.with(":body", number(bytes)),
+    };
     match record.then {
         Some(then) => write.with(":next", text(write_then(then))),
         None => write,
@@ -484,6 +489,7 @@ fn read_record(reader: &Reader<'_>) -> Result<Option<Record>, StoreError> {
             .ok_or_else(|| reader.corrupt("outcome", "it is none"))?,
         message: message.ok_or_else(|| reader.corrupt("message", "it is missing, or damaged"))?,
         repeat_count: reader.number("repeat_count")?,
+        body_bytes: reader.optional_number("body_bytes")?.unwrap_or_default(),
         then: match reader.optional_text("what_next")? {
             None => None,
             Some(text) => Some(

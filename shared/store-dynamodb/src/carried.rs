@@ -589,6 +589,7 @@ mod tests {
             ended_at: at(minute),
             outcome: Outcome::Failed,
             message: String::new(),
+            body_bytes: 0,
             repeat_count: 1,
             then: Some(then),
         });

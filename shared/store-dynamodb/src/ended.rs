@@ -9,9 +9,8 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
-use domain::attempt::{Attempt, Record};
 use domain::attempt_key::nominal_key;
-use domain::journal::JournalEntry;
+use domain::ended::EndedItem;
 use ports::StoreError;
 use ports::store::HistoryEntry;
 
@@ -40,46 +39,24 @@ pub enum EndedWhen {
     OfDay(NaiveDate),
 }
 
-/// Something that has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EndedItem {
-    /// A finished attempt.
-    Attempt {
-        /// The job.
-        job_uid: String,
-        /// What was attempted.
-        attempt: Attempt,
-        /// How it ended.
-        record: Record,
-    },
-    /// A change.
-    Change {
-        /// The collection.
-        collection_uid: String,
-        /// The change.
-        entry: JournalEntry,
-    },
-}
-
-impl EndedItem {
-    /// Reads an item of the table; `None` if nothing has ended in it.
-    ///
-    /// # Errors
-    ///
-    /// If it is damaged.
-    pub fn read(item: &HashMap<String, AttributeValue>) -> Result<Option<Self>, StoreError> {
-        let pk = Reader::new(item).text("pk")?;
-        if let Some(job_uid) = pk.strip_prefix(EXECUTIONS) {
-            let HistoryEntry { attempt, record, .. } = attempts::read(item)?;
-            let job_uid = job_uid.to_owned();
-            return Ok(record.map(|record| Self::Attempt { job_uid, attempt, record }));
-        }
-        let Some(collection_uid) = pk.strip_prefix(JOURNALS) else {
-            return Ok(None);
-        };
-        let entry = journal::read(item)?;
-        Ok(Some(Self::Change { collection_uid: collection_uid.to_owned(), entry }))
+/// Reads an item of the table; `None` if nothing has ended in it.
+///
+/// # Errors
+///
+/// If it is damaged.
+#[expect(clippy::implicit_hasher, reason = "an item is what the SDK makes of it")]
+pub fn read_ended(item: &HashMap<String, AttributeValue>) -> Result<Option<EndedItem>, StoreError> {
+    let pk = Reader::new(item).text("pk")?;
+    if let Some(job_uid) = pk.strip_prefix(EXECUTIONS) {
+        let HistoryEntry { attempt, record, .. } = attempts::read(item)?;
+        let job_uid = job_uid.to_owned();
+        return Ok(record.map(|record| EndedItem::Attempt { job_uid, attempt, record }));
     }
+    let Some(collection_uid) = pk.strip_prefix(JOURNALS) else {
+        return Ok(None);
+    };
+    let entry = journal::read(item)?;
+    Ok(Some(EndedItem::Change { collection_uid: collection_uid.to_owned(), entry }))
 }
 
 /// A page of the walk.
@@ -186,7 +163,7 @@ impl DynamoStore {
             .map_err(store_error)?;
         let (mut found, mut unreadable) = (Vec::new(), 0);
         for item in page.items() {
-            match EndedItem::read(item) {
+            match read_ended(item) {
                 Ok(ended) => found.extend(ended),
                 Err(error) => {
                     tracing::error!(%error, "cannot archive an item that cannot be read");

@@ -1,5 +1,5 @@
-//! Scans on one machine: removing expired items, which the table does not do there, and finding a
-//! secret to try a key on.
+//! Scans on one machine: removing expired items, which the table does not do there, and finding what has
+//! secrets.
 //!
 //! It scans the table a page at a time, so that other requests are served in between. If it is
 //! stopped, or the process crashes, the next scan removes the rest.
@@ -7,11 +7,13 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::attempt_key::nominal_key;
+use domain::collection_place::CollectionPlace;
+use domain::name::Name;
 use ports::StoreError;
 
 use crate::store::DynamoStore;
-use crate::table::item::{Reader, number, text, ticks};
-use crate::table::keys::{JOURNALS, Key};
+use crate::table::item::{Item, Reader, number, text, ticks};
+use crate::table::keys::{self, JOURNALS, Key};
 use crate::table::{MeteredCall, Write, store_error};
 
 /// Items that one request scans.
@@ -23,6 +25,24 @@ const IS_EXPIRED: &str = "((attribute_not_exists(lease_until) AND expires_at <= 
                           OR (attribute_exists(lease_until) AND expires_at <= :work_now)) \
                           AND (attribute_not_exists(ended_at) OR ended_at < :archived) \
                           AND (NOT begins_with(pk, :journals) OR sk < :journaled)";
+
+/// A job or a collection that has sealed secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WithSecrets {
+    /// A job.
+    Job {
+        /// Its collection.
+        collection_uid: String,
+        /// Its name.
+        name: Name,
+    },
+    /// A collection.
+    Collection(CollectionPlace),
+}
+
+/// A place in a scan.
+#[derive(Debug, Clone)]
+pub struct ScanPosition(Item);
 
 impl DynamoStore {
     /// The secrets of some job that has any, with the job's uid, for which they are sealed. It scans, so
@@ -50,6 +70,27 @@ impl DynamoStore {
                 return Ok(None);
             }
         }
+    }
+
+    /// A page of the jobs and collections that have secrets, and where the next one begins. It scans, so
+    /// it is for one machine only.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer.
+    pub async fn with_secrets(
+        &self,
+        from: Option<ScanPosition>,
+    ) -> Result<(Vec<WithSecrets>, Option<ScanPosition>), StoreError> {
+        let scan = self
+            .table
+            .scan(PAGE_ITEMS, from.map(|ScanPosition(item)| item))
+            .filter_expression("attribute_exists(sealed)")
+            .projection_expression("pk, sk, #name")
+            .expression_attribute_names("#name", "name");
+        let page = scan.send().await.map_err(store_error)?;
+        let found = page.items().iter().map(read_with_secrets).collect::<Result<_, _>>()?;
+        Ok((found, page.last_evaluated_key.map(ScanPosition)))
     }
 
     /// Removes expired items and returns how many: attempts that are only claimed by the clock of work,
@@ -106,4 +147,17 @@ impl DynamoStore {
             }
         }
     }
+}
+
+fn read_with_secrets(item: &Item) -> Result<WithSecrets, StoreError> {
+    let reader = Reader::new(item);
+    let (pk, sk) = (reader.text("pk")?, reader.text("sk")?);
+    if let Some(path) = keys::collection_path(pk, sk) {
+        return Ok(WithSecrets::Collection(path));
+    }
+    let collection_uid = keys::collection_of_job(pk)
+        .ok_or_else(|| reader.corrupt("pk", "it is neither of a job nor of a collection"))?;
+    let name = Name::new(reader.text("name")?);
+    let name = name.map_err(|error| reader.corrupt("name", &error.message))?;
+    Ok(WithSecrets::Job { collection_uid: collection_uid.to_owned(), name })
 }

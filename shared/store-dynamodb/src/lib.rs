@@ -94,7 +94,8 @@ pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim}
 pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};
 pub use carried::{Brought, CARRIED_KINDS, Carried, CollectionStanding, Found};
 pub use counters::AskedEvicted;
-pub use ended::{EndedItem, EndedPage, EndedWhen, WalkPosition};
+pub use ended::{EndedPage, EndedWhen, WalkPosition, read_ended};
+pub use expired::{ScanPosition, WithSecrets};
 pub use schema::{DUE_INDEX, TableStanding, ensure_table, look_at_table};
 pub use states::{StateCounts, StatePosition};
 pub use store::DynamoStore;

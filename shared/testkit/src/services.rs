@@ -57,6 +57,7 @@ where
         clock,
         ids: Arc::new(CountedIds::default()),
         disk: Arc::new(()),
+        bodies: None,
     }
 }
 
@@ -75,6 +76,7 @@ pub fn fire_ports(
         events: Arc::new(()),
         clock,
         ids: Arc::new(CountedIds::default()),
+        bodies: None,
     }
 }
 

@@ -478,3 +478,42 @@ async fn a_repair_goes_on_where_its_time_ended() {
     let attempts = expected.values().map(Vec::len).sum::<usize>();
     assert_eq!(lines, (attempts + JOBS.len() + 1) as u64);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_executor_keeps_the_body_of_a_failure_and_the_api_returns_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::Folder(folder.path().to_owned());
+    let objects = Objects::open(&location, |_| None, DateTime::default).unwrap();
+    objects.create_mark("archive").await.unwrap();
+    let mut world = World::with_archive(objects).await;
+    for (name, status) in [("well", 200), ("broken", 500)] {
+        world.target.answer(status);
+        world.target.say("out of paper");
+        world.put_job(name, json!({})).await;
+        let sent = world.sent();
+        world.deliver(&sent).await;
+        let history = world.history(name).await;
+        let [attempt] = history.as_slice() else { panic!("{name}: {history:?}") };
+        let kept = attempt["properties"]["minutehand"]["bodyBytes"].as_u64();
+        assert_eq!(kept, (status == 500).then_some(12), "{attempt}");
+        let own = attempt["name"].as_str().unwrap().rsplit('/').next().unwrap();
+        let path = COLLECTION.replace("providers/Microsoft.Scheduler/", "");
+        let path = format!("/minutehand/v1{path}/jobs/{name}/history/{own}/body");
+        let event = json!({
+            "version": "2.0", "rawPath": path, "rawQueryString": "",
+            "headers": {"authorization": "Bearer open-sesame"},
+            "requestContext": {"domainName": "jobs.example", "stage": "$default",
+                "http": {"method": "GET"}},
+        });
+        let answer = world.answer(event).await;
+        if status == 500 {
+            assert_eq!(
+                (&answer["statusCode"], &answer["body"]),
+                (&json!(200), &json!("out of paper"))
+            );
+            assert_eq!(answer["headers"]["x-content-type-options"], "nosniff");
+        } else {
+            assert_eq!(answer["statusCode"], 404, "{answer}");
+        }
+    }
+}

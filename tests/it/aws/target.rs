@@ -14,6 +14,7 @@ pub(super) struct Target {
 
 struct Shared {
     status: AtomicU16,
+    body: Mutex<String>,
     heads: Mutex<Vec<String>>,
     is_held: Mutex<bool>,
     let_go: Condvar,
@@ -26,6 +27,7 @@ impl Target {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             status: AtomicU16::new(200),
+            body: Mutex::default(),
             heads: Mutex::default(),
             is_held: Mutex::new(false),
             let_go: Condvar::new(),
@@ -51,6 +53,11 @@ impl Target {
     /// The status of all further answers.
     pub(super) fn answer(&self, status: u16) {
         self.shared.status.store(status, Ordering::Release);
+    }
+
+    /// The body of all further answers.
+    pub(super) fn say(&self, body: &str) {
+        body.clone_into(&mut self.shared.body.lock().unwrap());
     }
 
     /// Lets all requests wait, or answers them.
@@ -92,6 +99,8 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
     let held = shared.is_held.lock().unwrap();
     drop(shared.let_go.wait_while(held, |is_held| *is_held).unwrap());
     let status = shared.status.load(Ordering::Acquire);
+    let body = shared.body.lock().unwrap().clone();
+    let framing = format!("content-length: {}\r\nconnection: close", body.len());
     // Who called may have gone.
-    let _ = write!(stream, "HTTP/1.1 {status} X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let _ = write!(stream, "HTTP/1.1 {status} X\r\n{framing}\r\n\r\n{body}");
 }

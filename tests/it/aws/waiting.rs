@@ -25,6 +25,7 @@ impl ActionSender for Files {
                 outcome: Outcome::Succeeded,
                 message: "called".to_owned(),
                 retry_after: None,
+                body: None,
             });
         }
         Err(NotMade { out_of: "open files" })

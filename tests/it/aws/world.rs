@@ -14,10 +14,10 @@ use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use embedded::Store;
 use ports::{ActionSender, Clock};
-use queue_sqs::{Batch, BatchAnswer};
+use queue_sqs::Batch;
 use rest::{Access, Token};
 use runtime::SystemClock;
-use runtime_aws::Tally;
+use runtime_aws::{BatchAnswer, Tally};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use store_dynamodb::{DynamoStore, ensure_table};
@@ -171,6 +171,7 @@ impl World {
             plan_limits: PlanLimits::On,
             sign_in: None,
             archive: archive.clone(),
+            bodies: archive.clone(),
         };
         let api = api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));
         let clients = sweeper::SweeperClients {
@@ -186,7 +187,7 @@ impl World {
         };
         let patient = Arc::new(SweeperClock(clock.clone()));
         let sweeper = sweeper::Function::new(&settings, clients, patient);
-        let executor = executor_on(dynamodb.clone(), [&sqs, &kms, &bus], &clock);
+        let executor = executor_on(dynamodb.clone(), [&sqs, &kms, &bus], &clock, archive.clone());
         let jobs = DynamoStore::new(dynamodb.clone(), TABLE);
         let target = Target::start();
         Self {
@@ -212,7 +213,7 @@ impl World {
 
     /// Another process of the executor.
     pub(super) fn other_executor(&self) -> executor::Function {
-        executor_on(self.dynamodb.clone(), [&self.sqs, &self.kms, &self.bus], &self.clock)
+        executor_on(self.dynamodb.clone(), [&self.sqs, &self.kms, &self.bus], &self.clock, None)
     }
 
     /// Another process of the executor, with a sender of its own.
@@ -381,8 +382,10 @@ fn executor_on(
     dynamodb: aws_sdk_dynamodb::Client,
     services: [&FakeAws; 3],
     clock: &TestClock,
+    bodies: Option<Objects>,
 ) -> executor::Function {
     let (clients, settings) = executor_parts(dynamodb, services);
+    let settings = executor::ExecutorSettings { bodies, ..settings };
     let aws = actions::Aws::with_keys(None, REGION, "AKIDEXAMPLE", "secret", None);
     executor::Function::new(&settings, aws, clients, Arc::new(clock.clone())).unwrap()
 }
@@ -407,6 +410,7 @@ fn executor_parts(
         actions_role: None,
         targets: TargetPolicy::AllowPrivate,
         authority: actions::AUTHORITY.to_owned(),
+        bodies: None,
     };
     (clients, settings)
 }

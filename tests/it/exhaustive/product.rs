@@ -75,6 +75,7 @@ fn record(id: Id, ok: bool) -> Record {
         outcome: if ok { Outcome::Succeeded } else { Outcome::Failed },
         message: String::new(),
         repeat_count: 1,
+        body_bytes: 0,
         then: None,
     };
     Record { then: Some(decide_then(&attempt, &record, policy())), ..record }

@@ -183,7 +183,7 @@ impl ActionSender for Targets {
                 std::future::pending().await
             }
         };
-        Ok(ActionOutcome { outcome, message: format!("{outcome:?}"), retry_after })
+        Ok(ActionOutcome { outcome, message: format!("{outcome:?}"), retry_after, body: None })
     }
 }
 

@@ -73,7 +73,15 @@ fn messages(list: &Value) -> Vec<&str> {
 
 fn ended(at: DateTime<Utc>, outcome: Outcome, message: &str) -> Record {
     let message = message.to_owned();
-    Record { started_at: at, ended_at: at, outcome, message, repeat_count: 1, then: None }
+    Record {
+        started_at: at,
+        ended_at: at,
+        outcome,
+        message,
+        repeat_count: 1,
+        body_bytes: 0,
+        then: None,
+    }
 }
 
 /// The n-th minute before now, of which every fourth failed.

@@ -5,6 +5,7 @@ pub(crate) mod api;
 mod collections;
 mod dead_letters;
 mod documents;
+mod forget;
 mod history;
 mod jobs;
 mod journal;

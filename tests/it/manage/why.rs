@@ -64,6 +64,7 @@ pub(super) async fn execute(
             outcome,
             message: "m".to_owned(),
             repeat_count: 1,
+            body_bytes: 0,
             then: None,
         };
         assert_eq!(store.record(&claim, &record).await.unwrap(), Recorded::Kept);

@@ -667,7 +667,7 @@ impl ActionSender for SimulatedTarget {
         self.process.may_die().await;
         self.note("answer", context, &attempt, outcome);
         self.process.may_die().await;
-        Ok(ActionOutcome { outcome, message: String::new(), retry_after: None })
+        Ok(ActionOutcome { outcome, message: String::new(), retry_after: None, body: None })
     }
 }
 

@@ -72,13 +72,15 @@ fn the_bucket_is_private_encrypted_and_kept() {
     let statement = &template.properties("ArchiveTransport")["PolicyDocument"]["Statement"][0];
     assert_eq!(statement["Effect"], "Deny");
     assert_eq!(statement["Condition"]["Bool"]["aws:SecureTransport"], "false");
-    // Only history ends, and only if it was asked for.
+    // Journals do not end, and history only if it was asked for.
     let rules = bucket["LifecycleConfiguration"]["Rules"].as_array().unwrap();
     let ends: Vec<&Value> =
         rules.iter().filter(|rule| rule.to_string().contains("ExpirationInDays")).collect();
-    let [rule] = ends.as_slice() else { panic!("{ends:?}") };
+    let [rule, bodies] = ends.as_slice() else { panic!("{ends:?}") };
     assert_eq!(rule["Fn::If"][0], "ArchiveExpires");
     assert_eq!(rule["Fn::If"][1]["Prefix"], "history/");
+    assert_eq!(bodies["Prefix"], "bodies/");
+    assert_eq!(bodies["ExpirationInDays"], json!({"Ref": "HistoryDays"}));
     assert_eq!(template.parameter("ArchiveDays")["Default"], 0);
 }
 
@@ -215,4 +217,42 @@ pub(crate) fn filters(template: &Template) -> Vec<Value> {
     let filters = &template.properties("Archiving")["FilterCriteria"]["Filters"];
     let patterns = filters.as_array().unwrap().iter().map(|it| it["Pattern"].as_str().unwrap());
     patterns.map(|pattern| serde_json::from_str(pattern).unwrap()).collect()
+}
+
+#[test]
+fn bodies_of_failures_are_kept_only_if_asked_for_by_the_executor_for_the_api() {
+    let template = Template::read();
+    assert_eq!(template.parameter("KeepBodies")["Default"], "none");
+    let asked = json!({"Fn::Equals": [{"Ref": "KeepBodies"}, "failures"]});
+    let with_archive = json!({"Fn::And": [{"Condition": "Archives"}, asked]});
+    assert_eq!(*template.condition("KeepsBodies"), with_archive);
+    let named = |name: &&str| name.contains("Bodies");
+    let all: BTreeSet<&str> = template.all_resource_names().into_iter().filter(named).collect();
+    let bodies = json!({"Fn::Sub": "${ArchiveBucket.Arn}/bodies/*"});
+    let key = json!({"Ref": "DataKeyArn"});
+    let policies = [
+        ("ApiBodiesPolicy", "KeepsBodies", "ApiRole", "s3:GetObject", &bodies),
+        (
+            "ExecutorBodiesKeyPolicy",
+            "KeepsBodiesWithKey",
+            "ExecutorRole",
+            "kms:GenerateDataKey",
+            &key,
+        ),
+        ("ExecutorBodiesPolicy", "KeepsBodies", "ExecutorRole", "s3:PutObject", &bodies),
+    ];
+    assert_eq!(all.into_iter().collect::<Vec<_>>(), policies.map(|it| it.0));
+    for (name, condition, role, action, resource) in policies {
+        assert_eq!(template.resource(name)["Condition"], condition, "{name}");
+        assert_eq!(template.properties(name)["Roles"], json!([{"Ref": role}]), "{name}");
+        let statements = statements(&template, name);
+        let [statement] = statements.as_slice() else { panic!("{name}: {statements:?}") };
+        assert_eq!((&statement["Action"], &statement["Resource"]), (&json!(action), resource));
+    }
+    for function in ["ExecutorFunction", "ApiFunction"] {
+        let variables = &template.properties(function)["Environment"]["Variables"];
+        let kept = &variables["MINUTEHAND_KEEP_BODIES"]["Fn::If"];
+        let none = json!({"Ref": "AWS::NoValue"});
+        assert_eq!(*kept, json!(["KeepsBodies", {"Ref": "KeepBodies"}, none]), "{function}");
+    }
 }

@@ -435,7 +435,7 @@ fn read(statement: &Value) -> Allows<'_> {
                 ("StringEquals", "kms:ViaService") => {
                     assert_eq!(values["Fn::Sub"], "s3.${AWS::Region}.amazonaws.com");
                 }
-                ("StringLike", "s3:prefix") => assert_eq!(values, "history/*"),
+                ("StringLikeIfExists", "s3:prefix") => assert_eq!(values, "history/*"),
                 _ => panic!("{operator} of {key} is a condition that this test cannot judge"),
             }
         }

@@ -123,6 +123,7 @@ impl World {
                 clock: clock.clone(),
                 ids: Arc::new(RandomIds),
                 disk: Arc::new(()),
+                bodies: None,
             },
             ManageSettings {
                 region: "local".to_owned(),
@@ -140,6 +141,7 @@ impl World {
             events: Arc::new(()),
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
+            bodies: None,
         };
         let heartbeat = Heartbeat::new(jobs.clone(), clock.clone(), PulseOf::Sweepers);
         Self {
@@ -281,6 +283,6 @@ impl ActionSender for Answering {
             "Http Action - Response from host 'example.org': 'OK' Response Headers: {headers}\r\n \
              Body: {body}"
         );
-        Ok(ActionOutcome { outcome: Outcome::Succeeded, message, retry_after: None })
+        Ok(ActionOutcome { outcome: Outcome::Succeeded, message, retry_after: None, body: None })
     }
 }

@@ -13,6 +13,7 @@
 //! | open: remember the archive | the archive, with nothing in it |
 //! | write some of the objects | the same objects again, written by the next run |
 //! | remember how far it is | nothing to do; before it, the same objects are written again |
+//! | delete some bodies of failures | the others, which the next run deletes |
 
 mod repair;
 mod state;
@@ -24,14 +25,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use archive_objects::{ArchiveError, Objects};
+use archive_objects::{ArchiveError, ArchiveWriter, ArchivedBodies, Objects, Written};
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use domain::history_days::HistoryDays;
 use runtime::chain;
 use store_dynamodb::{DynamoStore, EndedWhen};
 
 use state::State;
-use write::{Written, write};
+use write::write;
 
 /// How long after its end a day counts as over. Until then an attempt of it may still be recorded.
 const CLOSING: TimeDelta = TimeDelta::hours(1);
@@ -115,6 +116,16 @@ impl Archiver {
         Ok(())
     }
 
+    /// Deletes the bodies of failures of whose day the store has no history any more. Returns how many.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails. What is not deleted now is deleted by a later run.
+    pub(crate) async fn remove_bodies(&self, now: DateTime<Utc>) -> Result<u64> {
+        let day = day_of(now, self.history.span());
+        Ok(ArchivedBodies::new(self.objects.clone()).remove_before(day).await?)
+    }
+
     /// What ended before this instant is archived, and may be deleted when it has expired.
     pub(crate) fn archived_until(&self) -> DateTime<Utc> {
         let until = self.state.as_ref().and_then(|state| state.checked_until);
@@ -128,7 +139,9 @@ impl Archiver {
         until: NaiveDate,
     ) -> Result<Written> {
         let when = EndedWhen::Between { from: from.map(midnight), until: midnight(until) };
-        write(jobs, &self.objects, when, |_| true).await
+        let mut writer = ArchiveWriter::new(&self.objects);
+        write(jobs, &mut writer, when, |_| true).await?;
+        Ok(writer.finish().await?)
     }
 
     /// Compares the archive's mark with what the data directory remembers.

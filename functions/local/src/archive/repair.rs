@@ -13,15 +13,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use archive::{Batches, Contents, Line, Stream, day_folder};
-use archive_objects::{ArchiveError, Location, Objects};
+use archive::{Contents, Line, Stream, day_folder};
+use archive_objects::{ArchiveError, ArchiveWriter, Location, Objects, Written};
 use chrono::NaiveDate;
 use embedded::{DataDir, DataDirError, Store, SyncMode, snapshot_store};
 use runtime::system_now;
 use store_dynamodb::{DynamoStore, EndedWhen, ensure_table};
 
 use super::state::State;
-use super::write::{Written, write};
+use super::write::write;
 use crate::repair::check_is_data;
 use crate::serve::TABLE;
 
@@ -121,18 +121,15 @@ pub(super) async fn run(jobs: &DynamoStore, objects: &Objects, day: NaiveDate) -
         }
     }
     let mut is_new = |line: &Line| known.insert((line.uid.clone(), line.key.clone()));
-    let mut written = write(jobs, objects, EndedWhen::OfDay(day), &mut is_new).await?;
-    let mut batches = Batches::default();
+    let mut writer = ArchiveWriter::new(objects);
+    let unreadable = write(jobs, &mut writer, EndedWhen::OfDay(day), &mut is_new).await?;
     for (stream, _, lines) in &damaged {
         let lines = lines.iter().filter_map(|text| Line::read(*stream, text).ok());
         for line in lines.filter(&mut is_new) {
-            if let Some(chunk) = batches.add(&line) {
-                written.put(objects, chunk).await?;
-            }
+            writer.add(&line).await?;
         }
     }
-    written.finish(objects, batches).await?;
-    let Written { lines, objects: names, unreadable } = written;
+    let Written { lines, objects: names } = writer.finish().await?;
     for (stream, name, _) in damaged {
         // With all its lines, the new object has the name of the damaged one and has replaced it.
         if !names.contains(&format!("{}/{name}", day_folder(stream, day))) {

@@ -66,6 +66,7 @@ impl World {
             outcome: Outcome::Succeeded,
             message: "done".to_owned(),
             repeat_count: 1,
+            body_bytes: 0,
             then: None,
         };
         assert_eq!(self.jobs.record(&claim, &record).await.unwrap(), Recorded::Kept);

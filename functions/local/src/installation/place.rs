@@ -93,14 +93,14 @@ impl Opened {
             }
             Place::Directory(path) => {
                 let storage = Storage::Directory { path: path.clone(), sync: SyncMode::Normal };
-                let home = Home::open(&storage, Arc::new(ProcessClock::new()))?;
+                let home = Home::open(&storage, false, Arc::new(ProcessClock::new()))?;
                 let Home { dir, sealer, store, queue } = home;
                 let (dir, mark) = dir.unzip();
                 ensure_table(&store.client(), TABLE).await.context("cannot open the store")?;
                 let jobs = DynamoStore::new(store.client(), TABLE);
                 let jobs = jobs.with_groups(Groups::Transactions);
                 if let Some(dir) = &dir {
-                    check_key(dir, &sealer, &jobs).await?;
+                    check_key(dir, &sealer, &jobs, false).await?;
                 }
                 let directory = mark.map(|mark| DataDirectory { mark, store, queue });
                 Ok(Self { store: jobs, sealer: Some(Arc::new(sealer)), directory })

@@ -90,6 +90,19 @@ pub struct ServeArgs {
         help_heading = DATA
     )]
     pub(super) archive: Option<Location>,
+    /// Bodies of answers to keep in the archive
+    ///
+    /// Of an HTTP action that fails with an answer, the first 256 KB of it, for as long as history. `job
+    /// history --body` prints them. They are what targets wrote, so they may hold data of theirs.
+    #[arg(long, value_name = "WHICH", default_value = "none", help_heading = DATA, hide_short_help = true)]
+    pub(super) keep_bodies: KeptBodies,
+    /// Start without a lost key: jobs that need a secret are disabled
+    ///
+    /// For a key that no backup has. The server makes a new one. It disables the jobs whose secrets do not
+    /// open, takes such failure actions from collections, and names each of them in the log: put them again,
+    /// with their secrets. With the right key it changes nothing.
+    #[arg(long, hide_short_help = true, help_heading = DATA)]
+    pub(super) forget_secrets: bool,
     /// Days for which history is kept: 7, 15, 30 or 60
     ///
     /// It holds for what ends from then on. Messages and dead letters are kept a day less: a machine that
@@ -234,6 +247,13 @@ pub struct ServeArgs {
     /// Least severe level to log
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = LOG)]
     pub(super) log_level: Level,
+}
+
+/// The bodies of answers that are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum KeptBodies {
+    None,
+    Failures,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

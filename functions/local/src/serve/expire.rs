@@ -28,14 +28,22 @@ pub(super) async fn expire(
 ) {
     loop {
         let removed = async {
-            if let Some(archiver) = &mut archiver
-                && let Err(error) = archiver.catch_up(&jobs, clock.now()).await
-            {
-                tracing::error!(
-                    error_type = %ErrorType::ArchiveFailed,
-                    error = chain(&*error),
-                    "cannot archive: history is kept until it is archived"
-                );
+            if let Some(archiver) = &mut archiver {
+                if let Err(error) = archiver.catch_up(&jobs, clock.now()).await {
+                    tracing::error!(
+                        error_type = %ErrorType::ArchiveFailed,
+                        error = chain(&*error),
+                        "cannot archive: history is kept until it is archived"
+                    );
+                }
+                match archiver.remove_bodies(clock.now()).await {
+                    Ok(0) => {}
+                    Ok(bodies) => tracing::info!(bodies, "removed old bodies of failures"),
+                    Err(error) => {
+                        let error = chain(&*error);
+                        tracing::error!(error, "cannot remove old bodies of failures");
+                    }
+                }
             }
             let archived_until = archiver.as_ref().map(Archiver::archived_until);
             match jobs.remove_expired(clock.now(), clock.work_now(), archived_until).await {

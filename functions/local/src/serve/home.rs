@@ -23,7 +23,11 @@ pub(crate) struct Home {
 impl Home {
     /// Opens the storage. The key comes before the store, so that a crash leaves no store without a
     /// key.
-    pub(crate) fn open(storage: &Storage, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub(crate) fn open(
+        storage: &Storage,
+        forget_secrets: bool,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
         match storage {
             Storage::Memory => {
                 let store = Store::in_memory().context("cannot create the store in memory")?;
@@ -38,7 +42,7 @@ impl Home {
                 for mended in dir.mended() {
                     tracing::warn!("{mended}");
                 }
-                let sealer = secrets::open_sealer(&dir)?;
+                let sealer = secrets::open_sealer(&dir, forget_secrets)?;
                 let id = RandomIds.new_id();
                 let opened = DataDirectory::open(&dir, *sync, clock, &id).map_err(with_advice)?;
                 let DataDirectory { mark, store, queue } = opened;

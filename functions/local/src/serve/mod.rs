@@ -21,6 +21,7 @@ mod condition;
 mod console;
 mod expire;
 mod files;
+mod forget;
 mod home;
 mod http;
 mod parts;

@@ -8,19 +8,21 @@ use app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, Worker,
 };
 use app::{Manage, ManagePorts};
-use archive_objects::ArchivedHistory;
+use archive_objects::{ArchivedBodies, ArchivedHistory};
 use domain::own::OwnResources;
 use embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
 use ports::store::PulseOf;
-use ports::{Clock, DispatchQueue, History, IdSource, Sealer, Timers};
+use ports::{Clock, DispatchQueue, History, IdSource, Timers};
 use runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, chain, system_now};
+use sealer_aes::AesSealer;
 use store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
 
 use super::build_info::BUILD;
 use super::condition::Condition;
+use super::forget::{Forgotten, forget};
 use super::home::Home;
 use super::http::PrometheusPage;
-use super::secrets;
+use super::secrets::{self, KeyFound};
 use super::settings::{ClockSettings, ServeSettings};
 use super::state_count::StateCount;
 use super::under_way::UnderWay;
@@ -42,7 +44,8 @@ pub(super) struct Parts {
     pub(super) store: Store,
     pub(super) jobs: Arc<DynamoStore>,
     batching: Arc<BatchingStore>,
-    sealer: Arc<dyn Sealer>,
+    key: KeyFound,
+    sealer: Arc<AesSealer>,
     metrics: Arc<Metrics>,
     pub(super) under_way: UnderWay,
     pub(super) condition: Arc<Condition>,
@@ -53,7 +56,8 @@ impl Parts {
     /// Opens the store and the queue. It must be called within a runtime.
     pub(super) async fn open(settings: &ServeSettings) -> Result<Self> {
         let clock = clock(settings.clock);
-        let Home { dir, sealer, store, queue } = Home::open(&settings.storage, clock.clone())?;
+        let Home { dir, sealer, store, queue } =
+            Home::open(&settings.storage, settings.forget_secrets, clock.clone())?;
         let (dir, mark) = dir.unzip();
         ensure_table(&store.client(), TABLE).await.context("cannot create the table")?;
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
@@ -63,12 +67,15 @@ impl Parts {
             .with_history(settings.history)
             .alone(ids.new_id());
         let jobs = Arc::new(jobs);
+        let mut key = KeyFound::Right;
         if let Some(dir) = &dir {
-            secrets::check_key(dir, &sealer, &jobs).await?;
+            key = secrets::check_key(dir, &sealer, &jobs, settings.forget_secrets).await?;
         }
+        let sealer = Arc::new(sealer);
         Ok(Self {
             batching: Arc::new(BatchingStore::new(jobs.clone())),
-            sealer: Arc::new(sealer),
+            key,
+            sealer,
             metrics: Arc::default(),
             under_way: UnderWay::default(),
             condition: Arc::new(Condition::of(queue.clone())),
@@ -81,6 +88,26 @@ impl Parts {
             store,
             jobs,
         })
+    }
+
+    /// With `--forget-secrets`: disables what needs a secret that the key does not open, if this is not
+    /// the key that sealed the secrets.
+    pub(super) async fn forget_secrets(&self, settings: &ServeSettings) -> Result<()> {
+        if !settings.forget_secrets {
+            return Ok(());
+        }
+        let Some(dir) = self.dir.as_ref().filter(|_| self.key == KeyFound::Other) else {
+            tracing::warn!("--forget-secrets: the key is the right one, so nothing was forgotten");
+            return Ok(());
+        };
+        let Forgotten { jobs, collections } = forget(&self.manage(settings), &self.jobs).await?;
+        secrets::remember_key(dir, &self.sealer)?;
+        tracing::warn!(
+            jobs,
+            collections,
+            "--forget-secrets: went on with another key; start without the flag from now on"
+        );
+        Ok(())
     }
 
     /// The service that the API calls.
@@ -103,6 +130,10 @@ impl Parts {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             disk: Arc::new(self.write_probe()),
+            bodies: settings
+                .archive
+                .clone()
+                .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
         };
         let settings = app::ManageSettings {
             region: REGION.to_owned(),
@@ -143,6 +174,11 @@ impl Parts {
             events: self.metrics.clone(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
+            bodies: settings
+                .archive
+                .clone()
+                .filter(|_| settings.keep_bodies)
+                .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
         };
         let settings = FireSettings {
             region: REGION.to_owned(),
@@ -214,6 +250,7 @@ fn actions(settings: &ServeSettings, idle_max: usize) -> Result<Actions> {
         wanted.limits.total = limit;
     }
     wanted.idle_connections_max = idle_max;
+    wanted.keep_bodies = settings.keep_bodies;
     wanted.user_agent = format!("minutehand/{}", BUILD.version);
     Actions::new(&wanted).context("cannot prepare to call targets")
 }

@@ -64,6 +64,7 @@ async fn run(settings: ServeSettings, files: FileShares) -> Result<()> {
     // The port comes first: a start that fails for it leaves nothing behind.
     let listener = bind(&settings)?;
     let parts = Parts::open(&settings).await?;
+    parts.forget_secrets(&settings).await?;
     let archiver = open_archive(&parts, &settings).await?;
     if let Some(dir) = &parts.dir {
         let new = if dir.is_new() { "new data directory" } else { "data" };

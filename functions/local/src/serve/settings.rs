@@ -15,7 +15,7 @@ use embedded::SyncMode;
 use runtime::{LogFormat, LogLevel, Rate, chain, system_now};
 use zeroize::Zeroizing;
 
-use super::args::{Format, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};
+use super::args::{Format, KeptBodies, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};
 
 /// The data directory if none is given.
 pub const DATA_DIR: &str = ".minutehand";
@@ -30,6 +30,10 @@ pub struct ServeSettings {
     pub(super) storage: Storage,
     /// Where history is kept for good.
     pub(super) archive: Option<Objects>,
+    /// Whether bodies of failures are kept there.
+    pub(super) keep_bodies: bool,
+    /// Whether the key of the data directory may be lost.
+    pub(super) forget_secrets: bool,
     /// For how long history is kept in the data directory.
     pub(super) history: HistoryDays,
     /// How callers are authenticated.
@@ -142,6 +146,8 @@ impl ServeSettings {
             listen: args.listen,
             storage: storage(args, &mut problems),
             archive: archive(args, &environment, &mut problems),
+            keep_bodies: keep_bodies(args, &mut problems),
+            forget_secrets: args.forget_secrets,
             history: args.history_days,
             auth: auth(args, token, &mut problems),
             certificates: certificates(args, &mut problems),
@@ -198,6 +204,7 @@ impl Problems {
 fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
     problems.only_one(&[("--memory", args.memory), ("--data", args.data.is_some())]);
     problems.only_one(&[("--memory", args.memory), ("--sync", args.sync.is_some())]);
+    problems.only_one(&[("--memory", args.memory), ("--forget-secrets", args.forget_secrets)]);
     if args.memory {
         return Storage::Memory;
     }
@@ -221,6 +228,14 @@ fn archive(
             None
         }
     }
+}
+
+fn keep_bodies(args: &ServeArgs, problems: &mut Problems) -> bool {
+    let keeps = args.keep_bodies == KeptBodies::Failures;
+    if keeps && args.archive.is_none() {
+        problems.add("--keep-bodies failures keeps them in the archive: add --archive");
+    }
+    keeps
 }
 
 fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Problems) -> Auth {

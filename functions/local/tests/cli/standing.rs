@@ -217,7 +217,7 @@ impl ActionSender for Named {
                 "Http Action - Response from host 'example.com': 'OK' Response body: done",
             )
         };
-        Ok(ActionOutcome { outcome, message: message.to_owned(), retry_after: None })
+        Ok(ActionOutcome { outcome, message: message.to_owned(), retry_after: None, body: None })
     }
 }
 

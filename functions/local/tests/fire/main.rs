@@ -6,6 +6,8 @@
 #![cfg(unix)]
 
 #[cfg(test)]
+mod bodies;
+#[cfg(test)]
 mod burst;
 #[cfg(test)]
 mod chance;

@@ -28,6 +28,8 @@ mod ends;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod forget;
+#[cfg(test)]
 mod framing;
 #[cfg(test)]
 mod health;

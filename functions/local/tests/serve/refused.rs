@@ -31,6 +31,14 @@ fn refuses(arguments: &[&str], code: i32, errors: &[&str]) -> String {
 fn conflicting_arguments_are_refused() {
     refuses(&["--memory", "--data", "d"], 2, &["--memory and --data exclude each other"]);
     refuses(&["--memory", "--sync", "full"], 2, &["--memory and --sync exclude each other"]);
+    let both = ["--memory", "--forget-secrets"];
+    refuses(&both, 2, &["--memory and --forget-secrets exclude each other"]);
+    let without_archive = ["--keep-bodies", "failures"];
+    refuses(
+        &without_archive,
+        2,
+        &["--keep-bodies failures keeps them in the archive: add --archive"],
+    );
     for other in [&["--token-file", "f"][..], &["--no-auth"]] {
         let arguments = [&["--token", "t"], other].concat();
         let error = format!("--token and {} exclude each other", other[0]);
@@ -274,6 +282,7 @@ fn a_store_opens_only_with_its_own_key() {
         fs::write(&key, damaged).unwrap();
         let said = refusal(dir.path());
         assert!(said.contains("does not contain a key of 64 hexadecimal digits"), "{said}");
+        assert!(said.contains("delete this file and start once with --forget-secrets"), "{said}");
         assert!(!said.contains(ours.trim()), "{said}");
     }
 

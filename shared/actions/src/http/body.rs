@@ -15,6 +15,9 @@ const DRAIN_BYTES_MAX: u64 = 64 * 1024;
 /// The time limit for reading those bytes.
 const DRAIN_TIME_MAX: Duration = Duration::from_millis(250);
 
+/// The time limit for what is read of a body only to keep it.
+const LONG_TIME_MAX: Duration = Duration::from_secs(2);
+
 /// Reads the beginning of a body, which may be endless.
 ///
 /// If only little follows, the rest is read as well, so that the connection can be used again.
@@ -36,6 +39,38 @@ pub(crate) async fn read(mut body: Incoming, n_bytes: usize) -> Result<ReadBody,
         }
     }
     Ok(ReadBody { bytes, is_cut: false })
+}
+
+/// Reads the beginning of a body, of which more may be read to be kept. Returns what is not read, too.
+pub(crate) async fn read_open(
+    mut body: Incoming,
+    n_bytes: usize,
+) -> Result<(ReadBody, Option<Incoming>), HttpError> {
+    let mut bytes = Vec::new();
+    while bytes.len() <= n_bytes {
+        match next_chunk(&mut body).await? {
+            Some(chunk) => bytes.extend_from_slice(&chunk),
+            None => return Ok((ReadBody { bytes, is_cut: false }, None)),
+        }
+    }
+    Ok((ReadBody { bytes, is_cut: true }, Some(body)))
+}
+
+/// Reads more of a body, if it comes soon. What does not come is as what is cut.
+pub(crate) async fn read_more(read: &mut ReadBody, mut body: Incoming, n_bytes: usize) {
+    let ReadBody { bytes, is_cut } = read;
+    let more = async {
+        while bytes.len() <= n_bytes {
+            match next_chunk(&mut body).await {
+                Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
+    };
+    *is_cut = !tokio::time::timeout(LONG_TIME_MAX, more).await.unwrap_or_default();
+    bytes.truncate(n_bytes);
 }
 
 /// Discards a body. If it is short, the connection can be used again.

@@ -13,13 +13,14 @@
 use std::sync::Arc;
 
 use domain::action::{Authentication, HttpRequest};
+use domain::attempt::BODY_BYTES_MAX as KEPT_BYTES_MAX;
 use domain::message::host;
 use domain::secret::Secret;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use ports::{ActionOutcome, AttemptContext, NotMade};
+use ports::{ActionOutcome, AttemptContext, FailureBody, NotMade};
 
 use super::body;
 use super::hop::Hop;
@@ -28,7 +29,8 @@ use super::signature::sign;
 use super::token::{Grant, Token, TokenSource};
 use crate::net::{ConnectionUse, HttpClients, TargetPolicy};
 use crate::outcome::{
-    self, ActionFailure, BODY_BYTES_MAX, ReadBody, Secrets, failure_message, response_message,
+    self, ActionFailure, BODY_BYTES_MAX, KeptBodies, ReadBody, Room, Secrets, failure_message,
+    response_message,
 };
 use crate::settings::SendLimits;
 
@@ -42,6 +44,8 @@ pub(crate) struct HttpSender {
     pub(crate) limits: SendLimits,
     pub(crate) targets: TargetPolicy,
     pub(crate) user_agent: HeaderValue,
+    /// The room for bodies of failures, if they are kept.
+    pub(crate) bodies: Option<KeptBodies>,
 }
 
 /// What is known so far, and is needed if the call fails or times out.
@@ -57,6 +61,15 @@ struct HttpAnswer {
     status: StatusCode,
     headers: HeaderMap,
     body: ReadBody,
+    keeps: Keeps,
+}
+
+/// What becomes of the body of an answer, beside the part in the history.
+enum Keeps {
+    Nothing,
+    /// With what is not read of it.
+    Body(Room, Option<Incoming>),
+    NoRoom,
 }
 
 /// One call of a URL.
@@ -82,13 +95,24 @@ impl HttpSender {
         let Progress { host, secrets, has_sent } = &progress;
         let ended = ended.unwrap_or_else(|_| Err(ActionFailure::timeout(limit)));
         Ok(match ended {
-            Ok(HttpAnswer { status, headers, body }) => {
+            Ok(HttpAnswer { status, headers, mut body, keeps }) => {
                 let message = response_message(host, status, &headers, &body, secrets);
                 if status.is_success() {
                     outcome::succeeded(message)
                 } else {
                     let retry_after = retry_after(status, &headers, context.sent_at);
-                    ActionOutcome { retry_after, ..outcome::failed(message) }
+                    let body = match keeps {
+                        Keeps::Nothing => None,
+                        Keeps::Body(room, rest) => {
+                            // The attempt has ended: its outcome does not depend on this.
+                            if let Some(rest) = rest {
+                                body::read_more(&mut body, rest, KEPT_BYTES_MAX).await;
+                            }
+                            room.keep(&body, secrets).map(FailureBody::Read)
+                        }
+                        Keeps::NoRoom => Some(FailureBody::NoRoom),
+                    };
+                    ActionOutcome { retry_after, body, ..outcome::failed(message) }
                 }
             }
             Err(ActionFailure { out_of: Some(out_of), .. }) if !has_sent => {
@@ -129,7 +153,7 @@ impl HttpSender {
             }
             let (status, headers) = (response.status(), response.headers());
             match hop.redirected(status, headers.get(LOCATION), call.https_only)? {
-                None => return answer(response, &hop).await,
+                None => return self.answer(response, &hop).await,
                 Some(next) => {
                     body::discard(response.into_body()).await;
                     hop = next;
@@ -202,13 +226,29 @@ impl HttpSender {
         };
         answered.map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))
     }
-}
 
-async fn answer(response: Response<Incoming>, hop: &Hop) -> Result<HttpAnswer, ActionFailure> {
-    let (head, body) = response.into_parts();
-    let is_https = hop.url.scheme() == "https";
-    let body = body::read(body, BODY_BYTES_MAX)
-        .await
-        .map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))?;
-    Ok(HttpAnswer { status: head.status, headers: head.headers, body })
+    async fn answer(
+        &self,
+        response: Response<Incoming>,
+        hop: &Hop,
+    ) -> Result<HttpAnswer, ActionFailure> {
+        let (head, body) = response.into_parts();
+        let is_https = hop.url.scheme() == "https";
+        let failed = |error| ActionFailure::from_http_error(&error, hop.host(), is_https);
+        let room = match &self.bodies {
+            Some(bodies) if !head.status.is_success() => Some(bodies.room()),
+            _ => None,
+        };
+        let (body, keeps) = match room {
+            Some(Some(room)) => {
+                let (read, rest) = body::read_open(body, BODY_BYTES_MAX).await.map_err(failed)?;
+                (read, Keeps::Body(room, rest))
+            }
+            room => {
+                let read = body::read(body, BODY_BYTES_MAX).await.map_err(failed)?;
+                (read, if room.is_some() { Keeps::NoRoom } else { Keeps::Nothing })
+            }
+        };
+        Ok(HttpAnswer { status: head.status, headers: head.headers, body, keeps })
+    }
 }

@@ -129,7 +129,9 @@ fn usual_spelling(name: &str) -> String {
 
 /// The beginning of a body as text, without secrets.
 fn text(body: &ReadBody, secrets: &Secrets) -> String {
-    let text = secrets.redact_answer(&body.bytes, body.is_cut);
+    // More of it may have been read, to be kept.
+    let (bytes, rest) = body.bytes.split_at(body.bytes.len().min(BODY_BYTES_MAX));
+    let text = secrets.redact_answer(bytes, body.is_cut || !rest.is_empty());
     text.chars().take(BODY_CHARS_MAX).map(printable_char).collect()
 }
 

@@ -4,6 +4,7 @@
 //! was sent.
 
 mod failure;
+mod kept;
 mod message;
 mod redact;
 mod status;
@@ -14,6 +15,7 @@ use domain::message::failed as failed_message;
 use ports::{ActionOutcome, NotMade};
 
 pub(crate) use failure::ActionFailure;
+pub(crate) use kept::{KeptBodies, Room};
 pub(crate) use message::{BODY_BYTES_MAX, ReadBody, failure_message, printable, response_message};
 pub(crate) use redact::Secrets;
 pub(crate) use status::status_name;
@@ -23,12 +25,12 @@ const SERVICE_TEXT_CHARS_MAX: usize = 1_024;
 
 /// An attempt that succeeded.
 pub(crate) const fn succeeded(message: String) -> ActionOutcome {
-    ActionOutcome { outcome: Outcome::Succeeded, message, retry_after: None }
+    ActionOutcome { outcome: Outcome::Succeeded, message, retry_after: None, body: None }
 }
 
 /// An attempt that failed.
 pub(crate) const fn failed(message: String) -> ActionOutcome {
-    ActionOutcome { outcome: Outcome::Failed, message, retry_after: None }
+    ActionOutcome { outcome: Outcome::Failed, message, retry_after: None, body: None }
 }
 
 /// An attempt to send a message to a service that failed, unless it was not made.

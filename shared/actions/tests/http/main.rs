@@ -6,6 +6,8 @@ mod answers;
 #[cfg(test)]
 mod authority;
 #[cfg(test)]
+mod bodies;
+#[cfg(test)]
 mod certificates;
 #[cfg(test)]
 mod connections;

@@ -10,6 +10,7 @@
 //! | claim | a lease; nothing was done | the message is delivered again, and claims when the lease is over |
 //! | read and check | the same | the same |
 //! | act | an action that may have been done, and no record | the message is delivered again: the action is done again |
+//! | keep the body | the same, and the body of a failure that has no record | the same; the body is deleted when its time is over |
 //! | record | how the attempt ended, and nothing that follows | the message is delivered again, finds the record, and goes on from it |
 //! | leave out | which occurrences an outage cost, and a lease | the message is delivered again, and leaves the attempt out again |
 //! | follow | the next attempt in the queue or in a timer | the message is delivered again: the same next attempt is sent again, and claimed once |
@@ -42,7 +43,7 @@ use domain::sign::webhook_id;
 use domain::work_item::JobRef;
 use futures_util::future::{Either, select};
 use ports::store::{Claim, ClaimRequest, Claimed, Counted, CountersAdd, Recorded};
-use ports::{ActionOutcome, AttemptContext, ErrorType, Event, SignedAs};
+use ports::{ActionOutcome, AttemptContext, ErrorType, Event, FailureBody, SignedAs};
 
 use super::Stop;
 use super::dispatch::attempt_message;
@@ -84,6 +85,8 @@ struct ActionResult {
     message: String,
     /// How long the target asked to wait before another attempt.
     retry_after: Option<TimeDelta>,
+    /// The body with which the target answered a failure, if it is to be kept.
+    body: Option<FailureBody>,
 }
 
 impl Executor {
@@ -341,8 +344,8 @@ impl Executor {
         let late = started_at - attempt.due_at;
         self.ports.events.note(Event::Started { job, attempt, late });
         let ended = self.ports.sender.send(&target, &context).await?;
-        let ActionOutcome { outcome, message, retry_after } = ended;
-        Ok(ActionResult { started_at, outcome, message, retry_after })
+        let ActionOutcome { outcome, message, retry_after, body } = ended;
+        Ok(ActionResult { started_at, outcome, message, retry_after, body })
     }
 
     /// The target of an attempt, or the message of an attempt whose action is gone.
@@ -386,7 +389,8 @@ impl Executor {
     /// The result of an action that is not even begun.
     fn failed_at_once(&self, message: String) -> ActionResult {
         let started_at = self.ports.clock.now();
-        ActionResult { started_at, outcome: Outcome::Failed, message, retry_after: None }
+        let outcome = Outcome::Failed;
+        ActionResult { started_at, outcome, message, retry_after: None, body: None }
     }
 
     /// Records an attempt as failed whose workers have died again and again.
@@ -485,12 +489,17 @@ impl Executor {
         loaded: Option<LoadedJob>,
     ) -> Result<Performed, AppError> {
         let Claim { job, attempt, .. } = &claim;
-        let ActionResult { started_at, outcome, message, retry_after } = result;
+        let ActionResult { started_at, outcome, message, retry_after, body } = result;
         let ended_at = self.ports.clock.now().max(started_at);
+        let body_bytes = match body {
+            None => 0,
+            Some(body) => Box::pin(self.keep_body(&claim, started_at, body, loaded.as_ref())).await,
+        };
         let repeat_count =
             loaded.as_ref().map_or(1, |loaded| loaded.repeat_count(attempt, ended_at));
         let then = None;
-        let mut record = Record { started_at, ended_at, outcome, message, repeat_count, then };
+        let mut record =
+            Record { started_at, ended_at, outcome, message, repeat_count, body_bytes, then };
         let ended = Undecided { job, attempt, retry_after };
         self.decide_then(ended, &mut record, loaded.as_ref()).await;
         let recorded = self.record(&claim, &record, loaded.as_ref()).await?;

@@ -5,6 +5,7 @@
 //! loses nothing. Each file has a table of what a crash in it leaves, and how it is repaired.
 
 mod attempt;
+mod body;
 mod dispatch;
 mod execute;
 mod finish;
@@ -30,8 +31,8 @@ use std::sync::Arc;
 use domain::firing::limits::Spans;
 use domain::history_days::HistoryDays;
 use ports::{
-    ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, History, IdSource, Pulses,
-    Removal, RetryTimers, Sealer, Seats, Slots, Snapshots, Timers, Turns,
+    ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, FailureBodies, History,
+    IdSource, Pulses, Removal, RetryTimers, Sealer, Seats, Slots, Snapshots, Timers, Turns,
 };
 
 pub(crate) use dispatch::attempt_message;
@@ -62,6 +63,8 @@ pub struct FirePorts {
     pub clock: Arc<dyn Clock>,
     /// Makes the ids of claims.
     pub ids: Arc<dyn IdSource>,
+    /// Keeps the bodies of failures, if they are kept.
+    pub bodies: Option<Arc<dyn FailureBodies>>,
 }
 
 /// The traits of the store that the executor needs.

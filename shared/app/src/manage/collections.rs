@@ -274,7 +274,7 @@ impl Manage {
         Ok(secrets::open_certificate(action.target_mut(), self.ports.certificates.as_ref())?)
     }
 
-    async fn save(
+    pub(super) async fn save(
         &self,
         old: CollectionRecord,
         wanted: CollectionDefinition,

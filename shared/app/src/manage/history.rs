@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::attempt::Record;
+use domain::history_name::HistoryName;
 use domain::name::Name;
 use ports::store::{
     CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
@@ -59,6 +60,26 @@ impl Manage {
         let until = self.archived_until().await?;
         let page = self.ports.history.list_archived(&job.uid, page, until).await?;
         Ok(executions(&collection, &job, page, |record| record.ended_at <= until))
+    }
+
+    /// The body with which a target answered the attempt of this name, which failed.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::NoBody`] if none is kept.
+    pub async fn failure_body(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+        of: HistoryName,
+    ) -> Result<Vec<u8>, AppError> {
+        let (_, job) = self.browsed_job(place, collection, name).await?;
+        let Some(bodies) = &self.ports.bodies else {
+            return Err(AppError::NoBody { of, kept: false });
+        };
+        let found = bodies.get(&job.uid, of).await?;
+        found.ok_or(AppError::NoBody { of, kept: true })
     }
 
     /// What ended until this instant is answered from the archive, and the rest from the store. The

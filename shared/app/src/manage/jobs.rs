@@ -27,6 +27,7 @@ use ports::store::{
 use serde_json::{Value, json};
 
 use super::describe::{Facts, stored_schedule};
+use super::forget::{explain_lost, says_lost};
 use super::secrets::{SealedDocument, authenticates, keep_secrets, open_certificates};
 use super::{Etag, JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::{definition, shown_definition, unreadable, whole_document};
@@ -197,6 +198,9 @@ impl Manage {
             .into());
         }
         check_not_final(&job)?;
+        if says_lost(&job) {
+            self.whole_definition(&job).await?;
+        }
         Ok((collection, job))
     }
 
@@ -217,7 +221,16 @@ impl Manage {
         job: &JobRecord,
     ) -> Result<JobDefinition, AppError> {
         let sealer = self.ports.sealer.as_ref();
-        definition(sealer, &job.uid, &job.document, job.sealed.as_deref()).await
+        let found = definition(sealer, &job.uid, &job.document, job.sealed.as_deref()).await;
+        found.map_err(|error| explain_lost(job, error))
+    }
+
+    /// The document of a stored job, secrets included.
+    async fn whole_stored(&self, job: &JobRecord) -> Result<Value, AppError> {
+        let JobRecord { uid, document, sealed, .. } = job;
+        let sealer = self.ports.sealer.as_ref();
+        let found = whole_document(sealer, uid, document, sealed.as_deref()).await;
+        found.map_err(|error| explain_lost(job, error))
     }
 
     /// The job that the body of a PUT describes.
@@ -238,8 +251,7 @@ impl Manage {
         old: &JobRecord,
         patch: &Value,
     ) -> Result<(JobDefinition, JobDefinition), AppError> {
-        let sealer = self.ports.sealer.as_ref();
-        let whole = whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
+        let whole = self.whole_stored(old).await?;
         let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
         let mut shown = whole.clone();
         withhold(&mut shown);
@@ -261,19 +273,23 @@ impl Manage {
         collection: &CollectionRecord,
     ) -> Result<Value, AppError> {
         let zone = collection.collection.definition.time_zone();
-        let Some(JobRecord { uid, document, sealed, .. }) = found else {
+        let Some(old) = found else {
             keep_secrets(&mut body, None)?;
             add_time_zone(&mut body, None, zone);
             return Ok(body);
         };
         let sealer = self.ports.sealer.as_ref();
-        let mut stored = whole_document(sealer, uid, document, None).await?;
+        let mut stored = whole_document(sealer, &old.uid, &old.document, None).await?;
         // Secrets are opened only if some are kept. Extensions may contain some.
         let keeps_extensions = stored.get(EXTENSIONS).is_some() && lacks_extensions(&body);
-        if sealed.is_some()
-            && (keeps_extensions || body.get("properties").is_some_and(has_withheld))
-        {
-            stored = whole_document(sealer, uid, document, sealed.as_deref()).await?;
+        let keeps_secrets = body.get("properties").is_some_and(has_withheld);
+        if old.sealed.is_some() && (keeps_extensions || keeps_secrets) {
+            match self.whole_stored(old).await {
+                Ok(whole) => stored = whole,
+                // They are lost. Who sends all others again keeps extensions without secrets.
+                Err(AppError::Refused(_)) if !keeps_secrets => {}
+                Err(error) => return Err(error),
+            }
         }
         keep_secrets(&mut body, Some(&stored))?;
         keep_extensions(&mut body, &stored);

@@ -24,6 +24,7 @@ mod condition;
 mod dead_letters;
 mod describe;
 mod failures;
+mod forget;
 mod history;
 mod jobs;
 mod journal;
@@ -43,7 +44,7 @@ use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
     Browse, CertificateReader, Clock, CloudServices, Collections, DeadLetters, Disk, DispatchQueue,
-    History, IdSource, Jobs, Sealer,
+    FailureBodies, History, IdSource, Jobs, Sealer,
 };
 
 use crate::error::AppError;
@@ -98,6 +99,8 @@ pub struct ManagePorts {
     pub ids: Arc<dyn IdSource>,
     /// The disk that the store writes to.
     pub disk: Arc<dyn Disk>,
+    /// The bodies of failures, if they are kept.
+    pub bodies: Option<Arc<dyn FailureBodies>>,
 }
 
 /// The settings of an installation.

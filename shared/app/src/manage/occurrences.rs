@@ -260,6 +260,7 @@ mod tests {
             outcome: Outcome::Failed,
             message: String::new(),
             repeat_count: 1,
+            body_bytes: 0,
             then: None,
         };
         let attempt = Attempt { role, number, ..first };

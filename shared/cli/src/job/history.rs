@@ -14,6 +14,8 @@ use crate::wait::pause;
 use crate::work::{Work, zone_of};
 use crate::{input, instant};
 
+/// The most bytes of a body that a server keeps.
+const BODY_BYTES_MAX: usize = 256 * 1024;
 /// How many attempts are shown if nothing else is asked for.
 const LIMIT_DEFAULT: usize = 20;
 /// How many attempts are read for --since, at most.
@@ -35,6 +37,10 @@ pub(crate) struct HistoryArgs {
     /// Go on into the server's archive, where its own history ends
     #[arg(long, conflicts_with = "follow")]
     archive: bool,
+    /// Print the body with which the target answered a failed attempt, by the id in the list
+    #[arg(long, value_name = "ID", conflicts_with_all = ["failed", "since", "archive", "limit",
+          "follow"])]
+    body: Option<String>,
     /// Show at most this many attempts [default: 20; all with --since]
     #[arg(long, value_name = "N", value_parser = input::positive::<usize>,
           allow_negative_numbers = true)]
@@ -50,6 +56,9 @@ pub(crate) struct HistoryArgs {
 
 pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
+    if let Some(id) = &args.body {
+        return print_body(work, &path, id).await;
+    }
     let zone = zone_of(&work.client().job(&path).await?.value.properties);
     let since = match &args.since {
         Some(since) => Some(instant::parse(since, zone, work.now())?),
@@ -73,11 +82,33 @@ pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
         return Ok(());
     }
     let times = work.times(zone);
-    let mut table = Table::new(&["due", "started", "took", "attempt", "result", "message"]);
+    let has_body = |item: &Listed<HistoryItem>| item.value.properties.minutehand.body_bytes > 0;
+    let with_bodies = items.iter().any(has_body);
+    let mut titles = vec!["due", "started", "took", "attempt", "result", "message"];
+    if with_bodies {
+        titles.insert(5, "body");
+    }
+    let mut table = Table::new(&titles);
     for item in &items {
-        table.row(row(work, &item.value.properties, &times));
+        let mut row = row(work, &item.value.properties, &times);
+        if with_bodies {
+            let id = if has_body(item) { item.value.own_name() } else { "" };
+            row.insert(5, id.to_owned());
+        }
+        table.row(row);
     }
     work.screen.table(&table)
+}
+
+/// Prints the body of a failure.
+async fn print_body(work: &Work, path: &JobPath, id: &str) -> Result<()> {
+    // The whole id is a path, of which the last part is enough.
+    let id = id.rsplit('/').next().unwrap_or_default();
+    let body = work.client().failure_body(path, id).await?;
+    if body.len() >= BODY_BYTES_MAX {
+        work.screen.note("cut: the target answered more than the server keeps");
+    }
+    work.screen.foreign(&body)
 }
 
 /// Prints what was found, and then each attempt that ends, until so many were printed.

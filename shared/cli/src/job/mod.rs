@@ -87,7 +87,7 @@ enum JobCommand {
     #[command(visible_alias = "rm")]
     Delete(many::ManyArgs),
     /// Show the attempts of a job, newest first
-    History(history::HistoryArgs),
+    History(Box<history::HistoryArgs>),
     /// Show when a job fires next
     Next(next::NextArgs),
     /// Explain what became of an occurrence: why it fired, or why it did not

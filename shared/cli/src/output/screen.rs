@@ -8,7 +8,7 @@ use console::{Style, Term};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::options::{Color, Options};
-use crate::output::table::{Layout, Table};
+use crate::output::table::{Layout, Table, harmless};
 
 /// The narrowest terminal that tables are fitted to.
 const WIDTH_MIN: usize = 20;
@@ -77,13 +77,18 @@ impl Screen {
             kept.push_str(text);
             return Ok(());
         }
-        let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            // The reader, such as `head`, has closed the pipe on purpose: nothing is left to do.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::said(0)),
-            Err(error) => Err(Failure::failed(format!("cannot write the output: {error}"))),
-            Ok(()) => Ok(()),
+        write(text.as_bytes())
+    }
+
+    /// Prints what a target wrote: as it is into a pipe, and on a terminal without what that would act on.
+    pub(crate) fn foreign(&self, bytes: &[u8]) -> Result<()> {
+        if !self.is_terminal() {
+            return write(bytes);
         }
+        for line in String::from_utf8_lossy(bytes).lines() {
+            self.line(&harmless(line))?;
+        }
+        Ok(())
     }
 
     pub(crate) fn line(&self, text: &str) -> Result<()> {
@@ -153,5 +158,15 @@ impl Screen {
         } else {
             text.to_owned()
         }
+    }
+}
+
+fn write(bytes: &[u8]) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        // The reader, such as `head`, has closed the pipe on purpose: nothing is left to do.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::said(0)),
+        Err(error) => Err(Failure::failed(format!("cannot write the output: {error}"))),
+        Ok(()) => Ok(()),
     }
 }

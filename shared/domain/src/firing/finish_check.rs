@@ -324,6 +324,7 @@ mod tests {
             outcome,
             message,
             repeat_count: 1,
+            body_bytes: 0,
             then: None,
         };
         (attempt, Some(record))

@@ -461,7 +461,15 @@ mod tests {
 
     fn ended(at: DateTime<Utc>, outcome: Outcome) -> Record {
         let (message, repeat_count) = ("secret".to_owned(), 1);
-        Record { started_at: at, ended_at: at, outcome, message, repeat_count, then: None }
+        Record {
+            started_at: at,
+            ended_at: at,
+            outcome,
+            message,
+            repeat_count,
+            body_bytes: 0,
+            then: None,
+        }
     }
 
     const SIXTY: HistoryDays = HistoryDays::Sixty;

@@ -61,6 +61,7 @@ async fn sent() -> BTreeMap<String, Value> {
         outcome: Outcome::Failed,
         message: String::new(),
         repeat_count: 1,
+        body_bytes: 0,
         then: None,
     };
     let late = TimeDelta::milliseconds(2);

@@ -28,7 +28,15 @@ fn job() -> JobRef {
 
 fn record(outcome: Outcome) -> Record {
     let message = "the target said hunter2".to_owned();
-    Record { started_at: at(1), ended_at: at(2), outcome, message, repeat_count: 3, then: None }
+    Record {
+        started_at: at(1),
+        ended_at: at(2),
+        outcome,
+        message,
+        repeat_count: 3,
+        body_bytes: 0,
+        then: None,
+    }
 }
 
 fn entries(call: &AwsCall) -> &Vec<Value> {

@@ -101,6 +101,7 @@ impl From<AppError> for Fault {
             }
             error @ (AppError::NoCloudService { .. }
             | AppError::NoJob { .. }
+            | AppError::NoBody { .. }
             | AppError::Refused(_)
             | AppError::ConditionFailed { etag: None, .. }
             | AppError::Busy { .. }

@@ -7,6 +7,7 @@
 
 mod again;
 mod ahead;
+mod body;
 mod check;
 mod dead_letters;
 mod installation;
@@ -31,6 +32,7 @@ use crate::call::etags;
 
 pub(crate) use again::{redrive as redrive_occurrence, resume};
 pub(crate) use ahead::{overview, upcoming};
+pub(crate) use body::body;
 pub(crate) use check::check;
 pub(crate) use dead_letters::{
     delete as delete_dead_letters, list as dead_letters, redrive as redrive_dead_letters,

@@ -29,6 +29,7 @@ fn success() -> HistoryEntry {
                       <!DOCTYPE html>"
                 .to_owned(),
             repeat_count: 135,
+            body_bytes: 0,
             then: None,
         }),
         waits: false,
@@ -48,6 +49,7 @@ fn failure() -> HistoryEntry {
                       'www.bing1111.com'"
                 .to_owned(),
             repeat_count: 9,
+            body_bytes: 0,
             then: None,
         }),
         waits: false,
@@ -66,6 +68,7 @@ fn executions(count: i64) -> Vec<HistoryEntry> {
                 outcome,
                 message: n.to_string(),
                 repeat_count: 1,
+                body_bytes: 0,
                 then: None,
             };
             HistoryEntry { attempt: scheduled(nominal_at), record: Some(record), waits: false }

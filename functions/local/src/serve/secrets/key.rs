@@ -6,6 +6,14 @@
 //! `key.check` contains a known text sealed with the key. It reveals a wrong key at the start, instead
 //! of when the first job needs a secret. It is written after the key. If it is missing, a secret of a
 //! stored job has to open with the key before it is written again.
+//!
+//! `--forget-secrets` goes on with another key than the right one:
+//!
+//! | a crash after | leaves | repaired by |
+//! |---|---|---|
+//! | `key` is written, if it was missing | a key that does not fit `key.check`, or the secrets | a start with the flag; one without it is refused |
+//! | some jobs are disabled | the same | the same: it disables the others |
+//! | `key.check` is written | nothing | |
 
 use std::path::Path;
 
@@ -23,14 +31,24 @@ const CHECK_FILE: &str = "key.check";
 /// The known text in it, which is also the context that it is sealed for.
 const CHECK: &str = "minutehand";
 
+/// What to do if no backup has the key.
+const LOST: &str = "If it is lost for good, start once with --forget-secrets, which disables the jobs that need a \
+                    secret";
+
 /// Opens or creates the key of a data directory. [`check_key`] follows when the store is open.
-pub(in crate::serve) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
+pub(in crate::serve) fn open_sealer(dir: &DataDir, forget_secrets: bool) -> Result<AesSealer> {
     let path = dir.path().join(KEY_FILE);
     let key = match private_file::read(&path)? {
-        Some(text) => read_key(&text).with_context(|| no_key(&path))?,
-        None if dir.has_store() => bail!(
+        Some(text) => read_key(&text).with_context(|| {
+            format!(
+                "{}. If it is lost for good, delete this file and start once with --forget-secrets, \
+                 which disables the jobs that need a secret",
+                no_key(&path)
+            )
+        })?,
+        None if dir.has_store() && !forget_secrets => bail!(
             "{} is missing, and without it the secrets in {} cannot be decrypted: restore it from \
-             your backup, or choose another data directory",
+             your backup, or choose another data directory. {LOST}",
             path.display(),
             dir.path().display()
         ),
@@ -82,8 +100,23 @@ fn new_key() -> Result<Zeroizing<[u8; KEY_BYTES]>> {
     AesSealer::new_key().context("cannot create a key")
 }
 
-/// Checks that this is the key that was used in this directory before.
-pub(crate) async fn check_key(dir: &DataDir, sealer: &AesSealer, jobs: &DynamoStore) -> Result<()> {
+/// Which key a data directory has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyFound {
+    /// The one that sealed the secrets.
+    Right,
+    /// Another one: what it does not open is to be forgotten.
+    Other,
+}
+
+/// Checks that this is the key that was used in this directory before. With `forget_secrets`, another key
+/// is no error.
+pub(crate) async fn check_key(
+    dir: &DataDir,
+    sealer: &AesSealer,
+    jobs: &DynamoStore,
+    forget_secrets: bool,
+) -> Result<KeyFound> {
     let text = private_file::read(&dir.path().join(CHECK_FILE))?;
     let is_right = match &text {
         Some(text) => {
@@ -96,16 +129,25 @@ pub(crate) async fn check_key(dir: &DataDir, sealer: &AesSealer, jobs: &DynamoSt
         },
     };
     if !is_right {
+        if forget_secrets {
+            return Ok(KeyFound::Other);
+        }
         bail!(
             "{} is not the key that sealed the secrets in this directory: restore it and {CHECK_FILE} \
-             from your backup",
+             from your backup. {LOST}",
             dir.path().join(KEY_FILE).display()
         );
     }
     if text.is_none() {
-        let known = sealer.seal(CHECK, CHECK).context("cannot seal a text with the key")?;
-        private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
+        remember_key(dir, sealer)?;
     }
+    Ok(KeyFound::Right)
+}
+
+/// Writes the check of the key, which is the one of this directory from now on.
+pub(in crate::serve) fn remember_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
+    let known = sealer.seal(CHECK, CHECK).context("cannot seal a text with the key")?;
+    private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
     Ok(())
 }
 

@@ -142,6 +142,26 @@ impl Secrets {
         without(kept.unwrap_or(text.as_bytes()), kept.is_some(), &needles)
     }
 
+    /// Replaces secrets in a body of any length and kind, where they are as they were sent. In another
+    /// encoding they are not found.
+    pub(crate) fn redact_plain(&self, body: &[u8]) -> Vec<u8> {
+        let mut found: Vec<Range<usize>> =
+            self.needles.iter().flat_map(|needle| needle.plain_in(body)).collect();
+        found.sort_unstable_by_key(|part| part.start);
+        let mut kept = Vec::with_capacity(body.len());
+        let mut from = 0;
+        for Range { start, end } in found {
+            // Parts that overlap belong to secrets within each other.
+            if let Some(before) = body.get(from..start) {
+                kept.extend_from_slice(before);
+                kept.extend_from_slice(REDACTED.as_bytes());
+            }
+            from = from.max(end);
+        }
+        kept.extend_from_slice(body.get(from..).unwrap_or_default());
+        kept
+    }
+
     /// Replaces the secrets in the answer of a target. If the answer is cut and ends with the
     /// beginning of a secret, that is replaced as well.
     pub(crate) fn redact_answer(&self, text: &[u8], is_cut: bool) -> String {

@@ -59,6 +59,19 @@ impl Needle {
         }
     }
 
+    /// Where some bytes contain the sequence.
+    pub(super) fn plain_in(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let ends = self.finder.find_iter(bytes).map(|at| at..at + self.bytes().len());
+        // A byte beyond ASCII belongs to a letter, or to no text.
+        let joins = |at: Option<usize>| {
+            at.and_then(|at| bytes.get(at))
+                .is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+        };
+        let is_word =
+            |part: &Range<usize>| !joins(part.start.checked_sub(1)) && !joins(Some(part.end));
+        ends.filter(|part| !self.is_word || is_word(part)).collect()
+    }
+
     /// Where the longest beginning of the sequence starts with which a view ends.
     fn begun_at_end_of(&self, view: &View) -> Option<usize> {
         let bytes = self.bytes();
