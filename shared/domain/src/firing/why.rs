@@ -289,8 +289,13 @@ fn by_left_out(facts: &WhyFacts<'_>) -> Option<Why> {
     if is_between(held, facts.at) {
         return None;
     }
+    // Of a timing that is forgotten, only the ends of a range are known to be occurrences.
+    let is_known = facts.earlier.is_some() || facts.at >= begins_at(facts);
     let mut left_out = facts.left_out.iter();
-    let it = left_out.find(|it| (it.first..=it.last).contains(&facts.at))?;
+    let it = left_out.find(|it| {
+        let range = it.first..=it.last;
+        range.contains(&facts.at) && (is_known || [it.first, it.last].contains(&facts.at))
+    })?;
     match it.reason {
         LeftOutReason::Outage(outage) => Some(Why::Overtaken { outage: Some(outage) }),
         LeftOutReason::TooLate => Some(Why::TooLate { at: Some(it.at) }),
@@ -317,11 +322,15 @@ fn by_history(facts: &WhyFacts<'_>) -> Option<Why> {
     (facts.at < history.answered_since(facts.now)).then_some(Why::HistoryGone { history })
 }
 
+/// From when on the timing of the job holds.
+fn begins_at(facts: &WhyFacts<'_>) -> DateTime<Utc> {
+    // The anchor of a schedule is cut to whole seconds.
+    facts.timetable.iter().next().map_or(facts.since, |it| it.min(facts.since))
+}
+
 /// What an earlier timing says of an instant before the one that the job has.
 fn by_earlier_timing(facts: &WhyFacts<'_>) -> Option<Why> {
-    // The anchor of a schedule is cut to whole seconds.
-    let begins_at = facts.timetable.iter().next().map_or(facts.since, |it| it.min(facts.since));
-    if facts.at >= begins_at {
+    if facts.at >= begins_at(facts) {
         return None;
     }
     let Some(HeldTiming { since, until, schedule }) = facts.earlier else {
@@ -823,6 +832,29 @@ mod tests {
         let facts = WhyFacts { left_out: &left_out, ..facts(&timetable) };
         assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage) });
         assert_eq!(why(&WhyFacts { at: at("04T10:00"), ..facts }), Why::NotScheduled);
+    }
+
+    #[test]
+    fn of_a_timing_that_is_forgotten_only_the_ends_of_a_range_are_occurrences() {
+        let since = at("06");
+        let timetable = daily_since(since);
+        let outage = Outage { from: at("03"), until: at("05T10:00") };
+        let left_out = [LeftOut {
+            generation: 1,
+            first: at("03T09:00"),
+            last: at("05T09:00"),
+            occurrences: 3,
+            reason: LeftOutReason::Outage(outage),
+            at: at("05T10:00"),
+        }];
+        let facts = WhyFacts { since, left_out: &left_out, ..facts(&timetable) };
+        for (instant, expected) in [
+            ("03T09:00", Why::Overtaken { outage: Some(outage) }),
+            ("04T10:00", Why::TimingChanged { since }),
+            ("05T09:00", Why::Overtaken { outage: Some(outage) }),
+        ] {
+            assert_eq!(why(&WhyFacts { at: at(instant), ..facts }), expected, "{instant}");
+        }
     }
 
     #[test]
