@@ -20,6 +20,8 @@ answers = Counter()
 
 CONDITIONS = ["if-match", "if-none-match"]
 OCCURRENCE = "2027-06-01T00:00:00Z"
+# Of an attempt that no job has made.
+ATTEMPT = "02519429304061978048:00000000000000000001"
 STORED = st.fixed_dictionaries(
     {
         "subscriptionId": st.just(stored.SUBSCRIPTION),
@@ -27,6 +29,7 @@ STORED = st.fixed_dictionaries(
         "jobCollectionName": st.sampled_from(stored.COLLECTIONS),
         "jobName": st.sampled_from(stored.JOBS),
         "occurrence": st.just(OCCURRENCE),
+        "historyName": st.just(ATTEMPT),
     }
 )
 
