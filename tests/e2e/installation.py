@@ -14,8 +14,6 @@ from start import ROOT, environment
 from target import Target
 
 JOBS = 12
-# Longer than an action may take.
-END_SECONDS = 120
 # The removal of a deleted collection takes a tick or two of the sweeper.
 REMOVAL_SECONDS = 240
 
@@ -75,7 +73,7 @@ def checks(stack, token, folder):
         watched = Watched(target)
         watched.all_fire("at the stack")
         switch(at_stack, "disable")
-        time.sleep(END_SECONDS)
+        end_of_actions(watched)
         before = watched.calls()
 
         there = ["--seal-to", mover.folder / "there.key", *mover.key]
