@@ -11,7 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::limits::Spans;
 use super::may_start::fell_due_at;
 use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
-use super::outage::{LeftOut, Outage, overtaken_in};
+use super::outage::{LeftOut, Outage, end_beside_outages, overtaken_in};
 use super::plan::latest_until;
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
@@ -209,14 +209,7 @@ fn stalled(
 /// may be, too. An outage of workers alone does not count: they give no sign of life while they have
 /// nothing to do.
 fn leave_out_until(outage: Outage, of_sweepers: &[Outage], spans: &Spans) -> DateTime<Utc> {
-    let after = |end: DateTime<Utc>| {
-        end.checked_add_signed(spans.look_again).unwrap_or(DateTime::<Utc>::MAX_UTC)
-    };
-    let mut later: Vec<&Outage> = of_sweepers.iter().filter(|it| it.until > outage.until).collect();
-    later.sort_by_key(|it| it.from);
-    later.into_iter().fold(after(outage.until), |end, later| {
-        if later.from <= end { end.max(after(later.until)) } else { end }
-    })
+    end_beside_outages(outage.until, spans.look_again, of_sweepers)
 }
 
 /// Whether a retry of an occurrence waits in a timer, which sends it. The records before it may have

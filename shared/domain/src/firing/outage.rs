@@ -262,7 +262,7 @@ fn latest_from(schedule: &Schedule, [first, end]: [DateTime<Utc>; 2], max: u32) 
 }
 
 /// Whether a job does not make up for an occurrence after an outage into which it fell.
-pub(super) fn is_cost(schedule: &Schedule, nominal_at: DateTime<Utc>, outage: &Outage) -> bool {
+fn is_cost(schedule: &Schedule, nominal_at: DateTime<Utc>, outage: &Outage) -> bool {
     if schedule.runs_once() {
         return false;
     }
@@ -270,6 +270,23 @@ pub(super) fn is_cost(schedule: &Schedule, nominal_at: DateTime<Utc>, outage: &O
     let is_old = window.is_some_and(|window| outage.until - nominal_at > window.delta());
     let newer = || schedule.count_between(nominal_at + TICK, outage.until + TICK);
     is_old || newer() >= u64::from(max)
+}
+
+/// The end of a span of time that begins at an instant, and again at the end of each outage that begins
+/// within it: nothing worked meanwhile.
+pub(super) fn end_beside_outages<'a>(
+    from: DateTime<Utc>,
+    span: TimeDelta,
+    outages: impl IntoIterator<Item = &'a Outage>,
+) -> DateTime<Utc> {
+    let after = |instant: DateTime<Utc>| {
+        instant.checked_add_signed(span).unwrap_or(DateTime::<Utc>::MAX_UTC)
+    };
+    let mut outages: Vec<&Outage> = outages.into_iter().collect();
+    outages.sort_by_key(|outage| outage.from);
+    outages.into_iter().fold(after(from), |end, outage| {
+        if outage.from <= end { end.max(after(outage.until)) } else { end }
+    })
 }
 
 /// An outage that cost an occurrence.

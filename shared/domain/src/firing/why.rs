@@ -11,7 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::may_start::SkipReason;
 use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
-use super::outage::{LeftOut, LeftOutReason, Outage};
+use super::outage::{LeftOut, LeftOutReason, Outage, end_beside_outages};
 use super::plan::latest_until;
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::earlier_timing::HeldTiming;
@@ -415,20 +415,11 @@ fn ready_at(facts: &WhyFacts<'_>, since: DateTime<Utc>) -> DateTime<Utc> {
     facts.at.max(since).max(facts.collection_on_since.unwrap_or(facts.at))
 }
 
-/// Until when an attempt may wait that could start at an instant.
-fn waits_max(ready_at: DateTime<Utc>) -> DateTime<Utc> {
-    ready_at.checked_add_signed(WAITS_MAX).unwrap_or(DateTime::<Utc>::MAX_UTC)
-}
-
 /// Whether an attempt may have been still to come at an instant: it was due only shortly before, or
 /// something had not worked since. `since` is when its timing began.
 fn may_start_at(facts: &WhyFacts<'_>, since: DateTime<Utc>, instant: DateTime<Utc>) -> bool {
-    let mut outages: Vec<&Outage> = facts.outages.into_iter().flatten().collect();
-    outages.sort_by_key(|outage| outage.from);
-    // An outage holds up what waits when it begins.
-    let limit = outages.into_iter().fold(waits_max(ready_at(facts, since)), |limit, outage| {
-        if outage.from <= limit { limit.max(waits_max(outage.until)) } else { limit }
-    });
+    let outages = facts.outages.into_iter().flatten();
+    let limit = end_beside_outages(ready_at(facts, since), WAITS_MAX, outages);
     instant <= limit || facts.beats.into_iter().any(|beat| beat.is_none_or(|beat| beat <= limit))
 }
 
@@ -461,6 +452,17 @@ mod tests {
             "schedule": {"hours": [9], "minutes": [0]}});
         let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
         Schedule::from(Timetable::resumed(&rule, Start::Given(at("02")), since, 0).unwrap())
+    }
+
+    /// What an outage cost, as it is recorded at its end.
+    fn cost(
+        first: DateTime<Utc>,
+        last: DateTime<Utc>,
+        occurrences: u64,
+        outage: Outage,
+    ) -> LeftOut {
+        let (reason, at) = (LeftOutReason::Outage(outage), outage.until);
+        LeftOut { generation: 1, first, last, occurrences, reason, at }
     }
 
     fn attempt(number: u32, role: Role) -> Attempt {
@@ -675,14 +677,7 @@ mod tests {
     fn an_outage_is_the_reason_of_what_is_recorded_with_it() {
         let timetable = daily();
         let outages = [Outage { from: at("04T08:00"), until: at("06T10:00") }];
-        let left_out = [LeftOut {
-            generation: 1,
-            first: at("04T09:00"),
-            last: at("05T09:00"),
-            occurrences: 2,
-            reason: LeftOutReason::Outage(outages[0]),
-            at: outages[0].until,
-        }];
+        let left_out = [cost(at("04T09:00"), at("05T09:00"), 2, outages[0])];
         let facts = WhyFacts {
             now: at("06T12:00"),
             left_out: &left_out,
@@ -713,14 +708,7 @@ mod tests {
         let timetable = daily_since(until);
         let outage = [Outage { from: at("05T09:30"), until: at("06T09:30") }];
         let later_outage = [Outage { from: at("06T10:30"), until: at("08T10:00") }];
-        let left_out = [LeftOut {
-            generation: 1,
-            first: at("05T09:00"),
-            last: at("05T09:00"),
-            occurrences: 1,
-            reason: LeftOutReason::Outage(outage[0]),
-            at: outage[0].until,
-        }];
+        let left_out = [cost(at("05T09:00"), at("05T09:00"), 1, outage[0])];
         let skipped = |reason| Some(LastSkip::one(at("05T09:00"), reason));
         let base = WhyFacts {
             now: at("07"),
@@ -821,14 +809,7 @@ mod tests {
     fn an_instant_in_a_range_that_was_left_out_is_no_occurrence() {
         let timetable = daily();
         let outage = Outage { from: at("03"), until: at("05T10:00") };
-        let left_out = [LeftOut {
-            generation: 1,
-            first: at("03T09:00"),
-            last: at("05T09:00"),
-            occurrences: 3,
-            reason: LeftOutReason::Outage(outage),
-            at: at("05T10:00"),
-        }];
+        let left_out = [cost(at("03T09:00"), at("05T09:00"), 3, outage)];
         let facts = WhyFacts { left_out: &left_out, ..facts(&timetable) };
         assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage) });
         assert_eq!(why(&WhyFacts { at: at("04T10:00"), ..facts }), Why::NotScheduled);
@@ -839,14 +820,7 @@ mod tests {
         let since = at("06");
         let timetable = daily_since(since);
         let outage = Outage { from: at("03"), until: at("05T10:00") };
-        let left_out = [LeftOut {
-            generation: 1,
-            first: at("03T09:00"),
-            last: at("05T09:00"),
-            occurrences: 3,
-            reason: LeftOutReason::Outage(outage),
-            at: at("05T10:00"),
-        }];
+        let left_out = [cost(at("03T09:00"), at("05T09:00"), 3, outage)];
         let facts = WhyFacts { since, left_out: &left_out, ..facts(&timetable) };
         for (instant, expected) in [
             ("03T09:00", Why::Overtaken { outage: Some(outage) }),
@@ -867,14 +841,7 @@ mod tests {
             collection_on_since: Some(at("05T11:00")),
             ..facts(&timetable)
         };
-        let left_out = LeftOut {
-            generation: 1,
-            first: facts.at,
-            last: facts.at,
-            occurrences: 1,
-            reason: LeftOutReason::Outage(outage[0]),
-            at: outage[0].until,
-        };
+        let left_out = cost(facts.at, facts.at, 1, outage[0]);
         let recorded = WhyFacts { left_out: std::slice::from_ref(&left_out), ..facts };
         assert_eq!(why(&recorded), Why::Overtaken { outage: Some(outage[0]) });
         let off = why(&facts);
