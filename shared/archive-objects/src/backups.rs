@@ -78,8 +78,7 @@ impl Objects {
     ///
     /// If the place does not answer.
     pub async fn backups(&self) -> Result<Vec<String>, ArchiveError> {
-        let names = self.store.names(BACKUPS).await;
-        let mut names = names.map_err(|error| self.failed(error, "list"))?;
+        let mut names = self.names_in(BACKUPS).await?;
         names.retain(|name| backup_time(name).is_some());
         Ok(names)
     }
@@ -90,7 +89,7 @@ impl Objects {
     ///
     /// If the place does not answer, or the manifest cannot be used.
     pub async fn manifest(&self, name: &str) -> Result<Option<(Manifest, Vec<u8>)>, ArchiveError> {
-        let Some(bytes) = self.get_in_backup(name, MANIFEST).await? else {
+        let Some(bytes) = self.get_at(&path(name, MANIFEST)).await? else {
             return Ok(None);
         };
         match Manifest::read(&bytes) {
@@ -110,7 +109,7 @@ impl Objects {
         file: &BackupFile,
     ) -> Result<Vec<String>, ArchiveError> {
         let bad = |why: String| self.bad_backup(name, format!("{}: {why}", file.name));
-        let bytes = self.get_in_backup(name, &file.name).await?;
+        let bytes = self.get_at(&path(name, &file.name)).await?;
         let bytes = bytes.ok_or_else(|| bad("it is missing".to_owned()))?;
         file.unpack(&bytes).map_err(bad)
     }
@@ -122,12 +121,6 @@ impl Objects {
         ArchiveError::BadBackup { backup, location, why }
     }
 
-    async fn get_in_backup(&self, name: &str, file: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
-        let path = path(name, file);
-        let got = self.store.get(&path).await;
-        got.map_err(|error| self.failed(error, format!("read {path} of")))
-    }
-
     async fn create_in_backup(
         &self,
         name: &str,
@@ -135,9 +128,8 @@ impl Objects {
         bytes: Vec<u8>,
     ) -> Result<(), ArchiveError> {
         let path = path(name, file);
-        let created = self.store.create(&path, bytes.clone(), "new").await;
-        let created = created.map_err(|error| self.failed(error, format!("write {path} to")))?;
-        if created || self.get_in_backup(name, file).await?.as_deref() == Some(&bytes) {
+        let created = self.create_at(&path, bytes.clone()).await?;
+        if created || self.get_at(&path).await?.as_deref() == Some(&bytes) {
             return Ok(());
         }
         let (backup, location) = (self::path(name, ""), self.location().clone());

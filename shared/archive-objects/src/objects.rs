@@ -19,18 +19,18 @@ const FORMAT: u64 = 1;
 /// The objects of an archive.
 #[derive(Debug, Clone)]
 pub struct Objects {
-    pub(crate) store: Store,
+    store: Store,
     location: Location,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Store {
+enum Store {
     Folder(Folder),
     Bucket(Box<Bucket>),
 }
 
 impl Store {
-    pub(crate) async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+    async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         match self {
             Self::Folder(folder) => folder.get(name).await,
             Self::Bucket(bucket) => bucket.get(name).await,
@@ -44,7 +44,7 @@ impl Store {
         }
     }
 
-    pub(crate) async fn create(&self, name: &str, bytes: Vec<u8>, key: &str) -> io::Result<bool> {
+    async fn create(&self, name: &str, bytes: Vec<u8>, key: &str) -> io::Result<bool> {
         match self {
             Self::Folder(folder) => folder.create(name, bytes, key).await,
             Self::Bucket(bucket) => bucket.create(name, bytes).await,
@@ -58,7 +58,7 @@ impl Store {
         }
     }
 
-    pub(crate) async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+    async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         match self {
             Self::Folder(inside) => inside.names(folder).await,
             Self::Bucket(bucket) => bucket.names(folder).await,
@@ -103,9 +103,7 @@ impl Objects {
     ///
     /// If the archive does not answer, or the mark cannot be read.
     pub async fn mark(&self) -> Result<Option<String>, ArchiveError> {
-        let bytes = self.store.get(MARK).await;
-        let Some(bytes) = bytes.map_err(|error| self.failed(error, "read minutehand.json of"))?
-        else {
+        let Some(bytes) = self.get_at(MARK).await? else {
             return Ok(None);
         };
         let bad = |why: &str| ArchiveError::BadMark {
@@ -229,6 +227,12 @@ impl Objects {
         put.map_err(|error| self.failed(error, format!("write {path} to")))
     }
 
+    /// Stores an object, unless one has its name. Returns whether it is stored.
+    pub(crate) async fn create_at(&self, path: &str, bytes: Vec<u8>) -> Result<bool, ArchiveError> {
+        let created = self.store.create(path, bytes, "new").await;
+        created.map_err(|error| self.failed(error, format!("write {path} to")))
+    }
+
     /// Deletes an object, if it exists.
     pub(crate) async fn delete_at(&self, path: &str) -> Result<(), ArchiveError> {
         let deleted = self.store.delete(path).await;
@@ -242,7 +246,7 @@ impl Objects {
         deleted.map_err(|error| self.failed(error, format!("delete {path} from")))
     }
 
-    pub(crate) fn failed(&self, error: io::Error, what: impl Into<String>) -> ArchiveError {
+    fn failed(&self, error: io::Error, what: impl Into<String>) -> ArchiveError {
         ArchiveError::of(error, &self.location, what)
     }
 }
