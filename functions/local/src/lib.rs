@@ -12,3 +12,11 @@ pub mod installation;
 pub mod preview;
 pub mod repair;
 pub mod serve;
+
+use anyhow::{Context as _, Result};
+
+/// Runs something that waits, on this thread.
+fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    threads.context("cannot start threads")?.block_on(work)
+}

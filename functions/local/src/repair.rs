@@ -16,6 +16,7 @@ use runtime::{ProcessClock, RandomIds};
 use store_dynamodb::{DynamoStore, ensure_table};
 
 use crate::serve::TABLE;
+use crate::wait_for;
 
 /// What a repair did.
 #[derive(Debug)]
@@ -63,11 +64,7 @@ pub(crate) fn check_is_data(data: &Path) -> Result<()> {
 pub fn repair(data: &Path) -> Result<Option<Repaired>> {
     check_is_data(data)?;
     let dir = DataDir::open(data)?;
-    let threads = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start threads")?;
-    threads.block_on(run(&dir))
+    wait_for(run(&dir))
 }
 
 async fn run(dir: &DataDir) -> Result<Option<Repaired>> {

@@ -24,6 +24,7 @@ use super::state::State;
 use super::write::write;
 use crate::repair::check_is_data;
 use crate::serve::TABLE;
+use crate::wait_for;
 
 /// The copy of the store of a running server.
 const COPY: &str = "archive-repair.tmp";
@@ -78,11 +79,7 @@ pub fn repair(
         }
     };
     let objects = Objects::open(&location, environment, system_now)?;
-    let threads = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start threads")?;
-    threads.block_on(async {
+    wait_for(async {
         if objects.mark().await?.is_none() {
             return Err(ArchiveError::NoMark { location }.into());
         }

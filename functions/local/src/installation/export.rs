@@ -17,9 +17,10 @@ use store_dynamodb::{CARRIED_KINDS, Carried, Found};
 
 use super::place::{Opened, Place};
 use super::secrets::Resealing;
-use super::{bar, listed, note, wait_for};
+use super::{bar, listed, note};
 use crate::repair::check_is_data;
 use crate::serve::{BUILD, create_key_file};
+use crate::wait_for;
 
 /// What to export, and where to.
 #[derive(Debug, Clone, Copy)]

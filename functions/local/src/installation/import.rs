@@ -18,8 +18,9 @@ use store_dynamodb::{Brought, CARRIED_KINDS, Carried, CollectionStanding, Dynamo
 use super::moved::{moved_collection, moved_job, moved_retry};
 use super::place::{Opened, Place};
 use super::secrets::Resealing;
-use super::{bar, listed, note, wait_for};
+use super::{bar, listed, note};
 use crate::serve::read_key_file;
+use crate::wait_for;
 
 /// The most things that are brought at the same time.
 const CONCURRENT_MAX: usize = 16;

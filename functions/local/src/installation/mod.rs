@@ -5,9 +5,9 @@
 //! `store_dynamodb` for what it carries. It changes nothing of what it reads, but a data directory of an
 //! older version gets the format of this one, as by a start.
 //!
-//! An import reads the whole backup twice. The first time it checks everything: files against the
-//! manifest, each line, each schedule, and that each secret opens. It also looks whether the target is
-//! empty, or has none of the names. Only then, it writes:
+//! An import reads the whole backup before it writes, and once more to write. First it checks files against
+//! the manifest, each line and each schedule; then, with the target open, that this is empty or has none of
+//! the names, and that each secret opens, which is another reading. Only then, it writes:
 //!
 //! | step | a crash after it leaves | repaired by |
 //! |---|---|---|
@@ -32,7 +32,6 @@ mod secrets;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use anyhow::{Context, Result};
 use cli::Progress;
 
 pub use export::{ExportOptions, Exported, export};
@@ -41,12 +40,6 @@ pub use place::Place;
 
 /// The most names of collections that a message lists.
 const NAMES_MAX: usize = 50;
-
-/// Runs something that waits, on this thread.
-fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    threads.context("cannot start threads")?.block_on(work)
-}
 
 /// A bar on a terminal. Elsewhere [`note`] prints lines.
 fn bar(doing: &'static str, length: u64) -> Progress {
