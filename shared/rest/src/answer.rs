@@ -51,7 +51,7 @@ impl Answer {
         Self { status, body: Some(body.into_bytes()), headers: Vec::new() }
     }
 
-    /// An answer with what somebody else has written. A browser neither shows nor runs it: it saves it.
+    /// A file that a target wrote. A browser saves it, and neither shows nor runs it.
     pub(crate) fn download(body: Vec<u8>) -> Self {
         let (content_type, disposition) = match str::from_utf8(&body) {
             Ok(_) => ("text/plain; charset=utf-8", "attachment; filename=\"body.txt\""),

@@ -151,7 +151,7 @@ impl Carried {
     ///
     /// # Errors
     ///
-    /// If an item of it has no JSON.
+    /// If an attribute of an item is of a type that cannot be written as JSON.
     pub fn to_line(&self) -> Result<String, StoreError> {
         let items = match self {
             Self::CloudService(service) => vec![cloud_services::write(service)],
