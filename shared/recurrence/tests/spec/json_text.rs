@@ -44,6 +44,46 @@ fn an_invalid_text_is_refused() {
         ),
         (r#""daily""#, "recurrence", r#"'recurrence' is "daily"; use a JSON object."#),
         (
+            r#"["day",2,null,null,null,null]"#,
+            "recurrence",
+            r#"'recurrence' is ["day",2,null,null,null,null]; use a JSON object."#,
+        ),
+        (
+            r#"{"recurrence":["day",2,null,null,null,null]}"#,
+            "recurrence",
+            r#"'recurrence' is ["day",2,null,null,null,null]; use a JSON object."#,
+        ),
+        (
+            r#"{"frequency":"day","schedule":[[0],[9],null,null,null,null]}"#,
+            "recurrence.schedule",
+            "'recurrence.schedule' is [[0],[9],null,null,null,null]; use a JSON object.",
+        ),
+        (
+            r#"{"frequency":"month","schedule":{"monthlyOccurrences":[["friday",1]]}}"#,
+            "recurrence.schedule.monthlyOccurrences",
+            r#"'recurrence.schedule.monthlyOccurrences' is ["friday",1]; use a JSON object."#,
+        ),
+        (
+            r#"{"frequency":"week","schedule":{"weekDays":[{"monday":null}]}}"#,
+            "recurrence.schedule.weekDays",
+            r#"'recurrence.schedule.weekDays' is {"monday":null}; use up to 7 of monday, tuesday, wednesday, thursday, friday, saturday, sunday."#,
+        ),
+        (
+            r#"{"frequency":"day","count":0}"#,
+            "recurrence.count",
+            "'recurrence.count' is 0; use a whole number from 1 to 2147483647.",
+        ),
+        (
+            r#"{"frequency":"month","schedule":{"monthDays":[0]}}"#,
+            "recurrence.schedule.monthDays",
+            "'recurrence.schedule.monthDays' is 0; use whole numbers from 1 to 31, or from -31 to -1 counted from the end of the month.",
+        ),
+        (
+            r#"{"frequency":"day","timeZone":"Mars/Phobos"}"#,
+            "recurrence.timeZone",
+            "'recurrence.timeZone' is \"Mars/Phobos\"; use an IANA or Windows time zone name, such as 'Europe/Paris'.",
+        ),
+        (
             "{}",
             "recurrence.frequency",
             "'recurrence.frequency' is missing; use one of minute, hour, day, week, month, year.",
