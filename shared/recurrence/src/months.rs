@@ -69,7 +69,7 @@ pub(crate) struct NthWeekdays(pub(crate) [u16; 7]);
 impl Months {
     /// Every `interval` months from the month of the start, if it is in the set (bit 0 is January).
     pub(crate) fn stepped(interval: i64, first: Month, of_year: u16, days: &DaysOfMonth) -> Self {
-        let may_fire = EACH_YEAR * u64::from(of_year) & long_enough(days.shortest_month());
+        let may_fire = (EACH_YEAR * u64::from(of_year)) & long_enough(days.shortest_month());
         let mut steps = [NEVER; 48];
         let mut ahead = NEVER;
         // Backwards over two rounds, because what follows the last step is a step of the next round.
@@ -197,7 +197,7 @@ impl WeekdaysOfMonth {
 const fn long_enough(days: u32) -> u64 {
     match days {
         ..=28 => EACH_YEAR * 0b1111_1111_1111,
-        29 => EACH_YEAR * 0b1111_1111_1101 | 0b10,
+        29 => (EACH_YEAR * 0b1111_1111_1101) | 0b10,
         30 => EACH_YEAR * 0b1111_1111_1101,
         31.. => EACH_YEAR * 0b1010_1101_0101,
     }
