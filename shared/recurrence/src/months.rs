@@ -71,10 +71,11 @@ impl Months {
     pub(crate) fn stepped(interval: i64, first: Month, of_year: u16, days: &DaysOfMonth) -> Self {
         let may_fire = (EACH_YEAR * u64::from(of_year)) & long_enough(days.shortest_month());
         let mut steps = [NEVER; 48];
-        let mut ahead = NEVER;
+        let back = position(FOUR_YEARS - interval % FOUR_YEARS);
+        let (mut place, mut ahead) = (position(first.0.rem_euclid(FOUR_YEARS)), NEVER);
         // Backwards over two rounds, because what follows the last step is a step of the next round.
-        for step in (0..2 * FOUR_YEARS).rev() {
-            let place = position((first.0 + step * interval).rem_euclid(FOUR_YEARS));
+        for _ in 0..2 * FOUR_YEARS {
+            place = (place + back) % 48;
             ahead = if may_fire >> place & 1 == 1 { 0 } else { ahead.saturating_add(1) };
             if let Some(steps) = steps.get_mut(place as usize) {
                 *steps = ahead;
@@ -163,18 +164,14 @@ impl DaysOfMonth {
 impl WeekdaysOfMonth {
     pub(crate) fn new(nth: NthWeekdays) -> Self {
         let mut days = Self { from_start: [0; 7], from_end: [0; 10], shortest: 0 };
-        for (first, set) in (0..).zip(&mut days.from_start) {
+        for (wanted, numbers) in (0_i64..).zip(nth.0).filter(|(_, numbers)| *numbers != 0) {
             // The first such weekday of a month that begins with the weekday `first`.
-            for (wanted, numbers) in (0..).zip(nth.0) {
-                let wanted: i64 = wanted - first;
-                *set |= every_seventh(numbers & 31) << wanted.rem_euclid(7);
+            for (first, set) in (0..).zip(&mut days.from_start) {
+                *set |= every_seventh(numbers & 31) << (wanted - first).rem_euclid(7);
             }
-        }
-        for (next, set) in (0..).zip(&mut days.from_end) {
             // The last such weekday of a month whose following month begins with the weekday `next`.
-            for (wanted, numbers) in (0..).zip(nth.0) {
-                let wanted: i64 = next - 1 - wanted;
-                let from_end = every_seventh(numbers >> 5) << wanted.rem_euclid(7);
+            for (next, set) in (0..).zip(&mut days.from_end) {
+                let from_end = every_seventh(numbers >> 5) << (next - 1 - wanted).rem_euclid(7);
                 *set |= u64::from(from_end).reverse_bits();
             }
         }
