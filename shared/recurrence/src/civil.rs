@@ -37,60 +37,54 @@ pub(crate) struct Date {
     pub(crate) day: i64,
 }
 
-impl Date {
-    /// Returns the number of days in the month of the date.
-    pub(crate) const fn length_of_month(self) -> i64 {
-        let Self { year, month, .. } = self;
-        match month {
-            2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-            2 => 28,
-            // Odd months up to July and even ones from August on have 31 days.
-            _ => 0b1_1110 | (month ^ (month >> 3)),
-        }
-    }
+/// Returns whether a year has a 29 February.
+pub(crate) const fn is_leap(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 /// Returns the number of a day; 1970-01-01 is 0.
-///
-/// Years start in March, so the leap day is the last day of a year. A search spends most of its time
-/// here and in [`date_from_days`], so both divide by constants in 32 bits, which is fast. The
-/// algorithm is by Neri and Schneider, *Euclidean affine functions and their application to calendar
-/// algorithms* (2022).
 pub(crate) const fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month <= 2 { (year - 1, month + 12) } else { (year, month) };
-    let year = position(year + 400 * ERAS_BEFORE);
-    let century = year / 100;
-    let of_years = 1_461 * year / 4 - century + century / 4;
-    let of_months = (979 * position(month) - 2_919) / 32;
-    (of_years + of_months) as i64 + day - 1 - DAYS_BEFORE
+    Month(year * 12 + month - 1).first_day() + day - 1
 }
 
 /// Returns the date of a day number; the inverse of [`days_from_date`].
 pub(crate) const fn date_from_days(days: i64) -> Date {
-    let shifted = position(days + DAYS_BEFORE);
-    let quarters = 4 * shifted + 3;
+    let (Month(month), place) = month_of(days);
+    Date { year: month.div_euclid(12), month: month.rem_euclid(12) + 1, day: place + 1 }
+}
+
+/// Returns the month of a day number, and the place of the day in it: the 1st has place 0.
+///
+/// The inverse of [`Month::first_day`]. In both, years start in March, so the leap day is the last day
+/// of a year. A search spends most of its time here, so both divide by constants in 32 bits, which is
+/// fast. The algorithm is by Neri and Schneider, *Euclidean affine functions and their application to
+/// calendar algorithms* (2022).
+pub(crate) const fn month_of(days: i64) -> (Month, i64) {
+    let quarters = 4 * position(days + DAYS_BEFORE) + 3;
     let century = quarters / 146_097;
     let of_century = quarters % 146_097 / 4;
     // One multiplication gives the year in its upper half and the day of the year in the lower.
     let product = 2_939_745 * (4 * of_century + 3) as u64;
-    let year_of_century = position((product >> 32).cast_signed());
+    let year = 100 * century + position((product >> 32).cast_signed());
     let day_of_year = position((product & 0xffff_ffff).cast_signed()) / 2_939_745 / 4;
-    let product = 2_141 * day_of_year + 197_913;
-    let (month, day) = (product >> 16, (product & 0xffff) / 2_141);
-    // January and February belong to the year that began in the previous March.
-    let next_year = day_of_year >= 306;
-    let year = (100 * century + year_of_century) as i64 - 400 * ERAS_BEFORE;
-    Date {
-        year: year + next_year as i64,
-        month: if next_year { month - 12 } else { month } as i64,
-        day: day as i64 + 1,
-    }
+    let product = 2_141 * day_of_year + 1_305;
+    let (month, place) = (product >> 16, (product & 0xffff) / 2_141);
+    (Month((12 * year + month) as i64 - MONTHS_BEFORE), place as i64)
 }
 
 /// The number of 400-year cycles added to a year, so that no year is negative.
-const ERAS_BEFORE: i64 = 25;
-/// The days from 1 March of the year 0, less the added cycles, to 1970-01-01.
-const DAYS_BEFORE: i64 = 719_468 + ERAS_BEFORE * 146_097;
+const CYCLES_BEFORE: i64 = 25;
+/// The months from March of the first of the added cycles to January of the year 0.
+const MONTHS_BEFORE: i64 = CYCLES_BEFORE * CYCLE_MONTHS - 2;
+/// The days from 1 March of the first of the added cycles to 1970-01-01.
+const DAYS_BEFORE: i64 = 719_468 + CYCLES_BEFORE * 146_097;
+
+/// Splits a civil second into the number of its day and the second of that day.
+pub(crate) const fn day_and_second(civil: i64) -> (i64, i64) {
+    let shifted = (civil + DAYS_BEFORE * DAY).cast_unsigned();
+    let day = (shifted / DAY.cast_unsigned()).cast_signed() - DAYS_BEFORE;
+    (day, civil - day * DAY)
+}
 
 /// Returns the weekday of a day number: Monday is 0, Sunday is 6.
 pub(crate) const fn weekday(days: i64) -> i64 {
@@ -100,7 +94,7 @@ pub(crate) const fn weekday(days: i64) -> i64 {
 
 /// Returns the number of the week, from Monday, that contains a day; 1970-01-01 is in week 0.
 pub(crate) const fn week_of(days: i64) -> i64 {
-    (days + 3).div_euclid(7)
+    (position(days + 3 + 7 * DAYS_BEFORE) / 7) as i64 - DAYS_BEFORE
 }
 
 /// Returns the day number of a week's Monday.
@@ -135,12 +129,21 @@ impl Month {
 
     /// Returns the day number of the month's first day.
     pub(crate) const fn first_day(self) -> i64 {
-        days_from_date(self.year(), self.of_year() + 1, 1)
+        let from_march = position(self.0 + MONTHS_BEFORE);
+        let (year, month) = (from_march / 12, from_march % 12);
+        let century = year / 100;
+        let of_years = 1_461 * year / 4 - century + century / 4;
+        let of_months = (979 * month + 18) / 32;
+        (of_years + of_months) as i64 - DAYS_BEFORE
     }
 
     /// Returns the number of days in the month.
     pub(crate) const fn length(self) -> i64 {
-        Date { year: self.year(), month: self.of_year() + 1, day: 1 }.length_of_month()
+        match self.of_year() + 1 {
+            2 => 28 + is_leap(self.year()) as i64,
+            // Odd months up to July and even ones from August on have 31 days.
+            month => 0b1_1110 | (month ^ (month >> 3)),
+        }
     }
 }
 
@@ -195,6 +198,15 @@ mod tests {
                 if expected.month > 12 {
                     expected = Date { year: expected.year + 1, month: 1, day: 1 };
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_civil_second_has_a_day_and_a_second_of_it() {
+        for day in [days_from_date(1, 1, 1) - 1, -1, 0, 1, days_from_date(9999, 12, 31) + 1] {
+            for second in [0, 1, DAY - 1] {
+                assert_eq!(day_and_second(day * DAY + second), (day, second));
             }
         }
     }

@@ -6,6 +6,7 @@ use crate::error::Refused;
 use crate::recurrence::read_timing;
 use crate::rule::Rule;
 use crate::timetable::Timetable;
+use crate::usual;
 
 impl Timetable {
     /// Reads JSON text and compiles it for a job that is created at `now`.
@@ -37,9 +38,13 @@ impl Timetable {
     /// );
     /// ```
     pub fn from_json_text(text: &str, now: DateTime<Utc>) -> Result<Self, Refused> {
-        let json = serde_json::from_str(text)
-            .map_err(|error| Refused::InvalidJson { problem: error.to_string() })?;
-        let (start_time, recurrence) = read_timing(&json)?;
+        let (start_time, recurrence) = if let Some((start_time, recurrence)) = usual::read(text) {
+            (start_time, Some(recurrence))
+        } else {
+            let json = serde_json::from_str(text)
+                .map_err(|error| Refused::InvalidJson { problem: error.to_string() })?;
+            read_timing(&json)?
+        };
         match recurrence {
             Some(recurrence) => {
                 let rule = Rule::canonical(&recurrence)?;

@@ -124,6 +124,7 @@ mod sentence;
 mod timeline;
 mod times;
 mod timetable;
+mod usual;
 mod words;
 pub mod zone;
 

@@ -6,14 +6,16 @@
 //! search goes beyond one cycle.
 
 use crate::civil::{
-    CYCLE_MONTHS, Date, Month, count_below, date_from_days, first_from, gcd, next_multiple,
-    position, weekday,
+    CYCLE_MONTHS, Date, Month, count_below, first_from, gcd, month_of, next_multiple, position,
+    weekday,
 };
 
 /// Days of the shortest month: whole weeks.
 const SHORTEST_MONTH: i64 = 28;
 /// The months of four years, after which leap days repeat, except for three in 400 years.
 const FOUR_YEARS: i64 = 48;
+/// Bit 0 of each of these years, if a year has 12 bits.
+const EACH_YEAR: u64 = 1 | 1 << 12 | 1 << 24 | 1 << 36;
 /// The month after the calendar, whose days no search needs.
 const CALENDAR_END_MONTH: Month = Month::containing(Date { year: 10_000, month: 1, day: 1 });
 /// Marks a place from which no step leads to a month that can fire.
@@ -67,14 +69,17 @@ pub(crate) struct NthWeekdays(pub(crate) [u16; 7]);
 impl Months {
     /// Every `interval` months from the month of the start, if it is in the set (bit 0 is January).
     pub(crate) fn stepped(interval: i64, first: Month, of_year: u16, days: &DaysOfMonth) -> Self {
-        let may_fire =
-            |month: Month| of_year >> month.of_year() & 1 == 1 && days.fit_in(month.length());
+        let may_fire = (EACH_YEAR * u64::from(of_year)) & long_enough(days.shortest_month());
         let mut steps = [NEVER; 48];
-        for (place, steps) in (0..).zip(&mut steps) {
-            // The years from 4 on, where every fourth year is a leap year.
-            let month =
-                |step: u8| Month(FOUR_YEARS + (place + i64::from(step) * interval) % FOUR_YEARS);
-            *steps = (0..48).find(|step| may_fire(month(*step))).unwrap_or(NEVER);
+        let back = position(FOUR_YEARS - interval % FOUR_YEARS);
+        let (mut place, mut ahead) = (position(first.0.rem_euclid(FOUR_YEARS)), NEVER);
+        // Backwards over two rounds, because what follows the last step is a step of the next round.
+        for _ in 0..2 * FOUR_YEARS {
+            place = (place + back) % 48;
+            ahead = if may_fire >> place & 1 == 1 { 0 } else { ahead.saturating_add(1) };
+            if let Some(steps) = steps.get_mut(place as usize) {
+                *steps = ahead;
+            }
         }
         Self::Stepped { interval, first, steps }
     }
@@ -140,16 +145,15 @@ impl DaysOfMonth {
         (from_start | from_end >> (64 - length)) & all
     }
 
-    /// Returns whether a month of this length can have a matching day.
-    fn fit_in(&self, length: i64) -> bool {
-        let shortest = match self {
+    /// Returns the length of the shortest month that can have a matching day.
+    fn shortest_month(&self) -> u32 {
+        match self {
             Self::Clamped(_) => 1,
             Self::Listed { from_start, from_end } => {
                 from_start.trailing_zeros().min(from_end.leading_zeros()) + 1
             }
             Self::Weekdays(weekdays) => weekdays.shortest,
-        };
-        length >= i64::from(shortest)
+        }
     }
 
     fn in_whole_month(&self, month: Month) -> u64 {
@@ -160,18 +164,14 @@ impl DaysOfMonth {
 impl WeekdaysOfMonth {
     pub(crate) fn new(nth: NthWeekdays) -> Self {
         let mut days = Self { from_start: [0; 7], from_end: [0; 10], shortest: 0 };
-        for (first, set) in (0..).zip(&mut days.from_start) {
+        for (wanted, numbers) in (0_i64..).zip(nth.0).filter(|(_, numbers)| *numbers != 0) {
             // The first such weekday of a month that begins with the weekday `first`.
-            for (wanted, numbers) in (0..).zip(nth.0) {
-                let wanted: i64 = wanted - first;
-                *set |= every_seventh(numbers & 31) << wanted.rem_euclid(7);
+            for (first, set) in (0..).zip(&mut days.from_start) {
+                *set |= every_seventh(numbers & 31) << (wanted - first).rem_euclid(7);
             }
-        }
-        for (next, set) in (0..).zip(&mut days.from_end) {
             // The last such weekday of a month whose following month begins with the weekday `next`.
-            for (wanted, numbers) in (0..).zip(nth.0) {
-                let wanted: i64 = next - 1 - wanted;
-                let from_end = every_seventh(numbers >> 5) << wanted.rem_euclid(7);
+            for (next, set) in (0..).zip(&mut days.from_end) {
+                let from_end = every_seventh(numbers >> 5) << (next - 1 - wanted).rem_euclid(7);
                 *set |= u64::from(from_end).reverse_bits();
             }
         }
@@ -190,6 +190,16 @@ impl WeekdaysOfMonth {
     }
 }
 
+/// Returns the months of four years that have so many days; bit 0 is January of the leap year.
+const fn long_enough(days: u32) -> u64 {
+    match days {
+        ..=28 => EACH_YEAR * 0b1111_1111_1111,
+        29 => (EACH_YEAR * 0b1111_1111_1101) | 0b10,
+        30 => EACH_YEAR * 0b1111_1111_1101,
+        31.. => EACH_YEAR * 0b1010_1101_0101,
+    }
+}
+
 /// Spreads five bits seven apart: bit k moves to bit 7k.
 const fn every_seventh(weeks: u16) -> u32 {
     let weeks = weeks as u32;
@@ -198,14 +208,11 @@ const fn every_seventh(weeks: u16) -> u32 {
 
 /// Returns the first matching day at or after a day.
 pub(crate) fn next(months: &Months, days: &DaysOfMonth, day: i64) -> Option<i64> {
-    let date = date_from_days(day);
-    let today = Month::containing(date);
+    let (today, place) = month_of(day);
     let mut month = months.next(today)?;
-    let (mut first_day, mut length, mut from) = if month == today {
-        (day - date.day + 1, date.length_of_month(), position(date.day - 1))
-    } else {
-        (month.first_day(), month.length(), 0)
-    };
+    let (mut first_day, mut from) =
+        if month == today { (day - place, position(place)) } else { (month.first_day(), 0) };
+    let mut length = month.length();
     // Bounded: the months that can fire, and their days, repeat after a cycle, and no cycle has more
     // of them than this.
     for _ in 0..=CYCLE_MONTHS {
@@ -228,10 +235,9 @@ pub(crate) fn next(months: &Months, days: &DaysOfMonth, day: i64) -> Option<i64>
 pub(crate) fn count(months: &Months, days: &DaysOfMonth, from: i64, to: i64) -> i64 {
     // Counts the days from the first of the month to `day` (exclusive).
     let within = |day: i64| {
-        let date = date_from_days(day);
-        let month = Month::containing(date);
+        let (month, place) = month_of(day);
         let active = months.next(month) == Some(month);
-        let part = count_below(days.in_whole_month(month), position(date.day - 1));
+        let part = count_below(days.in_whole_month(month), position(place));
         (month, if active { part } else { 0 })
     };
     let each = |from: Month, to: Month| -> i64 {
@@ -298,4 +304,44 @@ fn calendar_gap(
     let reached_day = reached.first_day() + earlier_day.min(reached.length() - 1);
     let rest = later.first_day() + later_day - reached_day;
     whole / 12 * days_of_year + whole % 12 * 28 + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_months_that_are_long_enough_are_those_of_that_length_or_more() {
+        for days in 1..=31 {
+            for place in 0..FOUR_YEARS {
+                let is_set = long_enough(days) >> place & 1 == 1;
+                let length = Month(FOUR_YEARS + place).length();
+                assert_eq!(is_set, length >= i64::from(days), "{days} days in month {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_next_month_that_may_fire_is_the_one_that_a_walk_finds() {
+        let listed = |day: u32| DaysOfMonth::Listed { from_start: 1 << (day - 1), from_end: 0 };
+        let start = Month(2001 * 12 + 10);
+        for (interval, of_year) in (1..=18)
+            .flat_map(|interval| [0x0fff, 0b10, 0b1010_0101_1010].map(|set| (interval, set)))
+        {
+            for days in [28, 29, 30, 31].map(listed) {
+                let months = Months::stepped(interval, start, of_year, &days);
+                let fires = |month: &Month| {
+                    let long = month.length() >= i64::from(days.shortest_month());
+                    (month.0 - start.0) % interval == 0
+                        && of_year >> month.of_year() & 1 == 1
+                        && long
+                };
+                for from in (start.0..start.0 + 60).map(Month) {
+                    // Every fourth year of this time is a leap year.
+                    let walked = (from.0..from.0 + 900).map(Month).find(fires);
+                    assert_eq!(months.next(from), walked, "{interval} {of_year:b} {from:?}");
+                }
+            }
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! The civil times at which a rule fires, as a set of civil seconds.
 
-use crate::civil::{DAY, HOUR, MINUTE, count_below, first_from, position};
+use crate::civil::{DAY, HOUR, MINUTE, count_below, day_and_second, first_from};
 use crate::days::Days;
 use crate::grid::Grid;
-use crate::times::{Times, smallest_step};
+use crate::times::{Times, minute_from, smallest_step};
 
 /// A set of civil seconds; it can be searched and counted without listing its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,15 +21,11 @@ impl Pattern {
     pub(crate) fn next(&self, civil: i64) -> Option<i64> {
         match self {
             Self::Calendar { days, times } => {
-                let today = civil.div_euclid(DAY);
-                let mut day = days.next(today)?;
-                if day == today {
-                    if let Some(time) = times.first_from(civil.rem_euclid(DAY)) {
-                        return Some(day * DAY + time);
-                    }
-                    day = days.next(today + 1)?;
-                }
-                Some(day * DAY + times.first())
+                let (today, second) = day_and_second(civil);
+                let from = today + i64::from(second > times.last());
+                let day = days.next(from)?;
+                let time = if day == today { times.first_from(second)? } else { times.first() };
+                Some(day * DAY + time)
             }
             Self::Hourly { hours, minutes, second } => {
                 let this_hour = civil.div_euclid(HOUR);
@@ -56,12 +52,12 @@ impl Pattern {
         }
         match self {
             Self::Calendar { days, times } => {
-                let (first, last) = (from.div_euclid(DAY), to.div_euclid(DAY));
-                let within = |day: i64, civil: i64| {
+                let within = |(day, second): (i64, i64)| {
                     let active = days.next(day) == Some(day);
-                    if active { times.count_before(civil.rem_euclid(DAY)) } else { 0 }
+                    if active { times.count_before(second) } else { 0 }
                 };
-                days.count(first, last) * times.in_a_day() + within(last, to) - within(first, from)
+                let (from, to) = (day_and_second(from), day_and_second(to));
+                days.count(from.0, to.0) * times.in_a_day() + within(to) - within(from)
             }
             Self::Hourly { hours, minutes, second } => {
                 let before = |civil: i64| {
@@ -99,11 +95,6 @@ impl Pattern {
             Self::Minutely { minutes, .. } => minutes.smallest_gap() * MINUTE,
         }
     }
-}
-
-/// Returns the first minute of the hour whose `second` is at or after a second of the hour.
-fn minute_from(second_of_hour: i64, second: i64) -> u32 {
-    position(ceil_minute(second_of_hour - second).max(0))
 }
 
 const fn ceil_minute(seconds: i64) -> i64 {

@@ -6,12 +6,14 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::date::WrittenDate;
 use crate::error::{Refused, nearest};
 use crate::instant::format_instant;
 use crate::object::{Object, whole};
+use crate::usual;
 use crate::words::{Frequency, Weekday};
 use crate::zone::{self, Zone};
 
@@ -53,18 +55,21 @@ pub struct Recurrence {
 }
 
 /// The schedule of a recurrence; `None` means that the part is missing, and no list is empty.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Schedule {
     pub(crate) minutes: Option<Vec<i64>>,
     pub(crate) hours: Option<Vec<i64>>,
     pub(crate) week_days: Option<Vec<Weekday>>,
     pub(crate) month_days: Option<Vec<i64>>,
+    #[serde(default, deserialize_with = "usual::objects")]
     pub(crate) monthly_occurrences: Option<Vec<MonthlyOccurrence>>,
     pub(crate) months: Option<Vec<i64>>,
 }
 
 /// One weekday of a month, such as the last Friday; without a number, every such day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct MonthlyOccurrence {
     pub(crate) day: Weekday,
     pub(crate) occurrence: Option<i64>,

@@ -19,13 +19,12 @@ pub(crate) struct Times {
 impl Times {
     /// Returns the first time at or after a second of the day.
     pub(crate) fn first_from(&self, second_of_day: i64) -> Option<i64> {
-        let minute = (second_of_day - self.second + MINUTE - 1).div_euclid(MINUTE);
-        let (hour, within) = (position(minute / 60), position(minute % 60));
-        let hours = u64::from(self.hours);
+        let minute = minute_from(second_of_day, self.second);
+        let (hour, within) = (minute / 60, minute % 60);
         if let (true, Some(minute)) = (self.has(hour), first_from(self.minutes, within)) {
             return Some(self.at(hour, minute));
         }
-        let hour = first_from(hours, hour + 1)?;
+        let hour = first_from(self.hours.into(), hour + 1)?;
         Some(self.at(hour, self.minutes.trailing_zeros()))
     }
 
@@ -46,10 +45,10 @@ impl Times {
 
     /// Counts the times before a second of the day.
     pub(crate) fn count_before(&self, second_of_day: i64) -> i64 {
-        let minute = (second_of_day - self.second + MINUTE - 1).div_euclid(MINUTE).max(0);
-        let hour = position(minute / 60);
-        let whole = count_below(u64::from(self.hours), hour) * i64::from(self.minutes.count_ones());
-        let part = count_below(self.minutes, position(minute % 60));
+        let minute = minute_from(second_of_day, self.second);
+        let hour = minute / 60;
+        let whole = count_below(self.hours.into(), hour) * i64::from(self.minutes.count_ones());
+        let part = count_below(self.minutes, minute % 60);
         whole + if self.has(hour) { part } else { 0 }
     }
 
@@ -75,6 +74,11 @@ impl Times {
     fn at(&self, hour: u32, minute: u32) -> i64 {
         i64::from(hour) * HOUR + i64::from(minute) * MINUTE + self.second
     }
+}
+
+/// Returns the first minute of a day or an hour whose `second` is at or after a second of it.
+pub(crate) const fn minute_from(at: i64, second: i64) -> u32 {
+    position(at + MINUTE - 1 - second) / 60
 }
 
 /// Returns the smallest distance between two members of a set.

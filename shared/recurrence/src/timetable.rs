@@ -1,6 +1,6 @@
 //! The third form of a rule: compiled with its start.
 
-use chrono::{DateTime, Days, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Utc};
+use chrono::{DateTime, Datelike, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Utc};
 
 use crate::bind::{Bound, bind};
 use crate::civil::{CALENDAR_END, CALENDAR_START, DAY, position};
@@ -168,16 +168,13 @@ impl Timetable {
     /// so every search ends.
     #[must_use]
     pub fn at_or_after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        self.later(instant, self.next_second(self.second_from(instant))?)
+        self.search(instant, instant.timestamp_subsec_nanos() > self.nanos)
     }
 
     /// Returns the first occurrence after an instant, or `None` if there is none.
     #[must_use]
     pub fn after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        // The first second whose occurrence would be after the instant.
-        let reached = instant.timestamp_subsec_nanos() >= self.nanos;
-        let second = instant.timestamp() + i64::from(reached);
-        self.later(instant, self.next_second(second)?)
+        self.search(instant, instant.timestamp_subsec_nanos() >= self.nanos)
     }
 
     /// Iterates over all occurrences in order.
@@ -268,6 +265,21 @@ impl Timetable {
         timeline.clock_change(occurrence.timestamp(), self.nanos)
     }
 
+    /// Returns the first occurrence in the second of an instant or later, or `after` it.
+    fn search(&self, instant: DateTime<Utc>, after: bool) -> Option<DateTime<Utc>> {
+        let asked = instant.timestamp();
+        let found = self.next_second(asked + i64::from(after))?;
+        // A date is found faster from one in the same year than from the number of its day.
+        let near = instant.naive_utc();
+        let of_day = found - asked + i64::from(near.num_seconds_from_midnight());
+        let (days, second) = (position(of_day / DAY), position(of_day % DAY));
+        let Some(date) = near.date().with_ordinal(near.ordinal() + days) else {
+            return self.instant(found);
+        };
+        let time = NaiveTime::from_num_seconds_from_midnight_opt(second, self.nanos)?;
+        Some(date.and_time(time).and_utc())
+    }
+
     fn next_second(&self, second: i64) -> Option<i64> {
         let second = second.max(self.since);
         let next = match self.first {
@@ -335,18 +347,6 @@ impl Timetable {
     fn second_up_to(&self, instant: DateTime<Utc>) -> i64 {
         let earlier = instant.timestamp_subsec_nanos() < self.nanos;
         instant.timestamp() - i64::from(earlier)
-    }
-
-    /// Returns the instant of a second after another instant.
-    ///
-    /// A date is found faster from one that is near it than from the number of its day.
-    fn later(&self, instant: DateTime<Utc>, second: i64) -> Option<DateTime<Utc>> {
-        let (date, time) = (instant.date_naive(), instant.time());
-        let of_day = second - instant.timestamp() + i64::from(time.num_seconds_from_midnight());
-        let days = Days::new(u64::try_from(of_day / DAY).ok()?);
-        let time =
-            NaiveTime::from_num_seconds_from_midnight_opt(position(of_day % DAY), self.nanos);
-        Some(date.checked_add_days(days)?.and_time(time?).and_utc())
     }
 
     pub(crate) fn instant(&self, second: i64) -> Option<DateTime<Utc>> {

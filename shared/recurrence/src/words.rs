@@ -1,5 +1,7 @@
 //! The names of frequencies and weekdays.
 
+use serde::de::{Deserialize, Deserializer, Error};
+
 /// The unit of a recurrence's interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -133,5 +135,12 @@ impl Weekday {
     /// Reads a name in any case.
     pub(crate) fn read(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|weekday| weekday.name().eq_ignore_ascii_case(text))
+    }
+}
+
+impl<'de> Deserialize<'de> for Weekday {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = <&str>::deserialize(deserializer)?;
+        Self::read(name).ok_or_else(|| D::Error::custom("not a weekday"))
     }
 }

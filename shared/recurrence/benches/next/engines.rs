@@ -103,6 +103,13 @@ pub(crate) const RULES: &[Wording] = &[
     },
 ];
 
+impl Wording {
+    /// Returns the recurrence in our notation.
+    pub(crate) fn json(&self, zone: &str) -> String {
+        format!("{},\"timeZone\":\"{zone}\"}}", self.ours)
+    }
+}
+
 impl Engine {
     /// Returns our engine, rrule, croner, cron and saffron; `None` if one does not support the rule.
     pub(crate) fn all(sample: &Sample<'_>) -> [Option<Self>; 5] {
@@ -141,7 +148,7 @@ impl Engine {
 }
 
 fn ours(sample: &Sample<'_>) -> Option<Timetable> {
-    let json = format!("{},\"timeZone\":\"{}\"}}", sample.rule.ours, sample.zone);
+    let json = sample.rule.json(sample.zone);
     let sent = Recurrence::from_json(&serde_json::from_str(&json).ok()?).ok()?;
     Timetable::new(&Rule::canonical(&sent).ok()?, Some(sample.start), sample.start).ok()
 }

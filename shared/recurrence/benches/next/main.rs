@@ -1,7 +1,7 @@
 //! Compares the time to find the next occurrence with other engines, in one table.
 //!
-//! Every engine gets the same rules and the same instants, and its answers are compared with ours. A
-//! search that takes very long is measured once.
+//! Every engine gets the same rules and the same instants, and its answers are compared with ours. The
+//! engines take turns in every round. A search that takes very long is measured once.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(
@@ -16,14 +16,14 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use minutehand_recurrence::{Recurrence, Rule, Timetable};
+use minutehand_recurrence::{Timetable, format_instant};
 
 use engines::{Engine, RULES, Sample};
 
 /// The minimum duration of one round of a measurement.
-const ROUND: Duration = Duration::from_millis(20);
+const ROUND: Duration = Duration::from_millis(10);
 /// The number of rounds; the fastest counts, because a disturbance only makes a round slower.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 10;
 /// A call that takes longer than this is measured once.
 const SLOW: Duration = Duration::from_millis(100);
 /// The number of calls between two readings of the clock.
@@ -31,22 +31,30 @@ const BATCH: u32 = 64;
 
 /// The upper limits in nanoseconds for the next occurrence, in UTC and in a zone.
 const BARS: [(&str, f64); 2] = [("UTC", 1_000.0), ("America/New_York", 2_000.0)];
+/// The upper limit in nanoseconds from JSON text to the next occurrence.
+const JSON_BAR: f64 = 1_000.0;
+/// The number of instants that are asked about.
+const INSTANTS: usize = 64;
 
 fn main() {
     let now = DateTime::from_timestamp(1_795_256_220, 0).unwrap_or_default();
-    let instants: Vec<_> = (0..64).map(|i| now + TimeDelta::seconds(1 + i * 9_973)).collect();
+    let step = |i: usize| TimeDelta::seconds(9_973) * i32::try_from(i).unwrap_or(0);
+    let instants = std::array::from_fn(|i| now + TimeDelta::seconds(1) + step(i));
     println!("next occurrence after {now} and later, in nanoseconds (times ours)\n");
     println!(
         "{:<24} {:<4} {:>5} {:>8} {:>26} {:>18} {:>18} {:>18}",
         "rule", "zone", "start", "ours", "rrule", "croner", "cron", "saffron"
     );
     let mut worst = [0.0_f64; 2];
+    // Our time, as a part of the time of the fastest other engine.
+    let mut closest = 0.0_f64;
     for rule in RULES {
         for ((zone, _), worst) in BARS.iter().zip(&mut worst) {
             for years in [1, 50] {
                 let sample = Sample { rule, zone, start: now - TimeDelta::days(years * 365) };
-                let ours = row(&sample, years, &instants);
+                let [ours, others @ ..] = row(&sample, years, &instants);
                 *worst = worst.max(ours);
+                closest = closest.max(ours / others.into_iter().fold(f64::INFINITY, f64::min));
             }
         }
     }
@@ -55,42 +63,70 @@ fn main() {
         let verdict = if worst <= *bar { "met" } else { "MISSED" };
         println!("slowest in {zone}: {worst:.0} ns, bar {bar:.0} ns: {verdict}");
     }
+    let verdict = if closest < 1.0 { "met" } else { "MISSED" };
+    println!("at most {closest:.2} of the time of the fastest other engine, bar 1: {verdict}");
+    json_to_answer(now - TimeDelta::days(50 * 365), &instants);
     // From this start, an interval of 7 months reaches the rarest Februaries.
     hard_rules(now - TimeDelta::days(174));
     other_questions(now);
 }
 
-/// Prints one row, and returns our nanoseconds.
-fn row(sample: &Sample<'_>, years: i64, instants: &[DateTime<Utc>]) -> f64 {
+/// Prints one row, and returns the nanoseconds of each engine; infinite if it cannot express the rule.
+fn row(sample: &Sample<'_>, years: i64, instants: &[DateTime<Utc>; INSTANTS]) -> [f64; 5] {
     let zone = if sample.zone == "UTC" { "UTC" } else { "NY" };
     print!("{:<24} {zone:<4} {years:>3} y", sample.rule.name);
-    let [ours, others @ ..] = Engine::all(sample);
-    let ours = ours.map_or(f64::NAN, |mut ours| {
+    let mut engines = Engine::all(sample);
+    let answers = engines.each_mut().map(|engine| engine.as_mut()?.next(instants[0]));
+    if let [Some(ours), ..] = &mut engines {
         let allocations = allocation_counter::measure(|| {
             black_box(ours.next(instants[0]));
         });
         assert_eq!(allocations.count_total, 0, "the next occurrence allocates");
-        let nanos = nanos_of(|i| {
-            black_box(ours.next(instants[i % instants.len()]));
-        });
-        print!(" {nanos:>8.0}");
-        for (other, width) in others.into_iter().zip([26, 18, 18, 18]) {
-            let Some(mut other) = other else {
-                print!(" {:>width$}", "-");
-                continue;
-            };
-            let same = other.next(instants[0]) == ours.next(instants[0]);
-            let theirs = nanos_of(|i| {
-                black_box(other.next(instants[i % instants.len()]));
-            });
-            let differs = if same { "" } else { "≠ " };
-            let text = format!("{differs}{} ({}x)", grouped(theirs), grouped(theirs / nanos));
-            print!(" {text:>width$}");
+    }
+    let mut best = [f64::INFINITY; 5];
+    for _ in 0..ROUNDS {
+        for (engine, best) in engines.iter_mut().zip(&mut best) {
+            let is_slow = best.is_finite() && *best > SLOW.as_secs_f64() * 1e9;
+            if let (Some(engine), false) = (engine, is_slow) {
+                let nanos = round(|i| {
+                    black_box(engine.next(instants[i % INSTANTS]));
+                });
+                *best = best.min(nanos);
+            }
         }
-        nanos
-    });
+    }
+    let [ours, others @ ..] = best;
+    print!(" {ours:>8.1}");
+    for ((theirs, answer), width) in others.into_iter().zip(&answers[1..]).zip([26, 18, 18, 18]) {
+        if theirs.is_infinite() {
+            print!(" {:>width$}", "-");
+            continue;
+        }
+        let differs = if *answer == answers[0] { "" } else { "≠ " };
+        let text = format!("{differs}{} ({}x)", grouped(theirs), grouped(theirs / ours));
+        print!(" {text:>width$}");
+    }
     println!();
-    ours
+    best
+}
+
+/// Measures the way from JSON text to the next occurrence.
+fn json_to_answer(start: DateTime<Utc>, instants: &[DateTime<Utc>; INSTANTS]) {
+    println!("\nfrom JSON text to the next occurrence, in nanoseconds: UTC, New York");
+    let mut worst = 0.0_f64;
+    for rule in RULES {
+        let figures = BARS.map(|(zone, _)| {
+            let json = rule.json(zone);
+            nanos_of(|i| {
+                let timetable = Timetable::from_json_text(black_box(&json), start).ok();
+                black_box(timetable.and_then(|it| it.after(instants[i % INSTANTS])));
+            })
+        });
+        println!("{:<28} {:>8.0} {:>8.0}", rule.name, figures[0], figures[1]);
+        worst = figures.into_iter().fold(worst, f64::max);
+    }
+    let verdict = if worst <= JSON_BAR { "met" } else { "MISSED" };
+    println!("slowest: {worst:.0} ns, bar {JSON_BAR:.0} ns: {verdict}");
 }
 
 /// Measures the rules with the longest searches, at their longest wait for the next occurrence.
@@ -135,9 +171,8 @@ fn hard_rules(start: DateTime<Utc>) {
     }
 }
 
-/// A rule in its three forms.
+/// A timetable, and its line.
 struct Forms {
-    json: String,
     timetable: Timetable,
     line: String,
 }
@@ -150,7 +185,7 @@ fn other_questions(now: DateTime<Utc>) {
             r#"{{"frequency":"week","schedule":{{"weekDays":["monday","wednesday","friday"],"hours":[9],"minutes":[15]}},"timeZone":"{zone}"}}"#
         );
         let timetable = timetable(&json, start);
-        Forms { line: timetable.to_string(), json, timetable }
+        Forms { line: timetable.to_string(), timetable }
     });
     let ask = |name: &str, question: &dyn Fn(&Forms)| {
         let [utc, zoned] = forms.each_ref().map(|forms| nanos_of(|_| question(forms)));
@@ -158,9 +193,6 @@ fn other_questions(now: DateTime<Utc>) {
     };
     println!("\nother questions, in nanoseconds: UTC, New York");
     println!("(Monday, Wednesday, Friday 09:15, start 50 years back)");
-    ask("JSON to timetable, and next", &|forms| {
-        black_box(timetable(&forms.json, start).at_or_after(now));
-    });
     ask("line to timetable, and next", &|forms| {
         let read = forms.line.parse::<Timetable>();
         black_box(read.ok().and_then(|timetable| timetable.at_or_after(now)));
@@ -174,38 +206,31 @@ fn other_questions(now: DateTime<Utc>) {
 }
 
 fn timetable(json: &str, start: DateTime<Utc>) -> Timetable {
-    let parsed = serde_json::from_str(json).map_err(|error| error.to_string());
-    let timetable = parsed
-        .and_then(|json| Recurrence::from_json(&json).map_err(|error| error.to_string()))
-        .and_then(|sent| Rule::canonical(&sent).map_err(|error| error.to_string()))
-        .and_then(|rule| {
-            Timetable::new(&rule, Some(start), start).map_err(|error| error.to_string())
-        });
-    match timetable {
+    let timing = format!(r#"{{"startTime":"{}","recurrence":{json}}}"#, format_instant(start));
+    match Timetable::from_json_text(&timing, start) {
         Ok(timetable) => timetable,
         Err(error) => panic!("{json}: {error}"),
     }
 }
 
-/// Returns the nanoseconds of one call; its argument is the number of the call.
+/// Returns the nanoseconds of one call in the best of all rounds; its argument is the number of the call.
 fn nanos_of(mut call: impl FnMut(usize)) -> f64 {
+    (0..ROUNDS).map(|_| round(&mut call)).fold(f64::INFINITY, f64::min)
+}
+
+/// Returns the nanoseconds of one call in one round.
+fn round(mut call: impl FnMut(usize)) -> f64 {
     let began = Instant::now();
     call(0);
-    let once = began.elapsed();
-    if once > SLOW {
-        return once.as_secs_f64() * 1e9;
+    if began.elapsed() > SLOW {
+        return began.elapsed().as_secs_f64() * 1e9;
     }
-    let mut best = f64::INFINITY;
-    for _ in 0..ROUNDS {
-        let (began, mut batches) = (Instant::now(), 0);
-        while began.elapsed() < ROUND {
-            (0..BATCH as usize).for_each(&mut call);
-            batches += 1;
-        }
-        let calls = f64::from(batches) * f64::from(BATCH);
-        best = best.min(began.elapsed().as_secs_f64() * 1e9 / calls);
+    let (began, mut batches) = (Instant::now(), 0);
+    while began.elapsed() < ROUND {
+        (0..BATCH as usize).for_each(&mut call);
+        batches += 1;
     }
-    best
+    began.elapsed().as_secs_f64() * 1e9 / (f64::from(batches) * f64::from(BATCH))
 }
 
 /// Writes a number with thousands separators.

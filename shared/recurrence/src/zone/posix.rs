@@ -1,7 +1,7 @@
 //! The POSIX rule at the end of a TZif file, such as `EST5EDT,M3.2.0,M11.1.0`.
 
 use super::OffsetSegment;
-use crate::civil::{DAY, Date, HOUR, MINUTE, date_from_days, days_from_date, position, weekday};
+use crate::civil::{DAY, HOUR, MINUTE, date_from_days, days_from_date, is_leap, position, weekday};
 
 /// The days from 1 January of a common year to the first of each month, and to the end of the year.
 const FIRSTS: [i64; 13] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
@@ -114,12 +114,12 @@ impl Year {
     }
 
     fn is_leap(self) -> bool {
-        days_in(self.number) == 366
+        is_leap(self.number)
     }
 }
 
 fn days_in(year: i64) -> i64 {
-    337 + Date { year, month: 2, day: 1 }.length_of_month()
+    365 + i64::from(is_leap(year))
 }
 
 impl Day {

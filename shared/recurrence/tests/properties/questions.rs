@@ -207,6 +207,39 @@ fn printing_and_parsing_a_recurrence_is_the_identity() {
     });
 }
 
+/// The usual form of a text is read in another way than the forms that are left to a [`Value`].
+#[test]
+fn a_text_means_the_same_as_its_value() {
+    for_each_seed(3000, |seed| {
+        let case = Case::random(seed);
+        let chance = &mut Chance::new(seed + 8);
+        let count = chance.percent(30).then(|| chance.within(1..=5000));
+        let end = chance.percent(30).then(|| to_jiff(some_time(chance, &case)));
+        let now = to_chrono(case.now);
+        let mut canonical = case.canonical();
+        for (name, value) in
+            [("count", count.map(Value::from)), ("endTime", end.map(|end| end.to_string().into()))]
+        {
+            if let Some(value) = value {
+                canonical[name] = value;
+            }
+        }
+        for json in [case.json(count, end), canonical] {
+            let mut timing = serde_json::json!({"recurrence": json});
+            if let Some(start) = case.start {
+                timing["startTime"] = start.to_string().into();
+            }
+            let read = Timetable::from_json_text(&timing.to_string(), now).ok();
+            let ends_before_start = end.zip(case.start).is_some_and(|(end, start)| end < start);
+            let stepwise = case.timetable(count, end).filter(|_| !ends_before_start);
+            assert_eq!(read, stepwise, "{timing}");
+            let alone = Timetable::from_json_text(&json.to_string(), now).ok();
+            let rule = case.rule(count, end);
+            assert_eq!(alone, Timetable::new(&rule, None, now).ok(), "{json}");
+        }
+    });
+}
+
 #[test]
 fn printing_and_parsing_a_timetable_is_the_identity() {
     for_each_seed(3000, |seed| {

@@ -1,8 +1,9 @@
 //! The calendar: months of different lengths, leap days, weekdays of a month, named months.
 
+use minutehand_recurrence::format_instant;
 use serde_json::json;
 
-use crate::table::{check_from_start, check_json};
+use crate::table::{check_from_start, check_json, instant, parse, timetable};
 
 /// The lengths of the months of a common year.
 const LENGTHS: [i64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -358,4 +359,29 @@ fn unsorted_and_repeated_values_change_nothing() {
             "2026-03-05 12:25 2026-09-05 12:25 2027-03-05 12:25",
         ),
     ]);
+}
+
+#[test]
+fn an_answer_in_another_month_or_year_has_the_right_date() {
+    let rule = r#"{"frequency":"year","schedule":{"months":[1,2,3,12],"hours":[0],"minutes":[0]}}"#;
+    let start = "2023-01-31T00:00:00Z";
+    let timetable = timetable(&parse(rule), Some(start), start).unwrap();
+    let rows = [
+        ("2023-01-31T00:00:00Z", "2023-02-28T00:00:00Z"),
+        ("2023-03-31T23:59:59.5Z", "2023-12-31T00:00:00Z"),
+        ("2023-12-31T00:00:00Z", "2024-01-31T00:00:00Z"),
+        ("2023-12-31T23:59:59.9999999Z", "2024-01-31T00:00:00Z"),
+        ("2024-01-31T00:00:00Z", "2024-02-29T00:00:00Z"),
+        ("2024-03-31T00:00:00Z", "2024-12-31T00:00:00Z"),
+        ("2024-12-31T00:00:00Z", "2025-01-31T00:00:00Z"),
+        ("2099-12-31T00:00:00Z", "2100-01-31T00:00:00Z"),
+        ("2100-01-31T00:00:00Z", "2100-02-28T00:00:00Z"),
+        ("0001-01-01T00:00:00Z", "2023-01-31T00:00:00Z"),
+        ("9999-03-31T00:00:00Z", "9999-12-31T00:00:00Z"),
+    ];
+    for (asked, expected) in rows {
+        let found = timetable.after(instant(asked)).map(format_instant);
+        assert_eq!(found.as_deref(), Some(expected), "after {asked}");
+    }
+    assert_eq!(timetable.after(instant("9999-12-31T00:00:00Z")), None);
 }

@@ -29,9 +29,18 @@ fn a_recurrence_a_start_or_both_are_accepted() {
     }
 }
 
+/// Checks texts, the property to change, and the message.
+fn check_refused(rows: &[(&str, &str, &str)]) {
+    for (text, field, message) in rows {
+        let refused = Timetable::from_json_text(text, instant(NOW)).unwrap_err();
+        assert_eq!(refused.to_string(), *message, "{text}");
+        assert_eq!(refused.field(), *field, "{text}");
+    }
+}
+
 #[test]
 fn an_invalid_text_is_refused() {
-    let rows = [
+    check_refused(&[
         (
             "",
             "recurrence",
@@ -63,12 +72,53 @@ fn an_invalid_text_is_refused() {
             "startTime",
             r#"'startTime' is 1; use a date in quotation marks, such as "2027-01-31T09:30:00Z"."#,
         ),
-    ];
-    for (text, field, message) in rows {
-        let refused = Timetable::from_json_text(text, instant(NOW)).unwrap_err();
-        assert_eq!(refused.to_string(), message, "{text}");
-        assert_eq!(refused.field(), field, "{text}");
-    }
+    ]);
+}
+
+#[test]
+fn a_text_that_only_resembles_a_valid_one_is_refused() {
+    check_refused(&[
+        (
+            r#"["day",2,null,null,null,null]"#,
+            "recurrence",
+            r#"'recurrence' is ["day",2,null,null,null,null]; use a JSON object."#,
+        ),
+        (
+            r#"{"recurrence":["day",2,null,null,null,null]}"#,
+            "recurrence",
+            r#"'recurrence' is ["day",2,null,null,null,null]; use a JSON object."#,
+        ),
+        (
+            r#"{"frequency":"day","schedule":[[0],[9],null,null,null,null]}"#,
+            "recurrence.schedule",
+            "'recurrence.schedule' is [[0],[9],null,null,null,null]; use a JSON object.",
+        ),
+        (
+            r#"{"frequency":"month","schedule":{"monthlyOccurrences":[["friday",1]]}}"#,
+            "recurrence.schedule.monthlyOccurrences",
+            r#"'recurrence.schedule.monthlyOccurrences' is ["friday",1]; use a JSON object."#,
+        ),
+        (
+            r#"{"frequency":"week","schedule":{"weekDays":[{"monday":null}]}}"#,
+            "recurrence.schedule.weekDays",
+            r#"'recurrence.schedule.weekDays' is {"monday":null}; use up to 7 of monday, tuesday, wednesday, thursday, friday, saturday, sunday."#,
+        ),
+        (
+            r#"{"frequency":"day","count":0}"#,
+            "recurrence.count",
+            "'recurrence.count' is 0; use a whole number from 1 to 2147483647.",
+        ),
+        (
+            r#"{"frequency":"month","schedule":{"monthDays":[0]}}"#,
+            "recurrence.schedule.monthDays",
+            "'recurrence.schedule.monthDays' is 0; use whole numbers from 1 to 31, or from -31 to -1 counted from the end of the month.",
+        ),
+        (
+            r#"{"frequency":"day","timeZone":"Mars/Phobos"}"#,
+            "recurrence.timeZone",
+            "'recurrence.timeZone' is \"Mars/Phobos\"; use an IANA or Windows time zone name, such as 'Europe/Paris'.",
+        ),
+    ]);
 }
 
 #[test]
