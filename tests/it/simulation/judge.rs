@@ -234,8 +234,10 @@ struct Segment {
     used: i64,
     begins_at: i64,
     ends_at: Option<i64>,
-    /// If it ended with a pause, the next change of the job: until then error actions and notices of
-    /// its failures still run.
+    /// When the job was paused: after its end only if that was the deletion of its collection.
+    paused_at: Option<i64>,
+    /// The next change of a job that was paused: until then error actions and notices of its failures
+    /// still run.
     paused_until: Option<i64>,
 }
 
@@ -658,7 +660,7 @@ impl<'a> Judge<'a> {
                 }
                 Change::JobFinished { .. } => {}
                 Change::JobPaused { uid } => {
-                    self.note_pause(uid, known.get(uid.as_str()).map(|(spec, ..)| spec));
+                    self.note_pause(uid, *at, known.get(uid.as_str()).map(|(spec, ..)| spec));
                 }
                 Change::JobExpired { uid } => {
                     self.bad.push(format!("gone too soon: {uid} at {}", Self::at(*at)));
@@ -706,6 +708,7 @@ impl<'a> Judge<'a> {
                             used,
                             begins_at: *at,
                             ends_at: None,
+                            paused_at: None,
                             paused_until: None,
                         });
                     }
@@ -756,8 +759,9 @@ impl<'a> Judge<'a> {
     }
 
     /// That the scheduler has disabled a job.
-    fn note_pause(&mut self, uid: &str, spec: Option<&Spec>) {
+    fn note_pause(&mut self, uid: &str, at: i64, spec: Option<&Spec>) {
         if let Some(last) = self.segments.iter_mut().rfind(|it| it.uid == *uid) {
+            last.paused_at = Some(at);
             last.paused_until = Some(EVER);
         }
         if spec.is_none_or(|spec| !spec.is_paused) {
@@ -1560,7 +1564,7 @@ impl<'a> Judge<'a> {
             let after = usize::try_from(after).unwrap();
             let rows: Vec<_> =
                 segment.generations.iter().flat_map(|it| self.failed_rows(segment, *it)).collect();
-            let Some(paused_until) = segment.paused_until else {
+            let (Some(end), Some(paused_until)) = (segment.paused_at, segment.paused_until) else {
                 let goes_on = |at| {
                     segment.ends_at.is_none_or(|end| at + self.lag < end)
                         && segment.occurrences(EVER).any(|(it, _)| it > at + self.lag)
@@ -1574,7 +1578,6 @@ impl<'a> Judge<'a> {
                 }
                 continue;
             };
-            let end = segment.ends_at.unwrap_or(EVER);
             let is_caused = |row: &Vec<(i64, i64)>| {
                 row.iter().filter(|(_, at)| *at <= end + SKEW).count() >= after
             };
