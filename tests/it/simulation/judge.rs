@@ -853,6 +853,19 @@ impl<'a> Judge<'a> {
         lives.map(|life| life.until.min(at) + life.skew).max().unwrap_or(at)
     }
 
+    /// What the clock showed at most at the last sign of life before a process ended then. One that
+    /// ran for a moment only may have given none.
+    fn alive_until(&self, ended_at: i64) -> i64 {
+        let mut shown = i64::MIN;
+        for life in self.run.lives.iter().rev().skip_while(|life| life.until > ended_at) {
+            shown = shown.max(life.until + life.skew);
+            if life.until - life.from >= BEAT {
+                break;
+            }
+        }
+        shown
+    }
+
     /// How far the clock was off at an instant.
     fn skew_at(&self, at: i64) -> i64 {
         let lives = self.run.lives.iter().rev();
@@ -1083,7 +1096,7 @@ impl<'a> Judge<'a> {
     fn flood_of_machine(&mut self) {
         let pairs = self.run.lives.windows(2);
         for gap in pairs.map(|pair| Gap::between(&pair[0], &pair[1])) {
-            let range = gap.clock[0] + BEATS..gap.clock[1] - 5 * SECOND;
+            let range = self.alive_until(gap.from) + BEATS..gap.clock[1] - 5 * SECOND;
             for segment in &self.segments {
                 let fires = self.run.fires.iter().filter(|it| it.uid == segment.uid);
                 let late: BTreeSet<i64> = fires
