@@ -149,7 +149,8 @@ impl Actions {
             Target::Https(request) => self.http.send(request, true, context).await,
             Target::StorageQueue(queue) => self.storage.send(target, queue, context).await,
             Target::ServiceBusQueue(message) | Target::ServiceBusTopic(message) => {
-                self.service_bus.send(target, message, context).await
+                // Boxed: it is much larger than a request, and a process makes thousands of those.
+                Box::pin(self.service_bus.send(target, message, context)).await
             }
             Target::Sqs(message) => self.aws.send(target, message, context).await,
             Target::Sns(message) => self.aws.send(target, message, context).await,

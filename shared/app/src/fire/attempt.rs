@@ -33,7 +33,7 @@ use domain::action::{Action, Target};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
 use domain::firing::{
-    Around, LeftOut, LeftOutReason, Outage, SkipReason, StartCheck, Waited, may_start,
+    Around, LeftOut, LeftOutReason, Outage, SkipReason, Slot, StartCheck, Waited, may_start,
     overtaken_in, takes_turns,
 };
 use domain::job::JobDefinition;
@@ -71,6 +71,16 @@ pub(super) enum Started {
     /// Not to its action: the job lets none overlap, and the attempt has not taken its turn. It is
     /// released.
     OutOfTurn,
+}
+
+/// How far an attempt came that was to act.
+enum Begun {
+    /// It has acted.
+    Acted(ActionResult, LoadedJob),
+    /// The collection limits its starts, and this slot is near.
+    WaitsFor(Slot),
+    /// It has not acted.
+    Not(Started),
 }
 
 /// Whether an attempt has to take its turn first.
@@ -159,43 +169,56 @@ impl Executor {
     pub(super) async fn start(
         &self,
         claim: Claim,
-        prefetched: Option<Box<LoadedJob>>,
+        prefetched: Option<LoadedJob>,
         place: &dyn DeliveryPlace,
     ) -> Result<Started, AppError> {
-        let loaded = self.load_for_start(&claim, prefetched).await;
-        let loaded = self.or_release(&claim, loaded).await?;
-        let readable = loaded.as_ref().map_or(Ok(()), |loaded| loaded.check_schedule(&claim));
-        self.or_release(&claim, readable).await?;
+        // Boxed, as all steps here are: one that is over then takes no memory, while thousands wait in
+        // the next one.
+        match Box::pin(self.begin(&claim, prefetched, place)).await? {
+            Begun::Acted(result, loaded) => {
+                let ended = Box::pin(self.record_and_follow(claim, result, Some(loaded))).await;
+                ended.map(Started::Ended)
+            }
+            Begun::WaitsFor(slot) => {
+                self.wait_for(slot).await;
+                let attempt = Attempt { waited: Some(Waited::Slot(slot)), ..claim.attempt.clone() };
+                // The job may have changed, so everything is read and checked again.
+                Box::pin(self.start(Claim { attempt, ..claim }, None, place)).await
+            }
+            Begun::Not(started) => Ok(started),
+        }
+    }
+
+    /// Reads the job, checks whether the attempt may start, and acts.
+    async fn begin(
+        &self,
+        claim: &Claim,
+        prefetched: Option<LoadedJob>,
+        place: &dyn DeliveryPlace,
+    ) -> Result<Begun, AppError> {
+        let ended = |performed: Result<_, AppError>| performed.map(Started::Ended).map(Begun::Not);
+        let loaded = self.load_for_start(claim, prefetched).await;
+        let loaded = self.or_release(claim, loaded).await?;
+        let readable = loaded.as_ref().map_or(Ok(()), |loaded| loaded.check_schedule(claim));
+        self.or_release(claim, readable).await?;
         let ready_at = claim.attempt.ready_at();
         let outages = self.heartbeat.outages(ready_at).await;
-        let outages = self.or_release(&claim, outages).await?;
+        let outages = self.or_release(claim, outages).await?;
         let standing = loaded.as_ref().map(LoadedJob::standing);
         let start = StartCheck { now: self.ports.clock.now(), ready_at, outages: &outages };
         let mut checked = may_start(&claim.attempt, standing, start);
         if let (Ok(()), Some(loaded)) = (checked, &loaded) {
             if is_out_of_turn(&claim.attempt, loaded) {
-                self.release(&claim).await;
-                return Ok(Started::OutOfTurn);
+                self.release(claim).await;
+                return Ok(Begun::Not(Started::OutOfTurn));
             }
-            let wait = self.limits(&claim, loaded, &outages).await;
-            match self.or_release(&claim, wait).await? {
+            let wait = self.limits(claim, loaded, &outages).await;
+            match self.or_release(claim, wait).await? {
                 LimitWait::No => {}
-                LimitWait::For(slot) if self.is_soon(slot) => {
-                    self.wait_for(slot).await;
-                    let attempt =
-                        Attempt { waited: Some(Waited::Slot(slot)), ..claim.attempt.clone() };
-                    // The job may have changed, so everything is read and checked again.
-                    return Box::pin(self.start(Claim { attempt, ..claim }, None, place)).await;
-                }
-                LimitWait::For(slot) => {
-                    return self.postpone(&claim, slot).await.map(Started::Ended);
-                }
-                LimitWait::Full => {
-                    return self.postpone_without_slot(&claim).await.map(Started::Ended);
-                }
-                LimitWait::Seat => {
-                    return self.postpone_without_seat(&claim).await.map(Started::Ended);
-                }
+                LimitWait::For(slot) if self.is_soon(slot) => return Ok(Begun::WaitsFor(slot)),
+                LimitWait::For(slot) => return ended(Box::pin(self.postpone(claim, slot)).await),
+                LimitWait::Full => return ended(Box::pin(self.postpone_without_slot(claim)).await),
+                LimitWait::Seat => return ended(Box::pin(self.postpone_without_seat(claim)).await),
                 LimitWait::TooLong(reason) => checked = Err(reason),
             }
         }
@@ -206,29 +229,29 @@ impl Executor {
                 let nominal_at = claim.attempt.occurrence.nominal_at();
                 let mut skip = LastSkip::one(nominal_at, reason);
                 if let Some(loaded) = &loaded {
-                    let noted = self.note_left_out(&claim, reason, loaded, &outages).await;
-                    let left_out = self.or_release(&claim, noted).await?;
+                    let noted = self.note_left_out(claim, reason, loaded, &outages);
+                    let noted = Box::pin(noted).await;
+                    let left_out = self.or_release(claim, noted).await?;
                     skip = left_out.as_ref().map_or(skip, LastSkip::from);
                 }
-                self.release(&claim).await;
-                let Claim { job, attempt, .. } = &claim;
-                return self.drop_attempt(job, attempt, skip, loaded).await.map(Started::Ended);
+                self.release(claim).await;
+                let Claim { job, attempt, .. } = claim;
+                return ended(Box::pin(self.drop_attempt(job, attempt, skip, loaded)).await);
             }
         };
-        let result = self.act(&claim, &loaded, place).await;
+        let result = self.act(claim, &loaded, place).await;
         if result.is_err() {
-            self.give_back_seat(&claim, Some(&loaded)).await;
+            self.give_back_seat(claim, Some(&loaded)).await;
         }
-        let result = match self.or_release(&claim, result).await {
+        let result = match self.or_release(claim, result).await {
             Err(AppError::NotMade(not_made)) => {
-                let Claim { job, attempt, .. } = &claim;
+                let Claim { job, attempt, .. } = claim;
                 tracing::warn!(job.uid, job.key, attempt = %attempt.id(), %not_made, "an attempt waits");
-                return Ok(Started::Ended(Performed::Waits(Wait::For(NOT_MADE_PAUSE))));
+                return ended(Ok(Performed::Waits(Wait::For(NOT_MADE_PAUSE))));
             }
             result => result?,
         };
-        let ended = Box::pin(self.record_and_follow(claim, result, Some(loaded))).await;
-        ended.map(Started::Ended)
+        Ok(Begun::Acted(result, loaded))
     }
 
     /// The origin that an attempt calls. `None` if it does not get that far.

@@ -19,12 +19,12 @@ use super::spans;
 use crate::definition::{definition, shown_definition};
 use crate::error::AppError;
 
-/// A job as a worker has loaded it.
+/// A job as a worker has loaded it. Its parts are boxed, since thousands of futures hold one.
 pub(super) struct LoadedJob {
     pub(super) snapshot: Arc<JobSnapshot>,
-    pub(super) schedule: Option<Schedule>,
+    pub(super) schedule: Option<Box<Schedule>>,
     /// Parsed when it is first needed.
-    definition: OnceLock<JobDefinition>,
+    definition: OnceLock<Box<JobDefinition>>,
 }
 
 impl Executor {
@@ -36,27 +36,27 @@ impl Executor {
     /// Loads the job of an attempt that is not due yet, if the store can tell at the due time
     /// whether the job is unchanged. Then the slow steps are done before thousands of other attempts
     /// are due.
-    pub(super) async fn prefetch(&self, claim: &Claim) -> Option<Box<LoadedJob>> {
+    pub(super) async fn prefetch(&self, claim: &Claim) -> Option<LoadedJob> {
         if claim.attempt.due_at <= self.ports.clock.now() {
             return None;
         }
         let loaded = LoadedJob::new(self.ports.store.snapshots.prefetch(claim).await?);
         // If the definition cannot be parsed now, that is tried again and reported at the due time.
         let _ = self.definition(&claim.job, &loaded).await;
-        Some(Box::new(loaded))
+        Some(loaded)
     }
 
     /// Loads the job of an attempt that is due.
     pub(super) async fn load_for_start(
         &self,
         claim: &Claim,
-        prefetched: Option<Box<LoadedJob>>,
+        prefetched: Option<LoadedJob>,
     ) -> Result<Option<LoadedJob>, AppError> {
         let Some(snapshot) = self.ports.store.snapshots.read_for_start(claim).await? else {
             return Ok(None);
         };
         Ok(Some(match prefetched {
-            Some(loaded) if Arc::ptr_eq(&loaded.snapshot, &snapshot) => *loaded,
+            Some(loaded) if Arc::ptr_eq(&loaded.snapshot, &snapshot) => loaded,
             _ => LoadedJob::new(snapshot),
         }))
     }
@@ -73,7 +73,7 @@ impl Executor {
         let JobSnapshot { document, sealed, .. } = loaded.snapshot.as_ref();
         let sealer = self.ports.sealer.as_ref();
         let parsed = definition(sealer, &job.uid, document, sealed.as_deref()).await?;
-        Ok(loaded.definition.get_or_init(|| parsed))
+        Ok(loaded.definition.get_or_init(|| Box::new(parsed)))
     }
 
     /// The policy of an action. A job that cannot be read has no retries and no error action.
@@ -115,7 +115,7 @@ impl LoadedJob {
     fn new(snapshot: Arc<JobSnapshot>) -> Self {
         let line = snapshot.timetable.as_deref();
         let schedule = line.and_then(|line| Schedule::read(line, &snapshot.document).ok());
-        Self { snapshot, schedule, definition: OnceLock::new() }
+        Self { snapshot, schedule: schedule.map(Box::new), definition: OnceLock::new() }
     }
 
     /// Refuses an attempt of a schedule that this version cannot read: it may have a policy under which
@@ -158,7 +158,7 @@ impl LoadedJob {
             state: self.snapshot.state,
             generation: self.snapshot.timing.generation,
             since: self.snapshot.timing.since,
-            timetable: self.schedule.as_ref(),
+            timetable: self.schedule.as_deref(),
             collection_on_since: self.snapshot.collection_on_since,
             is_paused: self.is_paused(),
         }
