@@ -101,7 +101,9 @@ impl Judge<'_> {
             Why::TimingChanged { .. } => {
                 !self.is_at_an_end(segment, nominal) && !self.is_forgotten(segment)
             }
-            Why::Lost => !self.is_excused(segment, nominal),
+            // When a clock is set back behind both switches of a collection, nothing tells any more that it
+            // was off when the clock had shown the occurrence before.
+            Why::Lost => !self.is_excused(segment, nominal) && !self.was_off(segment, nominal),
         }
     }
 
