@@ -13,7 +13,7 @@
 //! | a record cannot be read | it is written as it is below `failed/records/`, and the rest is archived |
 //! | a batch is 12 hours old | Lambda writes it below `aws/lambda/`, and goes on |
 //! | the stream has lost records | an operator asks to write the day again |
-//! | a day is over | a rule asks to sort its objects by jobs |
+//! | a day is over | a rule asks to sort its objects by jobs, and another one for a backup |
 //!
 //! | step | a crash after it leaves |
 //! |---|---|
@@ -21,10 +21,12 @@
 //! | write all of them | the same, and the objects are overwritten |
 //! | write a part of a day again | lines twice, which a reader has once; the next request goes on from the last answer |
 
+mod backup;
 mod event;
 mod settings;
 mod sort;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use archive::Object;
@@ -52,6 +54,8 @@ pub struct Function {
     clock: Arc<dyn Clock>,
     tally: Arc<Tally>,
     table: String,
+    /// How many backups are kept; `None` if none are made.
+    backups_kept: Option<NonZeroU32>,
 }
 
 /// A request was not carried out.
@@ -68,6 +72,15 @@ pub enum RequestFailed {
     /// The archive does not answer.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// Backups are not made here.
+    #[error("no backups are made: deploy with BackupsKept above 0")]
+    NoBackups,
+    /// There is more to back up than an invocation has time for.
+    #[error(
+        "the time was over after {0} things, and there is no backup: raise ArchiverMemory, which makes \
+         it faster, or export with `minutehand installation export`"
+    )]
+    BackupTooLong(u64),
     /// The answer cannot be written.
     #[error("cannot write the answer")]
     Answer(#[from] serde_json::Error),
@@ -79,6 +92,7 @@ impl RequestFailed {
     pub const fn error_type(&self) -> ErrorType {
         match self {
             Self::NotARequest(_) => ErrorType::EventUnreadable,
+            Self::NoBackups | Self::BackupTooLong(_) => ErrorType::BackupFailed,
             Self::Store(_) | Self::Archive(_) | Self::Answer(_) => ErrorType::ArchiveFailed,
         }
     }
@@ -95,7 +109,13 @@ impl Function {
     ) -> Self {
         let tally = Arc::new(Tally::default());
         let jobs = DynamoStore::new(counting_throttles(dynamodb, &tally), &table);
-        Self { objects, jobs, clock, tally, table }
+        Self { objects, jobs, clock, tally, table, backups_kept: None }
+    }
+
+    /// The same, with backups, of which so many are kept.
+    #[must_use]
+    pub fn with_backups(self, kept: Option<NonZeroU32>) -> Self {
+        Self { backups_kept: kept, ..self }
     }
 
     /// What happened since the metrics were last printed.
@@ -115,6 +135,7 @@ impl Function {
                 self.repair(&day, from.as_deref(), until).await
             }
             Event { sort: true, .. } => self.sort(until).await,
+            Event { backup: true, .. } => self.back_up(until).await,
             Event { records: Some(records), .. } => {
                 Ok(serde_json::to_value(self.archive(&records).await)?)
             }

@@ -21,7 +21,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use archive::{MANIFEST, Manifest, backup_time};
+use archive::{MANIFEST, Manifest, backup_name, backup_time};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::backups::backup_path;
@@ -99,7 +99,10 @@ impl Objects {
         };
         let (mut older, mut unfinished) = (VecDeque::new(), Vec::new());
         for name in self.backups().await? {
-            let Some(at) = backup_time(&name).filter(|at| *at < newest.at) else { continue };
+            // The name has no parts of a second.
+            let is_newest = name == backup_name(newest.at);
+            let at = backup_time(&name).filter(|at| !is_newest && *at < newest.at);
+            let Some(at) = at else { continue };
             match self.standing(&name, installation).await? {
                 Standing::Ours => older.push_back(name),
                 Standing::Unfinished if newest.at - at > WRITING_TIME_MAX => unfinished.push(name),
@@ -152,7 +155,7 @@ impl Objects {
 mod tests {
     use std::fs;
 
-    use archive::{BackupAbout, BackupEntry, BackupLine, SealedWith, backup_name};
+    use archive::{BackupAbout, BackupEntry, BackupLine, SealedWith};
     use futures_util::stream;
     use tempfile::TempDir;
 
@@ -182,7 +185,7 @@ mod tests {
         is_broken: bool,
     ) -> Option<Manifest> {
         let about = BackupAbout {
-            at: hour(at),
+            at: hour(at) + TimeDelta::milliseconds(700),
             written_by: "t".to_owned(),
             sealed_with: SealedWith::Installation,
             schedule_of: schedule_of.map(str::to_owned),
