@@ -181,7 +181,8 @@ impl Backup {
                     let why = format!("{MANIFEST} is of another backup");
                     return Err(objects.bad_backup(name, why).into());
                 }
-                if is_named || !manifest.files.is_empty() {
+                let is_of_schedule = manifest.schedule_of.is_some();
+                if is_named || !is_of_schedule || !manifest.files.is_empty() {
                     return Ok(Self { name: name.clone(), manifest, id: sha256(&bytes) });
                 }
                 // As after a start with a new data directory in the place of a lost one.
