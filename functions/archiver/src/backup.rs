@@ -11,22 +11,43 @@
 //! | Lambda hands over the event twice | two backups, or one of the same second |
 
 use archive::{BackupAbout, SealedWith, backup_name};
-use archive_objects::RemovedBackups;
+use archive_objects::{ArchiveError, RemovedBackups};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::StreamExt as _;
+use ports::StoreError;
 use runtime::chain;
 use runtime_aws::{ErrorType, Metric};
 use serde_json::{Value, json};
 use store_dynamodb::CARRIED_KINDS;
 
-use crate::{Function, RequestFailed};
+use crate::Function;
 
 /// What a backup leaves of its time: to write the last files, and to delete old ones.
 const RESERVE: TimeDelta = TimeDelta::minutes(2);
 
+/// A backup was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupFailed {
+    /// None are made here.
+    #[error("no backups are made: deploy with BackupsKept above 0")]
+    NotMade,
+    /// There is more to back up than an invocation has time for.
+    #[error(
+        "the time was over after {0} things, and there is no backup: raise ArchiverMemory, which makes \
+         it faster, or export with `minutehand installation export`"
+    )]
+    TooLong(u64),
+    /// The table does not answer.
+    #[error("cannot read the table for a backup")]
+    Store(#[from] StoreError),
+    /// The bucket does not answer.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}
+
 impl Function {
     /// Writes a backup, and then deletes old ones.
-    pub(crate) async fn back_up(&self, until: DateTime<Utc>) -> Result<Value, RequestFailed> {
+    pub(crate) async fn back_up(&self, until: DateTime<Utc>) -> Result<Value, BackupFailed> {
         let done = self.write_backup(until).await;
         if done.is_err() {
             self.tally.add(Metric::BackupsFailed, 1);
@@ -34,8 +55,8 @@ impl Function {
         done
     }
 
-    async fn write_backup(&self, until: DateTime<Utc>) -> Result<Value, RequestFailed> {
-        let kept = self.backups_kept.ok_or(RequestFailed::NoBackups)?;
+    async fn write_backup(&self, until: DateTime<Utc>) -> Result<Value, BackupFailed> {
+        let kept = self.backups_kept.ok_or(BackupFailed::NotMade)?;
         let now = self.clock.now();
         let about = BackupAbout {
             at: now,
@@ -47,7 +68,7 @@ impl Function {
         let mut read = 0;
         let entries = self.jobs.backup_entries(now).map(|entry| {
             if self.clock.work_now() >= until - RESERVE {
-                return Err(RequestFailed::BackupTooLong(read));
+                return Err(BackupFailed::TooLong(read));
             }
             read += 1;
             Ok(entry?)

@@ -39,6 +39,7 @@ use runtime_aws::{BatchAnswer, ErrorType, Metric, Tally, counting_throttles, pri
 use serde_json::{Value, json};
 use store_dynamodb::{DynamoStore, WalkPosition, read_ended};
 
+pub use backup::BackupFailed;
 pub use event::{Event, StreamRecord};
 pub use settings::ArchiverSettings;
 
@@ -72,15 +73,9 @@ pub enum RequestFailed {
     /// The archive does not answer.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Backups are not made here.
-    #[error("no backups are made: deploy with BackupsKept above 0")]
-    NoBackups,
-    /// There is more to back up than an invocation has time for.
-    #[error(
-        "the time was over after {0} things, and there is no backup: raise ArchiverMemory, which makes \
-         it faster, or export with `minutehand installation export`"
-    )]
-    BackupTooLong(u64),
+    /// There is no backup.
+    #[error(transparent)]
+    Backup(#[from] BackupFailed),
     /// The answer cannot be written.
     #[error("cannot write the answer")]
     Answer(#[from] serde_json::Error),
@@ -92,7 +87,7 @@ impl RequestFailed {
     pub const fn error_type(&self) -> ErrorType {
         match self {
             Self::NotARequest(_) => ErrorType::EventUnreadable,
-            Self::NoBackups | Self::BackupTooLong(_) => ErrorType::BackupFailed,
+            Self::Backup(_) => ErrorType::BackupFailed,
             Self::Store(_) | Self::Archive(_) | Self::Answer(_) => ErrorType::ArchiveFailed,
         }
     }
@@ -135,7 +130,7 @@ impl Function {
                 self.repair(&day, from.as_deref(), until).await
             }
             Event { sort: true, .. } => self.sort(until).await,
-            Event { backup: true, .. } => self.back_up(until).await,
+            Event { backup: true, .. } => Ok(self.back_up(until).await?),
             Event { records: Some(records), .. } => {
                 Ok(serde_json::to_value(self.archive(&records).await)?)
             }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use archive::{BackupAbout, SealedWith};
 use archive_objects::{ArchiveError, Location, Objects};
-use archiver::{Event, Function, RequestFailed};
+use archiver::{BackupFailed, Event, Function, RequestFailed};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
@@ -120,7 +120,7 @@ async fn a_backup_without_time_or_place_is_an_error_and_trouble_and_none_is_left
         false
     };
     let error = archiver.handle(backup(), world.clock.work_now()).await.unwrap_err();
-    assert!(matches!(error, RequestFailed::BackupTooLong(0)), "{error}");
+    assert!(matches!(error, RequestFailed::Backup(BackupFailed::TooLong(0))), "{error}");
     assert!(error.to_string().contains("raise ArchiverMemory"), "{error}");
     assert_eq!(error.error_type().to_string(), "BackupFailed");
     let troubles = || {
@@ -132,7 +132,7 @@ async fn a_backup_without_time_or_place_is_an_error_and_trouble_and_none_is_left
 
     fs::write(folder.path().join("backup"), "in the way").unwrap();
     let error = archiver.handle(backup(), in_time(&world)).await.unwrap_err();
-    assert!(matches!(error, RequestFailed::Archive(_)), "{error}");
+    assert!(matches!(error, RequestFailed::Backup(BackupFailed::Archive(_))), "{error}");
     assert_eq!(troubles(), [json!(1), json!(1)]);
     fs::remove_file(folder.path().join("backup")).unwrap();
 
@@ -142,9 +142,12 @@ async fn a_backup_without_time_or_place_is_an_error_and_trouble_and_none_is_left
     assert!(!is_complete().await);
 }
 
-/// Notes the operations of requests, with their index.
+/// What a policy names of a request: its action, and its index.
+type Request = (String, Option<String>);
+
+/// Notes requests.
 #[derive(Debug, Clone, Default)]
-struct Requests(Arc<Mutex<BTreeSet<(String, Option<String>)>>>);
+struct Requests(Arc<Mutex<BTreeSet<Request>>>);
 
 impl Intercept for Requests {
     fn name(&self) -> &'static str {
