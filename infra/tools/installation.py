@@ -28,6 +28,7 @@ class Installation:
         self._clients, self._names = {}, {}
         [described] = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
         self.status = described["StackStatus"]
+        self.changed_at = described.get("LastUpdatedTime") or described["CreationTime"]
         self.parameters = {it["ParameterKey"]: it["ParameterValue"] for it in described["Parameters"]}
         self.outputs = {it["OutputKey"]: it["OutputValue"] for it in described.get("Outputs", [])}
 

@@ -8,8 +8,10 @@ import gzip
 import json
 import shutil
 import subprocess
+import urllib.request
 
-from api import Api
+from api import CALL_SECONDS, Api
+from installation import Mover
 from scenario import SECRET, equal, eventually
 from start import HERE, install
 
@@ -49,8 +51,9 @@ def checks(stack, token, folder):
     everything = str([*lines("history"), *lines("audit")])
     assert SECRET not in everything and "sealed" not in everything, "a secret is in the archive"
     others = [it["Key"] for it in s3.list_objects_v2(Bucket=bucket)["Contents"]]
-    others = [key for key in others if not key.startswith(("history/v1/date=", "audit/v1/date="))]
-    equal(others, [], "objects beside history and journals")
+    known = ("history/v1/date=", "audit/v1/date=", "bodies/v1/date=")
+    others = [key for key in others if not key.startswith(known)]
+    equal(others, [], "objects beside history, journals and bodies")
     yield f"{len(ended)} attempts and {len(changes)} changes are in the bucket, and nothing else"
 
     local = folder / "archive"
@@ -77,12 +80,57 @@ def checks(stack, token, folder):
     equal((status, page["value"]), (200, []), "the archived history of what has not expired")
     yield "the API reads the bucket"
 
+    history = Api(stack.url, token).call("GET", f"{jobs.path}/jobs/failing/history?api-version=2016-03-01")[1]
+    failures = [it for it in history["value"] if it["properties"].get("minutehand", {}).get("bodyBytes")]
+    assert failures, history
+    attempt = failures[0]["name"].rsplit("/", 1)[-1]
+    size = failures[0]["properties"]["minutehand"]["bodyBytes"]
+    own = f"/minutehand/v1{jobs.path.replace('/providers/Microsoft.Scheduler', '')}"
+    body = read_bytes(f"{stack.url}{own}/jobs/failing/history/{attempt}/body", token)
+    equal(len(body), size, "the bytes of the body of a failure")
+    yield f"the API answers the body of a failure: {size} bytes"
+
     day = sorted({it["nominal"][:10] for it in read})[-1]
     written = invoke(stack, {"repair": day})
     equal((written["unreadable"], written["next"]), (0, None), "what a repair left")
     assert written["lines"] > 0, written
     yield f"a day is written again: {written['lines']} lines"
     equal(invoke(stack, {"sort": True}), {"read": 0, "lines": 0, "objects": 0}, "what is sorted of a day before it is over")
+    yield from backups(stack, s3, bucket, folder)
+
+
+def backups(stack, s3, bucket, folder):
+    """A backup, and its import into another table with the same key."""
+    said = invoke(stack, {"backup": True})
+    assert said["jobs"] > 0, said
+    equal((said["unreadable"], said["removed"]), (0, 0), "what a backup left out, and what it removed")
+    read = s3.get_object(Bucket=bucket, Key=f"backup/{said['backup']}/manifest.json")["Body"].read()
+    manifest = json.loads(read)
+    equal(sum(it["lines"] for it in manifest["files"] if it["kind"] == "jobs"), said["jobs"], "jobs of the manifest")
+    equal(manifest["schedule_of"], f"s3://{bucket}", "whose schedule made the backup")
+    assert manifest["secrets"] > 0, manifest
+    yield f"a backup of {said['collections']} collections and {said['jobs']} jobs is in the bucket"
+
+    client, table = stack.emulator.client("dynamodb"), f"copy-{said['backup']}"
+    described = client.describe_table(TableName=stack.outputs["TableName"])["Table"]
+    index = [{key: it[key] for key in ("IndexName", "KeySchema", "Projection")} for it in described["GlobalSecondaryIndexes"]]
+    client.create_table(
+        TableName=table,
+        KeySchema=described["KeySchema"],
+        AttributeDefinitions=described["AttributeDefinitions"],
+        GlobalSecondaryIndexes=index,
+        BillingMode="PAY_PER_REQUEST",
+    )
+    mover = Mover(stack, folder)
+    imported = mover.run("import", f"s3://{bucket}", *mover.key, data=f"dynamodb://{table}")
+    assert f"{said['collections']} collections, {said['jobs']} jobs" in imported, imported
+    yield f"it becomes an installation in another table: {said['jobs']} jobs with their secrets"
+
+
+def read_bytes(url, token):
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, None, CALL_SECONDS) as answer:
+        return answer.read()
 
 
 def invoke(stack, event):

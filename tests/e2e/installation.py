@@ -33,7 +33,6 @@ class Mover:
         self.data = self.folder / "data"
         self.table = f"dynamodb://{stack.outputs['TableName']}"
         self.key = ["--key", stack.outputs["KeyArn"]]
-        stack.emulator.client("s3").create_bucket(Bucket="exports")
 
     def run(self, *words, data, may_fail=None):
         command = [str(word) for word in [self.binary, "installation", *words, "--data", data]]
@@ -57,6 +56,7 @@ class Mover:
 
 def checks(stack, token, folder):
     mover = Mover(stack, folder)
+    stack.emulator.client("s3").create_bucket(Bucket="exports")
     with Target() as target:
         at_stack = Api(stack.url, token).collection("moving")
         at_stack.create()

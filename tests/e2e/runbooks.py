@@ -208,8 +208,13 @@ def operated(operator):
     written = json.loads((folder / "answer.json").read_text())
     assert written["lines"] > 0 and written["next"] is None, written
     equal(operator.troubles(), set(), "what the doctor finds with an archive")
-    operator.shell("make deploy STACK=$STACK PARAMETERS=Archive=no", "deploy without an archive")
     yield f"a day of the archive is written again: {written['lines']} lines"
+    operator.does("Restore from a backup in the bucket", files)
+    backup = json.loads((folder / "answer.json").read_text())
+    equal((backup["unreadable"], backup["removed"]), (0, 0), "what a backup left out, and what it removed")
+    equal(operator.troubles(), set(), "what the doctor finds with a backup")
+    operator.shell("make deploy STACK=$STACK PARAMETERS=Archive=no", "deploy without an archive")
+    yield f"a backup is written to the bucket: {backup['backup']}"
 
 
 def restored(operator):

@@ -296,7 +296,7 @@ def archive(path, plainly):
     kept = Transformed(path, Archive="yes")
     added = set(kept.resources) - set(plainly.resources)
     parts = {"ArchiveBucket", "ArchiveTransport", "ArchiverFunction", "ArchiverLog", "ArchiverRole", "Archiving"}
-    parts |= {"Sorting", "SortingPermission"}
+    parts |= {"Sorting", "SortingPermission", "DailyBackup", "DailyBackupPermission", "DailyBackupPolicy"}
     assert added == parts | {"ApiArchivePolicy", "ArchiverErrorsAlarm", "ArchiveAgeAlarm"}, added
     # Nothing else is different but the stream, and what the others are told.
     changed = {name for name, it in plainly.resources.items() if kept.resources[name] != it}
@@ -319,6 +319,12 @@ def archive(path, plainly):
     assert "ArchiverLive" in str(released["Archiving"]["FunctionName"]), released["Archiving"]
     assert not {"ArchiverVersion", "ArchiverLive"} & set(Transformed(path, Release="r1").resources)
     yield "Archive, ArchiveDays: a stream, a function and a bucket, or nothing of them"
+    without = Transformed(path, Archive="yes", BackupsKept=0).resources
+    assert set(kept.resources) - set(without) == {"DailyBackup", "DailyBackupPermission", "DailyBackupPolicy"}
+    archivers = [it["ArchiverFunction"]["Environment"]["Variables"] for it in (kept.resources, without)]
+    assert [int(it["MINUTEHAND_BACKUPS_KEPT"]) for it in archivers] == [35, 0], archivers
+    assert set(Transformed(path, BackupsKept=7).resources) == set(plainly.resources)
+    yield "BackupsKept: a schedule and what it may do, or nothing"
     bodies = Transformed(path, Archive="yes", KeepBodies="failures", HistoryDays=7, DataKeyArn=KEY)
     policies = {"ExecutorBodiesPolicy", "ExecutorBodiesKeyPolicy", "ApiBodiesPolicy"}
     assert set(bodies.resources) - set(keyed) == policies

@@ -58,6 +58,10 @@ struct Assumed {
     /// How long an invocation of the archiver takes, and an execution in it.
     archiver_seconds: (f64, f64),
     archived_kb: f64,
+    /// Read units for each job of a backup: its timer, and its share of a page of definitions.
+    backup_units: f64,
+    backup_seconds: f64,
+    backup_kb: f64,
 }
 
 const ASSUMED: Assumed = Assumed {
@@ -76,6 +80,9 @@ const ASSUMED: Assumed = Assumed {
     archiver_gb: 0.25,
     archiver_seconds: (0.3, 0.000_5),
     archived_kb: 0.22,
+    backup_units: 1.25,
+    backup_seconds: 0.001_1,
+    backup_kb: 0.17,
 };
 
 const TICKS: f64 = 43_200.0;
@@ -401,7 +408,12 @@ fn the_costs_of_an_archive_in_the_readme_follow_from_counts_and_prices() {
     let invocations = batches * (price::LAMBDA_REQUEST + once * second);
     let sorting = batches * price::S3_READ + 30.0 * LETTERS * price::S3_WRITE;
     let stored = ASSUMED.archived_kb / MILLION * price::S3_GB_MONTH * MILLION;
+    let job = ASSUMED.backup_units * price::READ_UNIT + ASSUMED.backup_seconds * second;
+    // As many as are kept, and those that come back.
+    let backups = (35.0 + 30.0) * ASSUMED.backup_kb / MILLION * price::S3_GB_MONTH * MILLION;
     let rows = [
+        format!("| a backup each day | {:.2} a million jobs and month |", 30.0 * job * MILLION),
+        format!("| backups stored | {backups:.2} a million jobs and month |"),
         format!("| two alarms | {:.2} a month |", ALARMS_OF_ARCHIVE * price::ALARM),
         format!("| objects | {:.2} a month |", batches * price::S3_WRITE),
         format!("| invocations | {invocations:.2} a month |"),

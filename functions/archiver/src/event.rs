@@ -7,7 +7,8 @@ use ports::StoreError;
 use serde::Deserialize;
 use store_dynamodb::JsonItem;
 
-/// An event: a batch, a request to write a day again from the table, or one to sort what is over.
+/// An event: a batch, or a request to write a day again from the table, to sort what is over, or to write a
+/// backup.
 #[derive(Debug, Deserialize)]
 pub struct Event {
     /// The changes of a batch, in the order of the stream.
@@ -18,6 +19,9 @@ pub struct Event {
     /// Whether the days that are over are to be sorted.
     #[serde(default)]
     pub(crate) sort: bool,
+    /// Whether a backup is to be written.
+    #[serde(default)]
+    pub(crate) backup: bool,
     /// Where the answer to the last request ended.
     pub(crate) from: Option<String>,
 }

@@ -13,7 +13,7 @@
 //! | a record cannot be read | it is written as it is below `failed/records/`, and the rest is archived |
 //! | a batch is 12 hours old | Lambda writes it below `aws/lambda/`, and goes on |
 //! | the stream has lost records | an operator asks to write the day again |
-//! | a day is over | a rule asks to sort its objects by jobs |
+//! | a day is over | a rule asks to sort its objects by jobs, and another one for a backup |
 //!
 //! | step | a crash after it leaves |
 //! |---|---|
@@ -21,10 +21,12 @@
 //! | write all of them | the same, and the objects are overwritten |
 //! | write a part of a day again | lines twice, which a reader has once; the next request goes on from the last answer |
 
+mod backup;
 mod event;
 mod settings;
 mod sort;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use archive::Object;
@@ -37,6 +39,7 @@ use runtime_aws::{BatchAnswer, ErrorType, Metric, Tally, counting_throttles, pri
 use serde_json::{Value, json};
 use store_dynamodb::{DynamoStore, WalkPosition, read_ended};
 
+pub use backup::BackupFailed;
 pub use event::{Event, StreamRecord};
 pub use settings::ArchiverSettings;
 
@@ -52,6 +55,8 @@ pub struct Function {
     clock: Arc<dyn Clock>,
     tally: Arc<Tally>,
     table: String,
+    /// How many backups are kept; `None` if none are made.
+    backups_kept: Option<NonZeroU32>,
 }
 
 /// A request was not carried out.
@@ -68,6 +73,9 @@ pub enum RequestFailed {
     /// The archive does not answer.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// There is no backup.
+    #[error(transparent)]
+    Backup(#[from] BackupFailed),
     /// The answer cannot be written.
     #[error("cannot write the answer")]
     Answer(#[from] serde_json::Error),
@@ -79,6 +87,7 @@ impl RequestFailed {
     pub const fn error_type(&self) -> ErrorType {
         match self {
             Self::NotARequest(_) => ErrorType::EventUnreadable,
+            Self::Backup(_) => ErrorType::BackupFailed,
             Self::Store(_) | Self::Archive(_) | Self::Answer(_) => ErrorType::ArchiveFailed,
         }
     }
@@ -95,7 +104,13 @@ impl Function {
     ) -> Self {
         let tally = Arc::new(Tally::default());
         let jobs = DynamoStore::new(counting_throttles(dynamodb, &tally), &table);
-        Self { objects, jobs, clock, tally, table }
+        Self { objects, jobs, clock, tally, table, backups_kept: None }
+    }
+
+    /// The same, with backups, of which so many are kept.
+    #[must_use]
+    pub fn with_backups(self, kept: Option<NonZeroU32>) -> Self {
+        Self { backups_kept: kept, ..self }
     }
 
     /// What happened since the metrics were last printed.
@@ -115,6 +130,7 @@ impl Function {
                 self.repair(&day, from.as_deref(), until).await
             }
             Event { sort: true, .. } => self.sort(until).await,
+            Event { backup: true, .. } => Ok(self.back_up(until).await?),
             Event { records: Some(records), .. } => {
                 Ok(serde_json::to_value(self.archive(&records).await)?)
             }

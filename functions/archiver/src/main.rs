@@ -18,10 +18,11 @@ fn main() -> ExitCode {
 }
 
 async fn run(Started { aws, settings }: Started<ArchiverSettings>) -> Result<(), Error> {
-    let ArchiverSettings { table, archive } = settings;
+    let ArchiverSettings { table, archive, backups_kept } = settings;
     let archive = archive.ok_or("there is no archive")?;
     let dynamodb = dynamodb_client(&aws.config()?);
-    let function = Arc::new(Function::new(table, archive, &dynamodb, Arc::new(SystemClock)));
+    let function = Function::new(table, archive, &dynamodb, Arc::new(SystemClock));
+    let function = Arc::new(function.with_backups(backups_kept));
     let handle = service_fn(move |LambdaEvent { payload, context }: LambdaEvent<Event>| {
         let function = function.clone();
         async move {

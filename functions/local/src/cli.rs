@@ -130,7 +130,8 @@ The data directory must not be in use. While its server runs, export from a copy
 backup` has made. A directory of an older version gets the format of this one, as by a start.
 
 Secrets are in the backup as they are sealed, and open with the key of the installation only. With \
---seal-to they are sealed with a new key, which is written to FILE: whoever has both has the secrets.
+--seal-to they are sealed with a new key, which is written to FILE. With FILE and the export, anybody \
+can read the secrets: keep them apart.
 
 Environment:
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and
@@ -144,6 +145,7 @@ Exit codes:
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   minutehand installation import /mnt/nas --data /var/lib/minutehand
+  minutehand installation import /mnt/nas --data new --backup 2026-11-20T010512Z
   minutehand installation import s3://backups/minutehand \\
       --data dynamodb://TABLE --unseal-with move.key --key arn:aws:kms:…
 
@@ -154,6 +156,9 @@ To move an installation so that nothing fires twice:
   3. minutehand installation import PLACE --data TARGET
   4. at the target: minutehand collection enable NAME, for each
 Never enable a collection again at the source.
+
+It takes the newest backup of the place, also of those that `serve --archive PLACE` writes each day. For \
+these, first copy the file `key` of the lost data directory into the new one.
 
 Everything is checked before anything is written. All collections come disabled, so nothing fires before \
 step 4, and what is due before it is left out. An import that breaks off goes on when it is repeated. Ids \

@@ -3,37 +3,18 @@
 //! Every file is created, and none is overwritten. A request that is repeated because its answer was lost
 //! finds that the file exists, and then its content decides. The manifest comes last.
 
+use std::io;
 use std::pin::pin;
 
 use archive::{
-    BACKUPS, BackupFile, BackupLine, BackupPart, BackupParts, MANIFEST, Manifest, SealedWith,
-    backup_name, backup_time,
+    BACKUPS, BackupAbout, BackupChunk, BackupEntry, BackupFile, BackupPart, BackupParts, MANIFEST,
+    Manifest, backup_name, backup_time, sha256,
 };
-use chrono::{DateTime, Utc};
 use futures_util::stream::{Stream, StreamExt as _};
+use tokio::task::spawn_blocking;
 
 use crate::error::ArchiveError;
 use crate::objects::Objects;
-
-/// Something for a backup.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BackupEntry {
-    /// A line.
-    Line(BackupLine),
-    /// Something that cannot be read, and is left out.
-    Unreadable,
-}
-
-/// What a backup says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BackupAbout {
-    /// When it begins.
-    pub at: DateTime<Utc>,
-    /// The version that writes it.
-    pub written_by: String,
-    /// With which key its secrets are sealed.
-    pub sealed_with: SealedWith,
-}
 
 impl Objects {
     /// Writes a backup, with its manifest last. `written` is told of each file.
@@ -47,25 +28,24 @@ impl Objects {
         entries: impl Stream<Item = Result<BackupEntry, E>>,
         mut written: impl FnMut(&BackupFile),
     ) -> Result<Manifest, E> {
-        let BackupAbout { at, written_by, sealed_with } = about;
-        let name = backup_name(at);
-        let mut parts = BackupParts::new(at, written_by, sealed_with);
+        let name = backup_name(about.at);
+        let mut parts = BackupParts::new(about);
         let mut entries = pin!(entries);
         // Bounded by the entries.
         while let Some(entry) = entries.next().await {
-            match entry? {
-                BackupEntry::Line(line) => {
-                    if let Some(BackupPart { file, bytes }) = parts.add(&line) {
-                        self.create_in_backup(&name, &file.name, bytes).await?;
-                        written(&file);
-                    }
+            let full = match entry? {
+                BackupEntry::Line(line) => parts.add(&line),
+                BackupEntry::Unreadable => {
+                    parts.leave_out();
+                    None
                 }
-                BackupEntry::Unreadable => parts.leave_out(),
+            };
+            if let Some(chunk) = full {
+                self.write_chunk(&name, chunk, &mut parts, &mut written).await?;
             }
         }
-        while let Some(BackupPart { file, bytes }) = parts.take_rest() {
-            self.create_in_backup(&name, &file.name, bytes).await?;
-            written(&file);
+        while let Some(chunk) = parts.take_rest() {
+            self.write_chunk(&name, chunk, &mut parts, &mut written).await?;
         }
         let manifest = parts.into_manifest();
         self.create_in_backup(&name, MANIFEST, manifest.to_bytes()).await?;
@@ -89,7 +69,7 @@ impl Objects {
     ///
     /// If the place does not answer, or the manifest cannot be used.
     pub async fn manifest(&self, name: &str) -> Result<Option<(Manifest, Vec<u8>)>, ArchiveError> {
-        let Some(bytes) = self.get_at(&path(name, MANIFEST)).await? else {
+        let Some(bytes) = self.get_at(&backup_path(name, MANIFEST)).await? else {
             return Ok(None);
         };
         match Manifest::read(&bytes) {
@@ -109,7 +89,7 @@ impl Objects {
         file: &BackupFile,
     ) -> Result<Vec<String>, ArchiveError> {
         let bad = |why: String| self.bad_backup(name, format!("{}: {why}", file.name));
-        let bytes = self.get_at(&path(name, &file.name)).await?;
+        let bytes = self.get_at(&backup_path(name, &file.name)).await?;
         let bytes = bytes.ok_or_else(|| bad("it is missing".to_owned()))?;
         file.unpack(&bytes).map_err(bad)
     }
@@ -117,8 +97,27 @@ impl Objects {
     /// An error about a backup.
     #[must_use]
     pub fn bad_backup(&self, name: &str, why: String) -> ArchiveError {
-        let (backup, location) = (path(name, ""), self.location().clone());
+        let (backup, location) = (backup_path(name, ""), self.location().clone());
         ArchiveError::BadBackup { backup, location, why }
+    }
+
+    /// Packs lines, and writes them as a file.
+    async fn write_chunk(
+        &self,
+        name: &str,
+        chunk: BackupChunk,
+        parts: &mut BackupParts,
+        written: &mut impl FnMut(&BackupFile),
+    ) -> Result<(), ArchiveError> {
+        // The threads of a server have others to serve meanwhile.
+        let packed = spawn_blocking(|| chunk.pack()).await.map_err(|error| {
+            ArchiveError::of(io::Error::other(error), self.location(), "pack a file of a backup in")
+        });
+        let BackupPart { file, bytes } = packed?;
+        self.create_in_backup(name, &file.name, bytes).await?;
+        written(&file);
+        parts.note_written(file);
+        Ok(())
     }
 
     async fn create_in_backup(
@@ -127,18 +126,19 @@ impl Objects {
         file: &str,
         bytes: Vec<u8>,
     ) -> Result<(), ArchiveError> {
-        let path = path(name, file);
-        let created = self.create_at(&path, bytes.clone()).await?;
+        let path = backup_path(name, file);
+        // Two writers of other content must not share a draft.
+        let created = self.create_at(&path, bytes.clone(), &sha256(&bytes)).await?;
         if created || self.get_at(&path).await?.as_deref() == Some(&bytes) {
             return Ok(());
         }
-        let (backup, location) = (self::path(name, ""), self.location().clone());
+        let (backup, location) = (backup_path(name, ""), self.location().clone());
         Err(ArchiveError::BackupExists { backup, location })
     }
 }
 
 /// The name of a file of a backup, or of its folder.
-fn path(name: &str, file: &str) -> String {
+pub(crate) fn backup_path(name: &str, file: &str) -> String {
     format!("{BACKUPS}/{name}/{file}").trim_end_matches('/').to_owned()
 }
 
@@ -146,6 +146,8 @@ fn path(name: &str, file: &str) -> String {
 mod tests {
     use std::fs;
 
+    use archive::{BackupLine, SealedWith};
+    use chrono::DateTime;
     use futures_util::stream;
     use tempfile::TempDir;
 
@@ -158,8 +160,12 @@ mod tests {
     }
 
     fn about(second: i64) -> BackupAbout {
-        let at = DateTime::from_timestamp(second, 0).unwrap();
-        BackupAbout { at, written_by: "t".to_owned(), sealed_with: SealedWith::Installation }
+        BackupAbout {
+            at: DateTime::from_timestamp(second, 0).unwrap(),
+            written_by: "t".to_owned(),
+            sealed_with: SealedWith::Installation,
+            schedule_of: None,
+        }
     }
 
     fn entries(texts: &[&str]) -> impl Stream<Item = Result<BackupEntry, ArchiveError>> + use<> {

@@ -74,20 +74,27 @@ impl Folder {
     /// Removes a file, if it exists.
     pub(crate) async fn delete(&self, name: &str) -> io::Result<()> {
         let path = self.0.join(name);
-        blocking(move || match fs::remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        })
-        .await
+        blocking(move || gone(fs::remove_file(path))).await
     }
 
-    /// Removes a folder, if it is empty.
+    /// Removes a folder that has nothing but what a crash has left of writes.
     pub(crate) async fn delete_folder(&self, name: &str) -> io::Result<()> {
         let path = self.0.join(name);
-        blocking(move || match fs::remove_dir(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
-            removed => removed,
+        blocking(move || {
+            let entries = match fs::read_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+                entries => entries?.collect::<io::Result<Vec<_>>>()?,
+            };
+            if entries.iter().any(|it| !it.file_name().to_string_lossy().starts_with('.')) {
+                return Ok(());
+            }
+            for draft in entries {
+                gone(fs::remove_file(draft.path()))?;
+            }
+            match fs::remove_dir(path) {
+                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
+                removed => gone(removed),
+            }
         })
         .await
     }
@@ -117,6 +124,14 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+/// What is already gone is removed as well.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 /// The name of a file while it is written.

@@ -11,7 +11,7 @@
 //! for the same reason.
 //!
 //! A backup of an installation needs no mark: each is in a folder of its own, and its files are only
-//! created, never overwritten.
+//! created, never overwritten. Those that a schedule made are deleted when they are old.
 //!
 //! | step | a crash after it leaves |
 //! |---|---|
@@ -21,6 +21,8 @@
 //! | delete what was repaired | the same, for what is left |
 //! | write the files of a backup | a folder without a manifest, which is no backup; the next backup has another folder |
 //! | write the manifest of a backup | the backup |
+//! | delete the manifest of an old backup | files that are no backup, which a later run deletes, as those of a backup that broke off |
+//! | delete its files | the same, for what is left |
 
 mod backups;
 mod bodies;
@@ -31,12 +33,13 @@ mod history;
 mod listing;
 mod location;
 mod objects;
+mod old_backups;
 mod writer;
 
-pub use backups::{BackupAbout, BackupEntry};
 pub use bodies::ArchivedBodies;
 pub use error::ArchiveError;
 pub use history::ArchivedHistory;
 pub use location::Location;
 pub use objects::Objects;
+pub use old_backups::RemovedBackups;
 pub use writer::{ArchiveWriter, Written};

@@ -227,9 +227,15 @@ impl Objects {
         put.map_err(|error| self.failed(error, format!("write {path} to")))
     }
 
-    /// Stores an object, unless one has its name. Returns whether it is stored.
-    pub(crate) async fn create_at(&self, path: &str, bytes: Vec<u8>) -> Result<bool, ArchiveError> {
-        let created = self.store.create(path, bytes, "new").await;
+    /// Stores an object, unless one has its name. Returns whether it is stored. `key` tells concurrent
+    /// writers from each other.
+    pub(crate) async fn create_at(
+        &self,
+        path: &str,
+        bytes: Vec<u8>,
+        key: &str,
+    ) -> Result<bool, ArchiveError> {
+        let created = self.store.create(path, bytes, key).await;
         created.map_err(|error| self.failed(error, format!("write {path} to")))
     }
 

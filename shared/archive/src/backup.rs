@@ -39,6 +39,28 @@ pub struct BackupLine {
     pub has_secret: bool,
 }
 
+/// Something for a backup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BackupEntry {
+    /// A line.
+    Line(BackupLine),
+    /// Something that cannot be read, and is left out.
+    Unreadable,
+}
+
+/// What a backup says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupAbout {
+    /// When it begins.
+    pub at: DateTime<Utc>,
+    /// The version that writes it.
+    pub written_by: String,
+    /// With which key its secrets are sealed.
+    pub sealed_with: SealedWith,
+    /// The installation whose schedule makes it; `None` if a user asked for it.
+    pub schedule_of: Option<String>,
+}
+
 /// With which key the secrets of a backup are sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SealedWith {
@@ -72,12 +94,23 @@ pub struct Manifest {
     pub written_by: String,
     /// With which key its secrets are sealed.
     pub sealed_with: SealedWith,
+    /// The installation whose schedule made it, and deletes it when it is old; `None` if a user asked for it.
+    pub schedule_of: Option<String>,
     /// How many lines contain a secret.
     pub secrets: u64,
     /// How many things were left out, because they could not be read.
     pub unreadable: u64,
     /// Its files.
     pub files: Vec<BackupFile>,
+}
+
+/// The lines of a file of a backup, before it is packed.
+#[derive(Debug)]
+pub struct BackupChunk {
+    kind: &'static str,
+    name: String,
+    lines: u64,
+    text: Vec<u8>,
 }
 
 /// A file of a backup that is to be written.
@@ -122,15 +155,17 @@ pub fn backup_time(name: &str) -> Option<DateTime<Utc>> {
 impl BackupParts {
     /// No lines yet.
     #[must_use]
-    pub const fn new(at: DateTime<Utc>, written_by: String, sealed_with: SealedWith) -> Self {
-        let files = Vec::new();
-        let manifest = Manifest { at, written_by, sealed_with, secrets: 0, unreadable: 0, files };
+    pub fn new(about: BackupAbout) -> Self {
+        let BackupAbout { at, written_by, sealed_with, schedule_of } = about;
+        let (secrets, unreadable, files) = (0, 0, Vec::new());
+        let manifest =
+            Manifest { at, written_by, sealed_with, schedule_of, secrets, unreadable, files };
         Self { open: Vec::new(), part_max: PART_BYTES_MAX, manifest }
     }
 
-    /// Adds a line. Returns a file that is full.
+    /// Adds a line. Returns the lines of a file that is full.
     #[must_use]
-    pub fn add(&mut self, line: &BackupLine) -> Option<BackupPart> {
+    pub fn add(&mut self, line: &BackupLine) -> Option<BackupChunk> {
         let BackupLine { kind, text, has_secret } = line;
         self.manifest.secrets += u64::from(*has_secret);
         let place = self.open.iter().position(|it| it.kind == *kind).unwrap_or_else(|| {
@@ -141,12 +176,7 @@ impl BackupParts {
         open.text.extend_from_slice(text.as_bytes());
         open.text.push(b'\n');
         open.lines += 1;
-        if open.text.len() < self.part_max {
-            return None;
-        }
-        let part = open.take();
-        self.manifest.files.push(part.file.clone());
-        Some(part)
+        (open.text.len() >= self.part_max).then(|| open.take())
     }
 
     /// Notes that something was left out, because it could not be read.
@@ -154,15 +184,18 @@ impl BackupParts {
         self.manifest.unreadable += 1;
     }
 
-    /// Returns a file with the rest of some kind; `None` when nothing is left.
+    /// Returns the rest of some kind; `None` when nothing is left.
     #[must_use]
-    pub fn take_rest(&mut self) -> Option<BackupPart> {
-        let part = self.open.iter_mut().find(|it| it.lines > 0)?.take();
-        self.manifest.files.push(part.file.clone());
-        Some(part)
+    pub fn take_rest(&mut self) -> Option<BackupChunk> {
+        self.open.iter_mut().find(|it| it.lines > 0).map(Open::take)
     }
 
-    /// The manifest of the files that were returned.
+    /// Notes that a file is written.
+    pub fn note_written(&mut self, file: BackupFile) {
+        self.manifest.files.push(file);
+    }
+
+    /// The manifest of the files that are written.
     #[must_use]
     pub fn into_manifest(self) -> Manifest {
         self.manifest
@@ -170,7 +203,7 @@ impl BackupParts {
 }
 
 impl Open {
-    fn take(&mut self) -> BackupPart {
+    fn take(&mut self) -> BackupChunk {
         let (text, lines) = (std::mem::take(&mut self.text), std::mem::take(&mut self.lines));
         self.files += 1;
         let kind = self.kind;
@@ -178,6 +211,15 @@ impl Open {
             1 => format!("{kind}{EXTENSION}"),
             n => format!("{kind}-{n}{EXTENSION}"),
         };
+        BackupChunk { kind, name, lines, text }
+    }
+}
+
+impl BackupChunk {
+    /// Packs the lines. That takes a tenth of a second.
+    #[must_use]
+    pub fn pack(self) -> BackupPart {
+        let Self { kind, name, lines, text } = self;
         let bytes = pack(&text);
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let sha256 = sha256(&bytes);
@@ -196,7 +238,7 @@ impl Manifest {
     /// The manifest as the content of its file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Self { at, written_by, sealed_with, secrets, unreadable, files } = self;
+        let Self { at, written_by, sealed_with, schedule_of, secrets, unreadable, files } = self;
         let files = files.iter().map(|BackupFile { name, kind, lines, bytes, sha256 }| {
             json!({"name": name, "kind": kind, "lines": lines, "bytes": bytes, "sha256": sha256})
         });
@@ -205,6 +247,7 @@ impl Manifest {
             "at": at.to_rfc3339_opts(SecondsFormat::AutoSi, true),
             "written_by": written_by,
             "sealed_with": sealed_with.name(),
+            "schedule_of": schedule_of,
             "secrets": secrets,
             "unreadable": unreadable,
             "files": files.collect::<Vec<_>>(),
@@ -242,6 +285,11 @@ impl Manifest {
         let sealed_with = text(&fields, "sealed_with")?;
         let sealed_with = SealedWith::named(&sealed_with)
             .ok_or_else(|| format!("'sealed_with' is '{sealed_with}'"))?;
+        // Older versions had no schedule.
+        let schedule_of = match fields.get("schedule_of") {
+            None | Some(Value::Null) => None,
+            Some(_) => Some(text(&fields, "schedule_of")?),
+        };
         let files = fields.get("files").and_then(Value::as_array);
         let files = files.ok_or("'files' is no list")?;
         if files.len() > FILES_MAX {
@@ -264,6 +312,7 @@ impl Manifest {
             at: at.to_utc(),
             written_by: text(&fields, "written_by")?,
             sealed_with,
+            schedule_of,
             secrets: number(&fields, "secrets")?,
             unreadable: number(&fields, "unreadable")?,
             files: files.collect::<Result<_, String>>()?,
@@ -342,11 +391,20 @@ mod tests {
 
     /// The files of some lines, full at this length, and the manifest.
     fn written(lines: &[BackupLine], part_max: usize) -> (Vec<BackupPart>, Manifest) {
-        let parts = BackupParts::new(at(), "0.1.0".to_owned(), SealedWith::Installation);
+        let parts = BackupParts::new(BackupAbout {
+            at: at(),
+            written_by: "0.1.0".to_owned(),
+            sealed_with: SealedWith::Installation,
+            schedule_of: Some("s".to_owned()),
+        });
         let mut parts = BackupParts { part_max, ..parts };
-        let mut files: Vec<_> = lines.iter().filter_map(|line| parts.add(line)).collect();
+        let mut chunks: Vec<_> = lines.iter().filter_map(|line| parts.add(line)).collect();
         parts.leave_out();
-        files.extend(std::iter::from_fn(|| parts.take_rest()));
+        chunks.extend(std::iter::from_fn(|| parts.take_rest()));
+        let files: Vec<_> = chunks.into_iter().map(BackupChunk::pack).collect();
+        for part in &files {
+            parts.note_written(part.file.clone());
+        }
         (files, parts.into_manifest())
     }
 
@@ -388,6 +446,7 @@ mod tests {
             ("\"format\": 1,", "", "'format' is no number of a format"),
             ("\"at\": \"2026", "\"at\": \"x", "'at' is no time"),
             ("\"installation\"", "\"mine\"", "'sealed_with' is 'mine'"),
+            ("\"schedule_of\": \"s\"", "\"schedule_of\": 1", "'schedule_of' is no text"),
             ("\"files\": [", "\"filed\": [", "'files' is no list"),
             ("\"jobs.jsonl.gz\"", "\"../jobs.jsonl.gz\"", "is no name of a file of a backup"),
             ("\"lines\": 1", "\"lines\": -1", "'lines' is no number"),
@@ -395,6 +454,11 @@ mod tests {
             assert!(text.contains(from), "{from}");
             let problem = Manifest::read(text.replace(from, to).as_bytes()).unwrap_err();
             assert!(problem.contains(why), "{from} to {to}: {problem}");
+        }
+        // As versions without a schedule wrote it, and as for a user.
+        for of_a_user in ["", "  \"schedule_of\": null,\n"] {
+            let text = text.replace("  \"schedule_of\": \"s\",\n", of_a_user);
+            assert_eq!(Manifest::read(text.as_bytes()).unwrap().schedule_of, None);
         }
     }
 

@@ -24,8 +24,8 @@ mod object;
 mod view;
 
 pub use backup::{
-    BACKUPS, BackupFile, BackupLine, BackupPart, BackupParts, MANIFEST, Manifest, SealedWith,
-    backup_name, backup_time, sha256,
+    BACKUPS, BackupAbout, BackupChunk, BackupEntry, BackupFile, BackupLine, BackupPart,
+    BackupParts, MANIFEST, Manifest, SealedWith, backup_name, backup_time, sha256,
 };
 pub use batches::{Batches, Chunk, Object};
 pub use line::{ArchivedChange, Execution, Line, Stream};

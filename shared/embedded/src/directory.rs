@@ -169,6 +169,12 @@ impl DataDirectory {
 }
 
 impl OpenMark {
+    /// The identity of the directory. A copy has the same.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Marks the directory as closed, before the databases are.
     ///
     /// # Errors

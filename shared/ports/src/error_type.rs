@@ -62,6 +62,8 @@ error_types! {
     TimerUnreadable,
     /// The archive could not be written; history stays in the store until it is.
     ArchiveFailed,
+    /// The backup of the day could not be written.
+    BackupFailed,
     /// An item that has ended cannot be read; the archiver has set it aside.
     RecordUnreadable,
     /// A request failed because of an internal error.

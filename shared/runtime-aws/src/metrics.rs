@@ -89,6 +89,8 @@ metrics! {
     ArchivesFailed,
     /// Records of the table that the archiver could not read, and set aside. A kind of trouble.
     RecordsUnreadable,
+    /// Backups that could not be written, or old ones that could not be deleted. A kind of trouble.
+    BackupsFailed,
 }
 
 impl Metric {
@@ -103,6 +105,7 @@ impl Metric {
                 | Self::Throttled
                 | Self::ArchivesFailed
                 | Self::RecordsUnreadable
+                | Self::BackupsFailed
         )
     }
 
@@ -329,6 +332,7 @@ mod tests {
             (Metric::Throttled, 5),
             (Metric::ArchivesFailed, 6),
             (Metric::RecordsUnreadable, 7),
+            (Metric::BackupsFailed, 8),
         ];
         for (kind, n) in kinds {
             tally.add(kind, n);
@@ -338,7 +342,7 @@ mod tests {
         let line: Value = serde_json::from_str(line).unwrap();
         let metrics = &line["_aws"]["CloudWatchMetrics"][0]["Metrics"];
         assert_eq!(*metrics, json!([{"Name": "Trouble", "Unit": "Count"}]));
-        assert_eq!(line["Trouble"], 28);
+        assert_eq!(line["Trouble"], 36);
         for (kind, n) in kinds {
             assert_eq!(line[kind.name()], n, "{kind:?}");
             assert!(!Metric::published().any(|name| name == kind.name()), "{kind:?}");

@@ -26,6 +26,7 @@
 
 use std::collections::VecDeque;
 
+use archive::{BackupEntry, BackupLine};
 use aws_sdk_dynamodb::types::Put;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Then};
@@ -165,6 +166,16 @@ impl Carried {
         serde_json::to_string(&items).map_err(|error| StoreError::Refused(Box::new(error)))
     }
 
+    /// As a line of a backup, with its secrets sealed as they are.
+    ///
+    /// # Errors
+    ///
+    /// As of [`to_line`](Self::to_line).
+    pub fn to_backup_line(&mut self) -> Result<BackupLine, StoreError> {
+        let has_secret = self.sealed().is_some();
+        Ok(BackupLine { kind: self.kind(), text: self.to_line()?, has_secret })
+    }
+
     /// Reads a line of an export, of one of the [kinds](CARRIED_KINDS).
     ///
     /// # Errors
@@ -221,6 +232,20 @@ impl DynamoStore {
             Ok::<_, StoreError>(page.map(|page| (stream::iter(page.into_iter().map(Ok)), walk)))
         });
         pages.try_flatten().boxed()
+    }
+
+    /// The entries of a backup of all that is carried, with its secrets sealed as they are. What cannot be
+    /// read is in the log.
+    #[must_use]
+    pub fn backup_entries(
+        &self,
+        now: DateTime<Utc>,
+    ) -> BoxStream<'_, Result<BackupEntry, StoreError>> {
+        let entries = self.carried(now).map(|found| match found? {
+            Found::Carried(mut carried) => carried.to_backup_line().map(BackupEntry::Line),
+            Found::Unreadable(_) => Ok(BackupEntry::Unreadable),
+        });
+        entries.boxed()
     }
 
     /// Whether there is any collection.

@@ -2,6 +2,7 @@
 //! that a test makes fail: from the event that comes in to the answer that goes back.
 
 mod archiving;
+mod backups;
 mod batches;
 mod classic;
 mod failing;

@@ -220,6 +220,53 @@ pub(crate) fn filters(template: &Template) -> Vec<Value> {
 }
 
 #[test]
+fn a_backup_is_written_each_day_after_the_archive_is_sorted_and_age_deletes_none() {
+    let template = Template::read();
+    let default = &template.parameter("BackupsKept")["Default"];
+    assert_eq!(*default, 35);
+    let asked = json!({"Fn::Not": [{"Fn::Equals": [{"Ref": "BackupsKept"}, 0]}]});
+    let with_archive = json!({"Fn::And": [{"Condition": "Archives"}, asked]});
+    assert_eq!(*template.condition("KeepsBackups"), with_archive);
+    let named = |name: &&str| name.contains("Backup");
+    let all: BTreeSet<&str> = template.all_resource_names().into_iter().filter(named).collect();
+    let parts = ["DailyBackup", "DailyBackupPermission", "DailyBackupPolicy"];
+    assert_eq!(all, parts.into());
+    for name in parts {
+        assert_eq!(template.resource(name)["Condition"], "KeepsBackups", "{name}");
+    }
+    let rule = template.properties("DailyBackup");
+    // Two hours after what sorts, which takes 15 minutes at most.
+    assert_eq!(rule["ScheduleExpression"], "cron(30 3 * * ? *)");
+    let [target] = rule["Targets"].as_array().unwrap().as_slice() else { panic!("{rule}") };
+    assert_eq!(target["Input"], "{\"backup\":true}");
+    assert_eq!(target["Arn"], template.properties("Sorting")["Targets"][0]["Arn"]);
+    let kept = &template.properties("ArchiverFunction")["Environment"]["Variables"]["MINUTEHAND_BACKUPS_KEPT"];
+    assert_eq!(*kept, json!({"Ref": "BackupsKept"}));
+
+    // Only the archiver touches backups, and nothing but these.
+    assert_eq!(template.properties("DailyBackupPolicy")["Roles"], json!([{"Ref": "ArchiverRole"}]));
+    let objects: Vec<_> = statements(&template, "DailyBackupPolicy")
+        .into_iter()
+        .filter(|it| it["Action"].to_string().contains("s3:"))
+        .collect();
+    let [objects] = objects.as_slice() else { panic!("{objects:?}") };
+    let folder = format!("${{ArchiveBucket.Arn}}/{}/*", archive::BACKUPS);
+    assert_eq!(objects["Resource"], json!({"Fn::Sub": folder}));
+    assert_eq!(objects["Action"], json!(["s3:PutObject", "s3:GetObject", "s3:DeleteObject"]));
+    let policies = template.resource_names("AWS::IAM::Policy").into_iter();
+    let touching = policies.filter(|name| {
+        *name != "DailyBackupPolicy" && template.properties(name).to_string().contains("/backup/")
+    });
+    assert_eq!(touching.collect::<Vec<_>>(), [""; 0]);
+    // With an own key, it also decrypts what it reads.
+    let keys = statements(&template, "ArchiverKeyPolicy");
+    let [key] = keys.as_slice() else { panic!("{keys:?}") };
+    assert_eq!(key["Action"], json!(["kms:GenerateDataKey", "kms:Decrypt"]));
+    let lifecycle = template.properties("ArchiveBucket")["LifecycleConfiguration"].to_string();
+    assert!(!lifecycle.contains("backup"), "{lifecycle}");
+}
+
+#[test]
 fn bodies_of_failures_are_kept_only_if_asked_for_by_the_executor_for_the_api() {
     let template = Template::read();
     assert_eq!(template.parameter("KeepBodies")["Default"], "none");

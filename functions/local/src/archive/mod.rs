@@ -14,11 +14,15 @@
 //! | write some of the objects | the same objects again, written by the next run |
 //! | remember how far it is | nothing to do; before it, the same objects are written again |
 //! | delete some bodies of failures | the others, which the next run deletes |
+//! | write some files of the day's backup | a folder without a manifest, which is no backup; the next run writes another one |
+//! | write its manifest | the backup, and old ones that a run of the next day deletes |
 
+mod backups;
 mod repair;
 mod state;
 mod write;
 
+pub(crate) use backups::{DailyBackups, NewestBackup};
 pub use repair::{Repaired, repair};
 
 use std::path::{Path, PathBuf};
@@ -51,6 +55,8 @@ pub(crate) struct Archiver {
     history: HistoryDays,
     /// `None` until the archive has answered.
     state: Option<State>,
+    /// `None` if no backups are made.
+    backups: Option<DailyBackups>,
 }
 
 impl Archiver {
@@ -67,7 +73,7 @@ impl Archiver {
         history: HistoryDays,
     ) -> Result<Self> {
         let dir = dir.map(Path::to_owned);
-        let mut archiver = Self { objects, dir, new_id, history, state: None };
+        let mut archiver = Self { objects, dir, new_id, history, state: None, backups: None };
         let location = archiver.objects.location().to_string();
         match tokio::time::timeout(START_TIME_MAX, archiver.check()).await {
             Ok(Ok(())) => {
@@ -81,6 +87,11 @@ impl Archiver {
             Err(_) => tracing::error!(location, "the archive does not answer in time"),
         }
         Ok(archiver)
+    }
+
+    /// The same, with a backup each day.
+    pub(crate) fn with_backups(self, backups: Option<DailyBackups>) -> Self {
+        Self { backups, ..self }
     }
 
     /// Writes the days that are over and those that begin to expire, as far as they are not written.
@@ -114,6 +125,21 @@ impl Archiver {
             self.remember(|state| state.checked_until = Some(expiring))?;
         }
         Ok(())
+    }
+
+    /// Writes the backup of the day, if backups are made and it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If the archive or the store fails. Then a later run writes it.
+    pub(crate) async fn back_up(&mut self, jobs: &DynamoStore, now: DateTime<Utc>) -> Result<()> {
+        let Some(backups) = self.backups.clone() else {
+            return Ok(());
+        };
+        backups.begin();
+        // The file system of a folder may be gone by now.
+        self.check().await?;
+        backups.run(&self.objects, jobs, now).await
     }
 
     /// Deletes the bodies of failures of whose day the store has no history any more. Returns how many.

@@ -1,16 +1,20 @@
 //! An archive in a folder beside a store, day by day.
 
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use archive::{Execution, JobHistory, Line, Position, Stream, day_folder};
+use archive::{
+    BackupAbout, Execution, JobHistory, Line, Position, SealedWith, Stream, backup_time, day_folder,
+};
 use archive_objects::{ArchivedHistory, Location};
 use chrono::TimeDelta;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record};
 use domain::history_days::HistoryPast;
 use domain::work_item::JobRef;
 use embedded::Store;
+use futures_util::TryStreamExt as _;
 use ports::store::{Claim, ClaimRequest, Claimed, HistoryEntry, PageRequest, Recorded};
 use ports::{Attempts as _, History as _};
 use store_dynamodb::ensure_table;
@@ -413,6 +417,89 @@ async fn a_damaged_object_is_an_error_that_says_how_to_repair_it() {
     let request = PageRequest { from: None, items_max: 10 };
     let error = history.list_archived("1a", request, gone_until(100 * DAY)).await.unwrap_err();
     assert!(error.to_string().contains("`minutehand archive repair` writes its day"), "{error}");
+}
+
+/// The process of a server with daily backups, two of them kept, and the second that it tells.
+async fn with_backups(world: &World) -> (Archiver, NewestBackup) {
+    let newest = NewestBackup::default();
+    let (installation, kept) = ("home".to_owned(), NonZeroU32::new(2).unwrap());
+    let backups = DailyBackups { installation, kept, newest: newest.clone() };
+    (world.archiver().await.unwrap().with_backups(Some(backups)), newest)
+}
+
+/// The seconds at which the backups began that can be imported.
+async fn backups(world: &World) -> Vec<i64> {
+    let mut complete = Vec::new();
+    for name in world.objects().backups().await.unwrap() {
+        if world.objects().manifest(&name).await.unwrap().is_some() {
+            complete.push(backup_time(&name).unwrap().timestamp());
+        }
+    }
+    complete
+}
+
+#[tokio::test]
+async fn a_backup_is_written_each_day_and_two_are_kept() {
+    let world = World::new().await;
+    let (mut archiver, newest) = with_backups(&world).await;
+    assert_eq!(newest.second(), None);
+    let mut expected = Vec::new();
+    for hour in 5..100 {
+        archiver.catch_up(&world.jobs, at(hour * HOUR)).await.unwrap();
+        archiver.back_up(&world.jobs, at(hour * HOUR)).await.unwrap();
+        // The first one at the start, and then when a day is archived.
+        if hour == 5 || hour % 24 == 1 {
+            expected.push(hour * HOUR);
+        }
+        let kept = &expected[expected.len().saturating_sub(2)..];
+        assert_eq!(backups(&world).await, kept, "after {hour} hours");
+        assert_eq!(newest.second(), expected.last().copied());
+    }
+    assert_eq!(expected.len(), 5);
+
+    // Another process writes none on the same day.
+    let (mut archiver, newest) = with_backups(&world).await;
+    archiver.back_up(&world.jobs, at(110 * HOUR)).await.unwrap();
+    assert_eq!((backups(&world).await, newest.second()), (expected[3..].to_vec(), Some(97 * HOUR)));
+    // After days without a server, the first run writes one. What a user exported stays.
+    let about = BackupAbout {
+        at: at(111 * HOUR),
+        written_by: "t".to_owned(),
+        sealed_with: SealedWith::Installation,
+        schedule_of: None,
+    };
+    let nothing = world.jobs.backup_entries(at(0)).map_err(anyhow::Error::from);
+    world.objects().write_backup(about, nothing, |_| {}).await.unwrap();
+    let (mut archiver, _) = with_backups(&world).await;
+    for hour in [300, 325, 326] {
+        archiver.back_up(&world.jobs, at(hour * HOUR)).await.unwrap();
+    }
+    assert_eq!(backups(&world).await, [111 * HOUR, 300 * HOUR, 325 * HOUR]);
+}
+
+#[tokio::test]
+async fn a_backup_that_fails_is_tried_again_and_leaves_what_is_there() {
+    let world = World::new().await;
+    let (mut archiver, newest) = with_backups(&world).await;
+    let (folder, aside) = (world.folder.path().join("backup"), world.folder.path().join("aside"));
+    fs::write(&folder, "in the way").unwrap();
+    let error = archiver.back_up(&world.jobs, at(DAY)).await.unwrap_err();
+    assert!(format!("{error:#}").contains("cannot list the archive"), "{error:#}");
+    assert_eq!(newest.second(), Some(0), "there should be backups, and there is none");
+    fs::remove_file(&folder).unwrap();
+    archiver.back_up(&world.jobs, at(DAY + HOUR)).await.unwrap();
+    assert_eq!(newest.second(), Some(DAY + HOUR));
+
+    // The store fails.
+    let no_table = DynamoStore::new(world.store.client(), "no-table");
+    archiver.back_up(&no_table, at(2 * DAY)).await.unwrap();
+    let error = archiver.back_up(&no_table, at(3 * DAY)).await.unwrap_err();
+    assert!(format!("{error:#}").contains("cannot read the store for a backup"), "{error:#}");
+    assert_eq!((backups(&world).await, newest.second()), (vec![DAY + HOUR], Some(DAY + HOUR)));
+    // The file system is gone.
+    fs::rename(world.folder.path().join("minutehand.json"), aside).unwrap();
+    let error = archiver.back_up(&world.jobs, at(4 * DAY)).await.unwrap_err();
+    assert!(error.to_string().contains("no file minutehand.json"), "{error:#}");
 }
 
 async fn object_name(world: &World) -> String {

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use archive::{BackupLine, Manifest, SealedWith, backup_name};
-use archive_objects::{BackupAbout, BackupEntry, Location, Objects};
+use archive::{BackupAbout, BackupEntry, Manifest, SealedWith, backup_name};
+use archive_objects::{Location, Objects};
 use chrono::{DateTime, Utc};
 use futures_util::TryStreamExt as _;
 use ports::Sealer;
@@ -19,7 +19,7 @@ use super::place::{Opened, Place};
 use super::secrets::Resealing;
 use super::{bar, listed, note};
 use crate::repair::check_is_data;
-use crate::serve::{BUILD, create_key_file};
+use crate::serve::{create_key_file, written_by};
 use crate::wait_for;
 
 /// What to export, and where to.
@@ -163,12 +163,10 @@ pub(super) async fn write(
         }
         resealing.reseal(&mut carried).await?;
         progress.step();
-        let text = carried.to_line().context("cannot write a line")?;
-        let has_secret = carried.sealed().is_some();
-        Ok(BackupEntry::Line(BackupLine { kind: carried.kind(), text, has_secret }))
+        let line = carried.to_backup_line().context("cannot write a line")?;
+        Ok(BackupEntry::Line(line))
     });
-    let about =
-        BackupAbout { at: now, written_by: format!("minutehand {}", BUILD.version), sealed_with };
+    let about = BackupAbout { at: now, written_by: written_by(), sealed_with, schedule_of: None };
     let written = objects.write_backup(about, entries, |file| {
         note(&format!("wrote {}: {} lines", file.name, file.lines));
     });

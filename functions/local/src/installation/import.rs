@@ -165,6 +165,7 @@ impl Backup {
     pub(super) async fn choose(objects: &Objects, name: Option<&str>) -> Result<Self> {
         let location = objects.location();
         let mut names = objects.backups().await?;
+        let is_named = name.is_some();
         if let Some(wanted) = name {
             if !names.iter().any(|name| name == wanted) {
                 bail!(
@@ -180,7 +181,13 @@ impl Backup {
                     let why = format!("{MANIFEST} is of another backup");
                     return Err(objects.bad_backup(name, why).into());
                 }
-                return Ok(Self { name: name.clone(), manifest, id: sha256(&bytes) });
+                let is_of_schedule = manifest.schedule_of.is_some();
+                if is_named || !is_of_schedule || !manifest.files.is_empty() {
+                    return Ok(Self { name: name.clone(), manifest, id: sha256(&bytes) });
+                }
+                // As after a start with a new data directory in the place of a lost one.
+                note(&format!("backup/{name} is of an empty installation, and it is skipped"));
+                continue;
             }
             note(&format!(
                 "backup/{name} has no {MANIFEST}: its export did not end, and it is skipped"

@@ -51,6 +51,9 @@ Endpoint of SQS, SNS, Lambda and EventBridge, like http://127.0.0.1:4566. Reques
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, for AWS_REGION [default: none; jobs \
 with these action types are rejected]";
 
+/// The most backups that may be kept: ten years of them.
+const BACKUPS_MAX: i64 = 3_660;
+
 /// The longest drain in seconds: an action, and what comes after it.
 const DRAIN_MAX: u64 = 70;
 
@@ -96,6 +99,13 @@ pub struct ServeArgs {
     /// history --body` prints them. They are what targets wrote, so they may hold data of theirs.
     #[arg(long, value_name = "WHICH", default_value = "none", help_heading = DATA, hide_short_help = true)]
     pub(super) keep_bodies: KeptBodies,
+    /// Daily backups that are kept in the archive; 0 for none [default: 35 with --archive]
+    ///
+    /// A backup has all collections and jobs, and `installation import` makes an installation of it. Its
+    /// secrets are sealed with the key of the data directory, which no backup contains: keep a copy of the
+    /// key elsewhere. Exports that you make yourself are never deleted.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=BACKUPS_MAX), help_heading = DATA, hide_short_help = true)]
+    pub(super) backups_kept: Option<u32>,
     /// Start without a lost key: jobs that need a secret are disabled
     ///
     /// For a key that no backup has. The server makes a new one. It disables the jobs whose secrets do not

@@ -17,3 +17,8 @@ pub const BUILD: Build = Build {
     commit: env!("MINUTEHAND_COMMIT"),
     store: env!("MINUTEHAND_STORE"),
 };
+
+/// What a backup says of the program that wrote it.
+pub(crate) fn written_by() -> String {
+    format!("minutehand {}", BUILD.version)
+}

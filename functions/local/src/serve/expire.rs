@@ -1,7 +1,8 @@
 //! Deletes expired history, jobs and messages, at the start and once an hour.
 //!
 //! The API never returns expired entries, so this only frees disk space. DynamoDB on AWS expires them
-//! by itself. With an archive, what it is to have is written first, and stays until it is.
+//! by itself. With an archive, what it is to have is written first, and stays until it is; and so is the
+//! backup of the day.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,13 @@ pub(super) async fn expire(
                         error_type = %ErrorType::ArchiveFailed,
                         error = chain(&*error),
                         "cannot archive: history is kept until it is archived"
+                    );
+                }
+                if let Err(error) = archiver.back_up(&jobs, clock.now()).await {
+                    tracing::error!(
+                        error_type = %ErrorType::BackupFailed,
+                        error = chain(&*error),
+                        "cannot write the backup of the day: it is tried again in an hour"
                     );
                 }
                 match archiver.remove_bodies(clock.now()).await {

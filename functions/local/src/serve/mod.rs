@@ -36,6 +36,7 @@ mod tasks;
 mod under_way;
 mod worker;
 
+pub(crate) use build_info::written_by;
 pub(crate) use home::Home;
 pub(crate) use parts::TABLE;
 pub(crate) use secrets::{

@@ -26,6 +26,7 @@ use super::secrets::{self, KeyFound};
 use super::settings::{ClockSettings, ServeSettings};
 use super::state_count::StateCount;
 use super::under_way::UnderWay;
+use crate::archive::{DailyBackups, NewestBackup};
 
 /// The one table of the store.
 pub(crate) const TABLE: &str = "minutehand";
@@ -50,6 +51,7 @@ pub(super) struct Parts {
     pub(super) under_way: UnderWay,
     pub(super) condition: Arc<Condition>,
     pub(super) state_count: StateCount,
+    newest_backup: NewestBackup,
 }
 
 impl Parts {
@@ -80,6 +82,7 @@ impl Parts {
             under_way: UnderWay::default(),
             condition: Arc::new(Condition::of(queue.clone())),
             state_count: StateCount::default(),
+            newest_backup: NewestBackup::default(),
             clock,
             ids,
             queue,
@@ -191,6 +194,13 @@ impl Parts {
         Ok((Worker::new(executor, self.clock.clone(), self.metrics.clone()), heartbeat))
     }
 
+    /// What writes backups; `None` if none are made.
+    pub(super) fn backups(&self, settings: &ServeSettings) -> Option<DailyBackups> {
+        let installation = self.mark.as_ref()?.id().to_owned();
+        let (kept, newest) = (settings.backups_kept?, self.newest_backup.clone());
+        Some(DailyBackups { installation, kept, newest })
+    }
+
     /// The page that `GET /metrics` answers.
     pub(super) fn page(&self) -> PrometheusPage {
         PrometheusPage {
@@ -200,6 +210,7 @@ impl Parts {
             under_way: self.under_way.clone(),
             condition: self.condition.clone(),
             state_count: self.state_count.clone(),
+            newest_backup: self.newest_backup.clone(),
             disk: self.write_probe(),
             data: self.dir.as_ref().map(|dir| dir.path().to_owned()),
             requests: Mutex::default(),

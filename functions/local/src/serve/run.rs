@@ -87,10 +87,11 @@ async fn open_archive(parts: &Parts, settings: &ServeSettings) -> Result<Option<
         return Ok(None);
     };
     let dir = parts.dir.as_ref().map(embedded::DataDir::path);
-    Archiver::open(objects, dir, parts.ids.new_id(), settings.history).await.map(Some)
+    let archiver = Archiver::open(objects, dir, parts.ids.new_id(), settings.history).await?;
+    Ok(Some(archiver.with_backups(parts.backups(settings))))
 }
 
-/// Starts the executor, the sweeper, and the archive with the removal of expired history.
+/// Starts the executor, the sweeper, and the archive with its backups and the removal of expired history.
 fn start_firing(
     parts: &Parts,
     settings: &ServeSettings,

@@ -2,6 +2,7 @@
 //! work. All problems are reported at once.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ use super::args::{Format, KeptBodies, Level, OnOff, ServeArgs, ServeRole, Sync, 
 /// The data directory if none is given.
 pub const DATA_DIR: &str = ".minutehand";
 
+/// The daily backups that are kept if nothing else is asked for.
+const BACKUPS_KEPT: u32 = 35;
+
 /// The region for AWS actions that name none, if `AWS_REGION` is not set.
 const AWS_REGION: &str = "us-east-1";
 
@@ -32,6 +36,8 @@ pub struct ServeSettings {
     pub(super) archive: Option<Objects>,
     /// Whether bodies of failures are kept there.
     pub(super) keep_bodies: bool,
+    /// How many daily backups are kept there; `None` if none are made.
+    pub(super) backups_kept: Option<NonZeroU32>,
     /// Whether the key of the data directory may be lost.
     pub(super) forget_secrets: bool,
     /// For how long history is kept in the data directory.
@@ -147,6 +153,7 @@ impl ServeSettings {
             storage: storage(args, &mut problems),
             archive: archive(args, &environment, &mut problems),
             keep_bodies: keep_bodies(args, &mut problems),
+            backups_kept: backups_kept(args, &mut problems),
             forget_secrets: args.forget_secrets,
             history: args.history_days,
             auth: auth(args, token, &mut problems),
@@ -236,6 +243,19 @@ fn keep_bodies(args: &ServeArgs, problems: &mut Problems) -> bool {
         problems.add("--keep-bodies failures keeps them in the archive: add --archive");
     }
     keeps
+}
+
+fn backups_kept(args: &ServeArgs, problems: &mut Problems) -> Option<NonZeroU32> {
+    let asked = args.backups_kept.and_then(NonZeroU32::new);
+    if asked.is_some() && args.archive.is_none() {
+        problems.add("--backups-kept keeps them in the archive: add --archive");
+    }
+    // What is in memory ends with its process, and so does the key of its secrets.
+    problems.only_one(&[("--memory", args.memory), ("--backups-kept", asked.is_some())]);
+    if args.archive.is_none() || args.memory {
+        return None;
+    }
+    NonZeroU32::new(args.backups_kept.unwrap_or(BACKUPS_KEPT))
 }
 
 fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Problems) -> Auth {
@@ -440,6 +460,11 @@ mod tests {
         assert_eq!(settings.plan_limits, PlanLimits::Off);
         assert_eq!(settings.history, HistoryDays::Sixty);
         assert_eq!(read("--history-days 7", None).history, HistoryDays::Seven);
+        assert_eq!(settings.backups_kept, None);
+        assert_eq!(read("--archive .", None).backups_kept, NonZeroU32::new(35));
+        assert_eq!(read("--archive . --backups-kept 7", None).backups_kept, NonZeroU32::new(7));
+        assert_eq!(read("--archive . --backups-kept 0", None).backups_kept, None);
+        assert_eq!(read("--archive . --memory", None).backups_kept, None);
         let settings = read("--roles executor,api --clock-rate 60", None);
         assert_eq!(settings.roles, Roles { api: true, sweeper: false, executor: true });
         let rate = "60".parse().unwrap();

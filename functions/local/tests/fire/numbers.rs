@@ -113,7 +113,12 @@ fn a_server_that_does_not_sweep_tells_no_age_of_a_sweep() {
 #[test]
 fn the_operations_page_has_a_row_for_every_metric_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
-    let server = Server::open(dir.path());
+    let (data, archive) = (dir.path().join("data"), dir.path().join("archive"));
+    std::fs::create_dir(&archive).unwrap();
+    let words = ["--no-auth", "--data", data.to_str().unwrap(), "--archive"];
+    let mut server = Server::start(words.into_iter().chain(archive.to_str()));
+    // From then on its time is told.
+    server.wait_for("backed up");
     let page = page_with_counts(&server);
     let told: BTreeSet<&str> =
         page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();

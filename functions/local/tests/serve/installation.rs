@@ -90,6 +90,59 @@ fn serves_with_secrets(data: &Path) {
     server.stop().is_clean();
 }
 
+/// Serves until the day's backup is written. The page of metrics then tells its time.
+fn back_up(data: &Path, place: &str, day: &str) {
+    let (data, clock) = (data.to_str().unwrap(), format!("{day}T02:00:00Z"));
+    let archive = ["--archive", place, "--backups-kept", "2", "--clock-start", &clock];
+    let mut server = Server::start(["--no-auth", "--data", data].iter().chain(&archive));
+    server.wait_for("backed up");
+    let page = server.send("GET", "/metrics", "").body;
+    let time = page.lines().find_map(|it| it.strip_prefix("minutehand_backup_time_seconds "));
+    let began = chrono::DateTime::parse_from_rfc3339(&clock).unwrap().timestamp();
+    let time: i64 = time.unwrap().parse().unwrap();
+    assert!((began..began + 3_600).contains(&time), "{time}");
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_daily_backup_becomes_an_installation_with_the_key_of_the_lost_one() {
+    let world = World::new();
+    for day in ["2030-01-01", "2030-01-02", "2030-01-03"] {
+        back_up(&world.data, world.place(), day);
+    }
+    let names = || {
+        let found = fs::read_dir(world.folder.join("backup")).unwrap();
+        let mut names: Vec<_> =
+            found.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let two = names();
+    let days: Vec<_> = two.iter().map(|name| &name[..10]).collect();
+    assert_eq!(days, ["2030-01-02", "2030-01-03"]);
+    // A server with a new data directory in its place writes a backup, too, and deletes none of these.
+    let empty = world.path("empty");
+    back_up(&empty, world.place(), "2030-01-04");
+    assert_eq!(names()[..2], two);
+
+    let (new, import) = (world.path("new"), ["import", world.place()]);
+    refuses(&import, &new, "key");
+    fs::remove_dir_all(&new).unwrap();
+    fs::create_dir(&new).unwrap();
+    fs::copy(world.data.join("key"), new.join("key")).unwrap();
+    let said = must(&import, &new);
+    assert!(said.contains(" is of an empty installation, and it is skipped"), "{said}");
+    assert!(said.contains(&format!("imported backup/{} into", two[1])), "{said}");
+    assert!(said.contains("on when they were exported:\n  s/g/jc\n"), "{said}");
+    serves_with_secrets(&new);
+
+    let older = world.path("older");
+    fs::create_dir(&older).unwrap();
+    fs::copy(world.data.join("key"), older.join("key")).unwrap();
+    must(&["import", world.place(), "--backup", &two[0]], &older);
+    serves_with_secrets(&older);
+}
+
 #[test]
 fn secrets_move_under_a_key_of_their_own_into_another_installation() {
     let world = World::new();

@@ -17,6 +17,7 @@ use runtime::{Metrics, gauge, head};
 use rustix::fs::statvfs;
 
 use super::process_figures::ProcessFigures;
+use crate::archive::NewestBackup;
 use crate::serve::build_info::BUILD;
 use crate::serve::condition::Condition;
 use crate::serve::state_count::{CountedStates, StateCount};
@@ -30,6 +31,7 @@ pub(in crate::serve) struct PrometheusPage {
     pub(in crate::serve) under_way: UnderWay,
     pub(in crate::serve) condition: Arc<Condition>,
     pub(in crate::serve) state_count: StateCount,
+    pub(in crate::serve) newest_backup: NewestBackup,
     pub(in crate::serve) disk: WriteProbe,
     /// The data directory; `None` if everything is in memory.
     pub(in crate::serve) data: Option<PathBuf>,
@@ -71,6 +73,10 @@ impl PrometheusPage {
         if let Some(age) = self.condition.since_complete_sweep() {
             let help = "Seconds since the last sweep that read all shards.";
             gauge(text, "sweep_age_seconds", help, age.as_secs())?;
+        }
+        if let Some(second) = self.newest_backup.second() {
+            let help = "When the newest daily backup began, in seconds since 1970; 0 without one.";
+            gauge(text, "backup_time_seconds", help, second)?;
         }
         // Where the system does not tell it, there is no line.
         let disk = self.data.as_ref().and_then(|data| statvfs(data).ok());

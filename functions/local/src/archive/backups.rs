@@ -1,0 +1,96 @@
+//! The daily backup of an installation, in the place of its archive.
+//!
+//! What is there says whether one is due, so a restart writes no second one. A backup that breaks off has no
+//! manifest, and the next run begins another one. See `archive_objects` for how old ones are deleted.
+
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use archive::{BackupAbout, SealedWith, backup_name};
+use archive_objects::{Objects, RemovedBackups};
+use chrono::{DateTime, Utc};
+use futures_util::TryStreamExt as _;
+use runtime::chain;
+use store_dynamodb::{CARRIED_KINDS, DynamoStore};
+
+use super::{CLOSING, day_of};
+use crate::serve::written_by;
+
+/// Writes the backups of an installation.
+#[derive(Debug, Clone)]
+pub(crate) struct DailyBackups {
+    /// The identity of the data directory.
+    pub(crate) installation: String,
+    /// How many are kept.
+    pub(crate) kept: NonZeroU32,
+    /// What `GET /metrics` tells of them.
+    pub(crate) newest: NewestBackup,
+}
+
+/// When the newest backup began, in seconds since 1970. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NewestBackup(Arc<Mutex<Option<i64>>>);
+
+impl NewestBackup {
+    /// 0 if there is none, or none is known; `None` if no backups are made.
+    pub(crate) fn second(&self) -> Option<i64> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, second: i64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(second);
+    }
+}
+
+impl DailyBackups {
+    /// Says that backups are made, before anything is known of them.
+    pub(super) fn begin(&self) {
+        if self.newest.second().is_none() {
+            self.newest.set(0);
+        }
+    }
+
+    /// Writes the backup of the day, unless it is there, and then deletes old ones.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read, or the place does not accept a file. Then there is no backup more.
+    pub(super) async fn run(
+        &self,
+        objects: &Objects,
+        jobs: &DynamoStore,
+        now: DateTime<Utc>,
+    ) -> Result<()> {
+        let newest = objects.newest_scheduled_backup(&self.installation, now).await?;
+        self.newest.set(newest.map_or(0, |at| at.timestamp()));
+        // A day begins when its archive is written: both are done by one run.
+        if newest.is_some_and(|at| day_of(at, CLOSING) >= day_of(now, CLOSING)) {
+            return Ok(());
+        }
+        let about = BackupAbout {
+            at: now,
+            written_by: written_by(),
+            sealed_with: SealedWith::Installation,
+            schedule_of: Some(self.installation.clone()),
+        };
+        let entries = jobs.backup_entries(now);
+        let entries = entries.map_err(|error| {
+            anyhow::Error::from(error).context("cannot read the store for a backup")
+        });
+        let manifest = objects.write_backup(about, entries, |_| {}).await?;
+        self.newest.set(manifest.at.timestamp());
+        let [_, collections, job_count, _] = CARRIED_KINDS.map(|kind| manifest.count(kind));
+        let backup = backup_name(manifest.at);
+        tracing::info!(backup, collections, jobs = job_count, "backed up");
+        // The backup is there. What is left of old ones, the run of the next day deletes.
+        match objects.remove_old_backups(&manifest, self.kept).await {
+            Ok(RemovedBackups { files: 0, .. }) => {}
+            Ok(RemovedBackups { backups, files }) => {
+                tracing::info!(backups, files, "removed old backups");
+            }
+            Err(error) => tracing::error!(error = chain(&error), "cannot remove old backups"),
+        }
+        Ok(())
+    }
+}
