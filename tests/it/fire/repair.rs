@@ -67,6 +67,18 @@ async fn after_a_repair_everything_runs_as_if_the_queue_had_never_been_lost() {
 }
 
 #[tokio::test]
+async fn a_long_retry_that_was_sent_is_made_at_its_time() {
+    let mut world = with_jobs().await;
+    world.run_until("2027-03-01T10:29:30").await;
+    assert_eq!(world.calls("http://long/"), ["01 10:00"]);
+    world.lose_all();
+    world.restart("p2");
+    world.repair().await;
+    world.run_until("2027-03-01T10:31").await;
+    assert_eq!(world.calls("http://long/"), ["01 10:00", "01 10:30"]);
+}
+
+#[tokio::test]
 async fn without_a_repair_the_occurrences_are_lost() {
     let mut world = with_jobs().await;
     world.run_until("2027-03-01T09:59:30").await;

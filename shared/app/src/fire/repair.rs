@@ -1,18 +1,19 @@
 //! Repair: sends again what the queue must have held, computed from the store alone.
 //!
-//! A queue that is lost takes three kinds of messages with it, and the store knows two of them:
+//! A queue that is lost takes four kinds of messages with it, and the store knows three of them:
 //!
 //! | message | what the store knows | sent again |
 //! |---|---|---|
 //! | an occurrence that was dispatched | the timetable, a timer that is beyond it, and the last sign of life of a worker | those from shortly before that sign of life to the timer, and from before an outage that had just ended then, unless their attempts have ended or are known to be left out: the worker finds out which of them an outage cost |
 //! | a retry, an error action or a notice | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
+//! | a long retry that was sent | its timer, which waits to look again | that retry |
 //! | a `run` that no worker has claimed | nothing | never: the user has to ask again |
 //!
 //! A disabled or finished job is in no index by time. A repair finds it in a walk over all timers: a
 //! `run` of it may have been under way, or a retry, an error action or a notice may have been waiting.
 //!
-//! Timers of long retries, spent timers and timers of deleted collections stay due until their work is
-//! done, so they repair themselves.
+//! Spent timers, timers of deleted collections, and those of long retries that were not sent, stay due
+//! until their work is done, so they repair themselves.
 //!
 //! Only what happened around the end of the last process is sent again, and of the one before an outage that
 //! had just ended: the store knows when that was from the newest attempt and the signs of life. Older
@@ -43,10 +44,9 @@ use crate::error::AppError;
 const TIMERS: u32 = 100;
 /// The newest attempts of a job that are looked at, and the newest items of what was left out.
 const ATTEMPTS: u32 = 100;
-/// The most occurrences of a job from each instant on that is looked at. A pass
-/// dispatches 16 of them at most, and the horizon has room for 14. There are more only if nothing took
-/// messages for hours.
-const OCCURRENCES_MAX: usize = 64;
+/// The most occurrences of a job from each instant on that is looked at. The horizon has room for 14.
+/// There are more only if nothing took messages for hours, or the clock was set back by hours.
+const OCCURRENCES_MAX: usize = 256;
 /// Messages that are sent together.
 const SENT_TOGETHER: usize = 500;
 
@@ -132,8 +132,14 @@ impl Repair<'_> {
             let page = PageRequest { from, items_max: TIMERS };
             let page = self.ports.store.timers.due(shard, DateTime::<Utc>::MAX_UTC, page).await?;
             for due in page.items {
-                if let DueTimer::Job(timer) = due.what {
-                    self.job(&timer, due.due_at).await?;
+                match due.what {
+                    DueTimer::Job(timer) => self.job(&timer, due.due_at).await?,
+                    // It was sent, and its timer would send it again only after a while.
+                    DueTimer::Retry { job, attempt } if due.due_at > attempt.due_at => {
+                        self.report.attempts += 1;
+                        self.messages.push(attempt_message(&job, attempt));
+                    }
+                    DueTimer::Retry { .. } | DueTimer::Purge { .. } => {}
                 }
             }
             match page.next {

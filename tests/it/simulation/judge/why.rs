@@ -1,5 +1,7 @@
 //! Whether what the service says of an occurrence is what happened.
 
+use std::collections::BTreeMap;
+
 use domain::earlier_timing::EARLIER_TIMINGS_MAX;
 use domain::firing::Why;
 
@@ -62,16 +64,19 @@ impl Judge<'_> {
         let attempts = self.executed.iter().filter(|((uid, _, at, role, _), _)| {
             *uid == segment.uid && *at == nominal && *role == super::Role::Main
         });
-        let (mut is_done, mut is_tried) = (false, false);
-        for (_, attempt) in attempts {
-            is_tried = true;
-            is_done |= attempt.is_success;
+        // By generation: after a clock was set back, a later timing has the same instants.
+        let mut done: BTreeMap<u64, bool> = BTreeMap::new();
+        for ((_, generation, ..), attempt) in attempts {
+            *done.entry(*generation).or_default() |= attempt.is_success;
         }
+        let is_tried = !done.is_empty();
+        let (is_done, is_not_done) =
+            (done.values().any(|it| *it), !is_tried || done.values().any(|it| !*it));
         match why {
             Why::Fired { .. } | Why::FiredLate { .. } => !is_done,
-            Why::Failed { .. } | Why::Retrying { .. } => !is_tried || is_done,
+            Why::Failed { .. } | Why::Retrying { .. } => !is_tried || !is_not_done,
             // A worker died with it.
-            Why::UnderWay { .. } => is_done,
+            Why::UnderWay { .. } => !is_not_done,
             _ if is_tried => true,
             Why::Waiting => nominal < self.horizon - self.lag && !self.is_excused(segment, nominal),
             Why::NotYet => nominal + segment.spec.jitter < self.run.ended_at,
