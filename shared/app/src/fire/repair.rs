@@ -42,8 +42,10 @@ use crate::error::AppError;
 
 /// Timers of a page.
 const TIMERS: u32 = 100;
-/// The newest attempts of a job that are looked at, and the newest items of what was left out.
+/// Attempts of a page of history, and the newest items of what was left out that are looked at.
 const ATTEMPTS: u32 = 100;
+/// The most pages of history of a job. More than one only if so many attempts are recent: `run`s, mostly.
+const PAGES_MAX: usize = 100;
 /// The most occurrences of a job from each instant on that is looked at. The horizon has room for 14.
 /// There are more only if nothing took messages for hours, or the clock was set back by hours.
 const OCCURRENCES_MAX: usize = 256;
@@ -203,18 +205,30 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Reads the newest attempts of a job, and notes those that may have to go on.
+    /// Reads the recent attempts of a job, and notes those that may have to go on.
     async fn attempts(&mut self, job: &JobRef) -> Result<Vec<HistoryEntry>, AppError> {
-        let page = PageRequest { from: None, items_max: ATTEMPTS };
-        let page = self.ports.store.history.list(&job.uid, page).await?;
-        for entry in &page.items {
-            let at = entry.record.as_ref().map_or(entry.attempt.due_at, |record| record.ended_at);
-            self.last_seen = self.last_seen.max(Some(at.min(self.now)));
-            let (job, attempt) = (job.clone(), entry.attempt.clone());
-            self.candidates.push(Candidate { job, attempt, at });
+        let (mut seen, mut from) = (Vec::new(), None);
+        for _ in 0..PAGES_MAX {
+            let page = PageRequest { from, items_max: ATTEMPTS };
+            let page = self.ports.store.history.list(&job.uid, page).await?;
+            let since = self.since();
+            let mut is_recent = true;
+            for entry in &page.items {
+                let ended_at = entry.record.as_ref().map(|record| record.ended_at);
+                let at = ended_at.unwrap_or(entry.attempt.due_at);
+                is_recent &= at >= since;
+                self.last_seen = self.last_seen.max(Some(at.min(self.now)));
+                let (job, attempt) = (job.clone(), entry.attempt.clone());
+                self.candidates.push(Candidate { job, attempt, at });
+            }
+            self.forget();
+            seen.extend(page.items);
+            from = page.next;
+            if from.is_none() || !is_recent {
+                break;
+            }
         }
-        self.forget();
-        Ok(page.items)
+        Ok(seen)
     }
 
     /// Drops candidates that are too old, as far as that is known.
