@@ -129,7 +129,9 @@ impl Timing {
     ) -> Result<Schedule, Refused> {
         let anchor = self.anchor.unwrap_or(now);
         let Some(rule) = rule(job)? else {
-            return Ok(Timetable::once(job.start_time, self.since.max(anchor)).into());
+            // After a clock was set back, a given start may lie ahead again.
+            let now = job.start_time.map_or(self.since.max(anchor), |_| self.since);
+            return Ok(Timetable::once(job.start_time, now).into());
         };
         let start = job.start_time.map_or(Start::Anchor(anchor), Start::Given);
         let dates = dates(job, Some(&rule))?;
@@ -279,6 +281,10 @@ mod tests {
         assert_eq!(next(&early, &on, "2027-01-01T13:00"), ["2027-01-02T00:00:00Z"]);
         let late = becomes(timing.changed([&off, &on], "j", at("2027-01-05T09:30")));
         assert_eq!(next(&late, &on, "2027-01-05T09:30"), ["2027-01-05T09:30:00Z"]);
+        // The clock was wrong, and is set back.
+        let paused = becomes(late.changed([&on, &off], "j", at("2027-01-01T14:00")));
+        let again = becomes(paused.changed([&off, &on], "j", at("2027-01-01T15:00")));
+        assert_eq!(next(&again, &on, "2027-01-01T15:00"), ["2027-01-02T00:00:00Z"]);
     }
 
     #[test]
