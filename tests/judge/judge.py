@@ -1068,7 +1068,10 @@ class Judge:
                     and it.number == 0 and (self.is_overtaken(timing, it.nominal, it.sent)
                                             or self.is_too_late(timing, it.nominal))
                 is_off = self.is_off(job.collection, due) or self.is_off(job.collection, again)
-                if not (is_cut or is_over or it.is_dead or is_off):
+                # Its claim was given back by the next process, before its message was lost with the queue.
+                is_lost = it.is_run and any(due < start < repair for start, _, _ in self.machine.lives
+                                            for repair in self.machine.repairs)
+                if not (is_cut or is_over or it.is_dead or is_off or is_lost):
                     self.bad("never recorded", it.id)
 
     def counters(self):

@@ -127,6 +127,24 @@ async fn an_attempt_that_was_under_way_is_made_again_and_only_an_unclaimed_run_i
 }
 
 #[tokio::test]
+async fn all_runs_that_were_under_way_go_on_however_many() {
+    const RUNS: usize = 120;
+    let mut world = World::local("2027-03-01T09:59").await;
+    world.put("far", json!({"startTime": "2027-06-01T10:00"})).await;
+    world.targets.next("http://far/", &[Kill; RUNS]);
+    for _ in 0..RUNS {
+        world.call_run("far").await;
+    }
+    world.run_until("2027-03-01T10:00:30").await;
+    assert_eq!(world.calls("http://far/").len(), RUNS);
+    world.lose_all();
+    world.restart("p2");
+    assert_eq!(world.repair().await.attempts, 120);
+    world.run_until("2027-03-01T10:30").await;
+    assert_eq!(world.history("far").await.len(), RUNS);
+}
+
+#[tokio::test]
 async fn what_was_under_way_or_waiting_for_a_job_at_rest_goes_on() {
     let mut world = World::local("2027-03-01T09:59").await;
     // A run of a disabled job is under way.

@@ -1771,7 +1771,14 @@ impl<'a> Judge<'a> {
             let job = self.run.jobs.iter().find(|job| job.uid == fire.uid);
             let is_off =
                 job.is_some_and(|job| self.is_off(&job.collection_uid, last, self.lag, self.lag));
-            let is_excused = is_ended || is_off || self.gone.contains_key(&fire.uid);
+            // Nothing tells of a run whose claim the next process gave back, when its message was lost with the
+            // queue after that.
+            let restarted_until = |loss: &i64| {
+                self.run.lives.iter().any(|life| last < life.from && life.from < *loss)
+            };
+            let is_lost =
+                fire.nominal.is_none() && self.run.queue_losses.iter().any(restarted_until);
+            let is_excused = is_ended || is_off || is_lost || self.gone.contains_key(&fire.uid);
             if !is_excused && !ends.contains_key(fire.execution_id.as_str()) {
                 bad.push(format!("never recorded: {}", fire.execution_id));
             }

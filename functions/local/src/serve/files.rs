@@ -15,7 +15,7 @@ const CONNECTIONS_PART: u64 = 4;
 const CONNECTIONS_MAX: u64 = 512;
 /// Idle connections to a target have this share of what is left, as one of so many parts.
 const IDLE_PART: u64 = 4;
-/// The most attempts under way: more would only use memory, about 30 KB each.
+/// The most attempts under way: more would only use memory, about 40 KB each.
 const ATTEMPTS_MAX: u64 = 16_384;
 /// With fewer files the log has a warning.
 const ENOUGH: u64 = 1_024;

@@ -7,7 +7,7 @@
 //! | an occurrence that was dispatched | the timetable, a timer that is beyond it, and the last sign of life of a worker | those from shortly before that sign of life to the timer, and from before an outage that had just ended then, unless their attempts have ended or are known to be left out: the worker finds out which of them an outage cost |
 //! | a retry, an error action or a notice | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
 //! | a long retry that was sent | its timer, which waits to look again | that retry |
-//! | a `run` that no worker has claimed | nothing | never: the user has to ask again |
+//! | a `run` that no worker has claimed, or that one has given back | nothing | never: the user has to ask again |
 //!
 //! A disabled or finished job is in no index by time. A repair finds it in a walk over all timers: a
 //! `run` of it may have been under way, or a retry, an error action or a notice may have been waiting.
