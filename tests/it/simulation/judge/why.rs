@@ -85,9 +85,11 @@ impl Judge<'_> {
             }
             Why::TooLate { .. } | Why::Overlap { .. } => !self.is_recorded(&segment.uid, nominal),
             // A machine forgets an outage that lies in the future of a clock that was set back. What is left
-            // to name is that its collection was switched later.
+            // to name is that its collection was switched later. The same is said of an occurrence whose message
+            // was lost before that.
             Why::CollectionOff { .. } => {
                 !self.may_be_off(segment, nominal)
+                    && !self.is_excused(segment, nominal)
                     && (self.run.lives.is_empty() || !self.may_be_overtaken(segment, nominal))
             }
             Why::Superseded { .. } => segment.ends_at.is_none(),
