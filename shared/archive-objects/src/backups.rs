@@ -226,7 +226,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let objects = opened(&folder);
         let manifest = objects.write_backup(about(0), entries(&["a"]), |_| {}).await.unwrap();
-        let name = backup_name(manifest.at);
+        let name = backup_name(manifest.about.at);
         let file = folder.path().join("backup").join(&name).join("jobs.jsonl.gz");
         let bytes = fs::read(&file).unwrap();
         for (content, why) in [

@@ -42,7 +42,7 @@ pub struct RemovedBackups {
     pub files: usize,
 }
 
-/// What a folder of backups is to somebody who looks for old ones.
+/// What a folder below `backup/` holds.
 enum Standing {
     /// A backup by the schedule of the installation.
     Ours,
@@ -94,18 +94,20 @@ impl Objects {
         files_max: usize,
     ) -> Result<RemovedBackups, ArchiveError> {
         let mut removed = RemovedBackups::default();
-        let Some(installation) = &newest.schedule_of else {
+        let Some(installation) = &newest.about.schedule_of else {
             return Ok(removed);
         };
         let (mut older, mut unfinished) = (VecDeque::new(), Vec::new());
         for name in self.backups().await? {
             // The name has no parts of a second.
-            let is_newest = name == backup_name(newest.at);
-            let at = backup_time(&name).filter(|at| !is_newest && *at < newest.at);
+            let is_newest = name == backup_name(newest.about.at);
+            let at = backup_time(&name).filter(|at| !is_newest && *at < newest.about.at);
             let Some(at) = at else { continue };
             match self.standing(&name, installation).await? {
                 Standing::Ours => older.push_back(name),
-                Standing::Unfinished if newest.at - at > WRITING_TIME_MAX => unfinished.push(name),
+                Standing::Unfinished if newest.about.at - at > WRITING_TIME_MAX => {
+                    unfinished.push(name)
+                }
                 Standing::Unfinished | Standing::NotOurs => {}
             }
         }
@@ -142,7 +144,9 @@ impl Objects {
     async fn standing(&self, name: &str, installation: &str) -> Result<Standing, ArchiveError> {
         match self.manifest(name).await {
             Ok(None) => Ok(Standing::Unfinished),
-            Ok(Some((manifest, _))) if manifest.schedule_of.as_deref() == Some(installation) => {
+            Ok(Some((manifest, _)))
+                if manifest.about.schedule_of.as_deref() == Some(installation) =>
+            {
                 Ok(Standing::Ours)
             }
             Ok(Some(_)) | Err(ArchiveError::BadBackup { .. }) => Ok(Standing::NotOurs),
@@ -197,7 +201,7 @@ mod tests {
         let written = objects.write_backup(about, stream::iter(KINDS.map(line)), |_| {}).await;
         let manifest = written.unwrap();
         if is_broken {
-            let name = backup_path(&backup_name(manifest.at), MANIFEST);
+            let name = backup_path(&backup_name(manifest.about.at), MANIFEST);
             objects.delete_at(&name).await.unwrap();
             return None;
         }
@@ -217,7 +221,7 @@ mod tests {
                 for file in &manifest.files {
                     objects.backup_lines(&name, file).await.unwrap();
                 }
-                hours.push(manifest.at.timestamp() / 3_600);
+                hours.push(manifest.about.at.timestamp() / 3_600);
             }
         }
         hours

@@ -57,7 +57,8 @@ pub struct BackupAbout {
     pub written_by: String,
     /// With which key its secrets are sealed.
     pub sealed_with: SealedWith,
-    /// The installation whose schedule makes it; `None` if a user asked for it.
+    /// The installation whose schedule makes it, and deletes it when it is old; `None` if a user asked for
+    /// it.
     pub schedule_of: Option<String>,
 }
 
@@ -88,14 +89,8 @@ pub struct BackupFile {
 /// What a backup has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// When the writing of the backup began.
-    pub at: DateTime<Utc>,
-    /// The version that wrote it.
-    pub written_by: String,
-    /// With which key its secrets are sealed.
-    pub sealed_with: SealedWith,
-    /// The installation whose schedule made it, and deletes it when it is old; `None` if a user asked for it.
-    pub schedule_of: Option<String>,
+    /// What it says of the whole.
+    pub about: BackupAbout,
     /// How many lines contain a secret.
     pub secrets: u64,
     /// How many things were left out, because they could not be read.
@@ -156,10 +151,7 @@ impl BackupParts {
     /// No lines yet.
     #[must_use]
     pub fn new(about: BackupAbout) -> Self {
-        let BackupAbout { at, written_by, sealed_with, schedule_of } = about;
-        let (secrets, unreadable, files) = (0, 0, Vec::new());
-        let manifest =
-            Manifest { at, written_by, sealed_with, schedule_of, secrets, unreadable, files };
+        let manifest = Manifest { about, secrets: 0, unreadable: 0, files: Vec::new() };
         Self { open: Vec::new(), part_max: PART_BYTES_MAX, manifest }
     }
 
@@ -238,7 +230,8 @@ impl Manifest {
     /// The manifest as the content of its file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Self { at, written_by, sealed_with, schedule_of, secrets, unreadable, files } = self;
+        let Self { about, secrets, unreadable, files } = self;
+        let BackupAbout { at, written_by, sealed_with, schedule_of } = about;
         let files = files.iter().map(|BackupFile { name, kind, lines, bytes, sha256 }| {
             json!({"name": name, "kind": kind, "lines": lines, "bytes": bytes, "sha256": sha256})
         });
@@ -308,11 +301,9 @@ impl Manifest {
                 sha256: text(file, "sha256")?,
             })
         });
+        let (at, written_by) = (at.to_utc(), text(&fields, "written_by")?);
         Ok(Self {
-            at: at.to_utc(),
-            written_by: text(&fields, "written_by")?,
-            sealed_with,
-            schedule_of,
+            about: BackupAbout { at, written_by, sealed_with, schedule_of },
             secrets: number(&fields, "secrets")?,
             unreadable: number(&fields, "unreadable")?,
             files: files.collect::<Result<_, String>>()?,
@@ -458,7 +449,7 @@ mod tests {
         // As versions without a schedule wrote it, and as for a user.
         for of_a_user in ["", "  \"schedule_of\": null,\n"] {
             let text = text.replace("  \"schedule_of\": \"s\",\n", of_a_user);
-            assert_eq!(Manifest::read(text.as_bytes()).unwrap().schedule_of, None);
+            assert_eq!(Manifest::read(text.as_bytes()).unwrap().about.schedule_of, None);
         }
     }
 

@@ -51,7 +51,7 @@ impl fmt::Display for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, manifest, on, unreadable, is_sealed_to_file } = self;
         let [_, collections, jobs, retries] = CARRIED_KINDS.map(|kind| manifest.count(kind));
-        let name = backup_name(manifest.at);
+        let name = backup_name(manifest.about.at);
         writeln!(f, "exported {from} to {to} as backup/{name}")?;
         writeln!(f, "  {collections} collections, {jobs} jobs, {retries} retries that wait")?;
         if manifest.secrets > 0 {

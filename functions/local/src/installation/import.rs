@@ -113,7 +113,7 @@ pub fn import(
         let backup = Backup::choose(&objects, backup).await?;
         let file_key = unseal_with.map(read_key_file).transpose()?;
         let file_key = file_key.map(|sealer| Arc::new(sealer) as Arc<dyn Sealer>);
-        if backup.manifest.sealed_with == SealedWith::KeyFile && file_key.is_none() {
+        if backup.manifest.about.sealed_with == SealedWith::KeyFile && file_key.is_none() {
             bail!(
                 "the secrets of backup/{} are sealed with the key of a file: name it with \
                  --unseal-with",
@@ -177,11 +177,11 @@ impl Backup {
         }
         for name in names.iter().rev() {
             if let Some((manifest, bytes)) = objects.manifest(name).await? {
-                if backup_name(manifest.at) != *name {
+                if backup_name(manifest.about.at) != *name {
                     let why = format!("{MANIFEST} is of another backup");
                     return Err(objects.bad_backup(name, why).into());
                 }
-                let is_of_schedule = manifest.schedule_of.is_some();
+                let is_of_schedule = manifest.about.schedule_of.is_some();
                 if is_named || !is_of_schedule || !manifest.files.is_empty() {
                     return Ok(Self { name: name.clone(), manifest, id: sha256(&bytes) });
                 }
