@@ -95,11 +95,19 @@ impl FakeAws {
 }
 
 impl AwsCall {
-    fn of(request: &HttpRequest) -> Self {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let action = target.rsplit('.').next().unwrap_or_default().to_owned();
-        let body = request.body().bytes().unwrap_or_default();
-        Self { action, body: serde_json::from_slice(body).unwrap_or(Value::Null) }
+    /// What a request asks for.
+    ///
+    /// # Panics
+    ///
+    /// When the request is not of the JSON protocol of AWS.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a test says what it expects by panicking")]
+    pub fn of(request: &HttpRequest) -> Self {
+        let target = request.headers().get("x-amz-target").expect("it names its operation");
+        let (_, action) = target.rsplit_once('.').expect("a service and an operation");
+        let body = request.body().bytes().expect("it is no stream");
+        let body = serde_json::from_slice(body).expect("it is JSON");
+        Self { action: action.to_owned(), body }
     }
 }
 

@@ -19,6 +19,7 @@ use futures_util::{TryStreamExt as _, stream};
 use ports::Clock as _;
 use serde_json::{Value, json};
 use store_dynamodb::{Carried, Found};
+use testkit::aws::AwsCall;
 
 use super::world::World;
 use crate::template::Template;
@@ -91,7 +92,7 @@ async fn a_backup_has_all_that_an_export_carries_and_two_of_the_schedule_stay() 
 
     let (manifest, _) = objects.manifest(&written[3]).await.unwrap().unwrap();
     assert_eq!(manifest.secrets, 3);
-    assert_eq!(manifest.sealed_with, SealedWith::Installation);
+    assert_eq!(manifest.about.sealed_with, SealedWith::Installation);
     let mut read = Vec::new();
     for file in &manifest.files {
         for line in objects.backup_lines(&written[3], file).await.unwrap() {
@@ -160,12 +161,9 @@ impl Intercept for Requests {
         _components: &RuntimeComponents,
         _bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let request = context.request();
-        let target = request.headers().get("x-amz-target").unwrap();
-        let (_, operation) = target.rsplit_once('.').unwrap();
-        let body: Value = serde_json::from_slice(request.body().bytes().unwrap())?;
+        let AwsCall { action, body } = AwsCall::of(context.request());
         let index = body["IndexName"].as_str().map(str::to_owned);
-        self.0.lock().unwrap().insert((format!("dynamodb:{operation}"), index));
+        self.0.lock().unwrap().insert((format!("dynamodb:{action}"), index));
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::error::BoxError;
 use chrono::TimeDelta;
 use domain::collection::CollectionState::{Disabled, Enabled};
 use serde_json::{Value, json};
+use testkit::aws::AwsCall;
 
 use super::target::Behaviour::{Fail, Kill};
 use super::world::World;
@@ -119,11 +120,8 @@ impl Intercept for Watched {
         _components: &RuntimeComponents,
         _bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let request = context.request();
-        let target = request.headers().get("x-amz-target").unwrap();
-        let (_, operation) = target.rsplit_once('.').unwrap();
-        let body = serde_json::from_slice(request.body().bytes().unwrap())?;
-        self.0.note(operation, &body);
+        let AwsCall { action, body } = AwsCall::of(context.request());
+        self.0.note(&action, &body);
         Ok(())
     }
 }

@@ -25,6 +25,7 @@ use ports::store::{
 use sealer_aes::AesSealer;
 use store_dynamodb::{Brought, Carried, DynamoStore, Found, ensure_table};
 use tempfile::TempDir;
+use testkit::aws::AwsCall;
 
 use super::export;
 use super::import::{Backup, Import, Imported};
@@ -68,9 +69,9 @@ impl Intercept for Failing {
         _components: &RuntimeComponents,
         _bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let target = context.request().headers().get("x-amz-target").unwrap();
-        let is_write = ["TransactWriteItems", "PutItem", "DeleteItem"];
-        let is_write = is_write.iter().any(|operation| target.ends_with(operation));
+        let call = AwsCall::of(context.request());
+        let is_write =
+            ["TransactWriteItems", "PutItem", "DeleteItem"].contains(&call.action.as_str());
         if is_write && self.0.fetch_sub(1, Ordering::SeqCst) <= 0 {
             return Err("no more writes".into());
         }
