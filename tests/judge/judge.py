@@ -533,13 +533,18 @@ class Judge:
         """When an occurrence is due: the first time since its timing that a clock shows it."""
         return self.machine.shows(nominal, timing.begins)
 
-    def due_before(self, timing, nominal, last):
-        """When an occurrence is due for the last time before then: a clock that was set back shows it again."""
-        due = self.due_at(timing, nominal)
+    def dues(self, timing, nominal, last):
+        """Each time that an occurrence is due before then, and the first in any case: a clock that was set
+        back shows it again."""
+        dues = [self.due_at(timing, nominal)]
         for start, skew, _ in self.machine.lives:
-            if due < start <= last and start + skew < nominal:
-                due = self.machine.shows(nominal, start)
-        return due
+            if dues[-1] < start <= last and start + skew < nominal:
+                dues.append(self.machine.shows(nominal, start))
+        return dues
+
+    def due_before(self, timing, nominal, last):
+        """When an occurrence is due for the last time before then."""
+        return self.dues(timing, nominal, last)[-1]
 
     def last_due(self, timing, nominal):
         """When an occurrence is due for the last time while its timing holds."""
@@ -594,9 +599,9 @@ class Judge:
         if any(not timing.makes_up(nominal, until + SECOND) for _, until in around):
             return True
         successor = timing.next(nominal)
-        ats = (self.due_at(timing, nominal), self.due_before(timing, nominal, NEVER))
         return any(start <= at <= end and successor <= until + SECOND
-                   for at in ats for pauses in self.silences.values() for start, _, end, until in pauses)
+                   for at in self.dues(timing, nominal, NEVER)
+                   for pauses in self.silences.values() for start, _, end, until in pauses)
 
     def is_too_late(self, timing, nominal):
         """Whether the history says that an occurrence would have started too late."""

@@ -827,14 +827,23 @@ impl<'a> Judge<'a> {
         self.due(nominal, segment.begins_at)
     }
 
-    /// When an occurrence is due for the last time before an instant: a clock that was set back shows it
-    /// again.
+    /// Each time that an occurrence is due before an instant, and the first in any case: a clock that was
+    /// set back shows it again.
+    fn dues(&self, segment: &Segment, nominal: i64, before: i64) -> Vec<Due> {
+        let mut due = self.due_of(segment, nominal);
+        let mut dues = vec![due];
+        for life in self.run.lives.iter().filter(|life| life.from <= before) {
+            if due.at < life.from && life.from + life.skew < nominal {
+                due = self.due(nominal, life.from);
+                dues.push(due);
+            }
+        }
+        dues
+    }
+
+    /// When an occurrence is due for the last time before an instant.
     fn last_due(&self, segment: &Segment, nominal: i64, before: i64) -> Due {
-        let lives = self.run.lives.iter().filter(|life| life.from <= before);
-        lives.fold(self.due_of(segment, nominal), |due, life| {
-            let is_again = due.at < life.from && life.from + life.skew < nominal;
-            if is_again { self.due(nominal, life.from) } else { due }
-        })
+        *self.dues(segment, nominal, before).last().unwrap()
     }
 
     /// From when on the clock shows an instant, or a later one.
@@ -1002,13 +1011,14 @@ impl<'a> Judge<'a> {
 
     /// Whether an outage ended so late that the occurrence may be left out.
     fn is_overtaken(&self, segment: &Segment, nominal: i64, next: Option<i64>) -> bool {
-        // When it was due for the first time, or for the last.
-        let is_in = |due: &dyn Fn(i64) -> i64, gap: &Gap| {
-            gap.from - BEAT <= due(nominal) && next.is_some_and(|it| due(it) <= gap.until + BEAT)
+        let dues = self.dues(segment, nominal, EVER);
+        let dues_of_next = next.map(|next| self.dues(segment, next, EVER)).unwrap_or_default();
+        let is_in = |due: &Due, gap: &Gap| {
+            let until = gap.until + BEAT;
+            gap.from - BEAT <= due.at
+                && dues_of_next.iter().any(|next| due.at <= next.at && next.at <= until)
         };
-        let first = |at| self.due_of(segment, at).at;
-        let last = |at| self.last_due(segment, at, EVER).at;
-        if self.gaps().iter().any(|gap| is_in(&first, gap) || is_in(&last, gap)) {
+        if self.gaps().iter().any(|gap| dues.iter().any(|due| is_in(due, gap))) {
             return true;
         }
         let Spec { every, made_up, made_up_within, jitter, .. } = segment.spec;

@@ -70,13 +70,12 @@ impl Judge<'_> {
             *done.entry(*generation).or_default() |= attempt.is_success;
         }
         let is_tried = !done.is_empty();
-        let (is_done, is_not_done) =
-            (done.values().any(|it| *it), !is_tried || done.values().any(|it| !*it));
+        let (is_done, is_open) = (done.values().any(|it| *it), done.values().any(|it| !*it));
         match why {
             Why::Fired { .. } | Why::FiredLate { .. } => !is_done,
-            Why::Failed { .. } | Why::Retrying { .. } => !is_tried || !is_not_done,
-            // A worker died with it.
-            Why::UnderWay { .. } => !is_not_done,
+            Why::Failed { .. } | Why::Retrying { .. } => !is_open,
+            // If it is not tried, a worker died with it.
+            Why::UnderWay { .. } => is_tried && !is_open,
             _ if is_tried => true,
             Why::Waiting => nominal < self.horizon - self.lag && !self.is_excused(segment, nominal),
             Why::NotYet => nominal + segment.spec.jitter < self.run.ended_at,
