@@ -2,8 +2,11 @@
 //! agree on every run, with and without mutations.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use serde_json::Value;
 
@@ -125,31 +128,42 @@ fn the_judges_agree() {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
-/// Both judges on seeds `FROM` to `UNTIL`, and on every mutation; prints each disagreement.
+/// Both judges on seeds `FROM` to `UNTIL`, and on every mutation, on every core; prints each disagreement.
 #[test]
 #[ignore = "it takes minutes: `make judge`"]
 fn on_many_seeds() {
     let (from, until) = (number("FROM").unwrap_or(0), number("UNTIL").unwrap_or(2_000));
     let seeds: Vec<_> = (from..until).map(|seed| (seed, scenario(seed))).collect();
-    let mut differ = 0;
-    let mut tell = |verdicts: &[Verdicts]| {
+    let disagreements = AtomicUsize::new(0);
+    let tell = |verdicts: &[Verdicts]| {
         for verdicts in verdicts.iter().filter(|it| !it.agree()) {
-            differ += 1;
+            disagreements.fetch_add(1, Relaxed);
             println!("{}", report(verdicts));
         }
     };
-    for (at, runs) in seeds.chunks(100).enumerate() {
-        let verdicts = both(runs, None);
-        tell(&verdicts);
-        println!("{} runs", 100 * at + runs.len());
-    }
-    for mutation in Mutation::ALL {
+    on_every_core(seeds.chunks(100), |runs| {
+        tell(&both(runs, None));
+        println!("{} runs from seed {} on", runs.len(), runs[0].0);
+    });
+    on_every_core(Mutation::ALL.into_iter(), |mutation| {
         let verdicts = both_of(mutation, 1_000);
         let sharper = verdicts.iter().filter(|it| it.is_sharper()).count();
         println!("{mutation:?}: {} runs, in {sharper} only the second finds it", verdicts.len());
         tell(&verdicts);
-    }
-    assert_eq!(differ, 0, "the judges disagree");
+    });
+    assert_eq!(disagreements.into_inner(), 0, "the judges disagree");
+}
+
+/// Does all tasks, on each core one at a time.
+fn on_every_core<T>(tasks: impl Iterator<Item = T> + Send, act: impl Fn(T) + Sync) {
+    let tasks = Mutex::new(tasks);
+    let next = || tasks.lock().unwrap().next();
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| std::iter::from_fn(next).for_each(&act));
+        }
+    });
 }
 
 /// Changes what a log says of an attempt.
