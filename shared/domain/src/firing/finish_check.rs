@@ -73,6 +73,33 @@ enum OccurrenceStatus {
     Open(Attempt),
 }
 
+/// The attempts that decide on how a job finishes.
+#[derive(Default)]
+struct Seen<'a> {
+    /// The record of each, if it has ended.
+    attempts: HashMap<(DateTime<Utc>, u32), Option<&'a Record>>,
+    /// The number of the latest one of each occurrence that has ended.
+    last_ended: HashMap<DateTime<Utc>, u32>,
+}
+
+impl<'a> Seen<'a> {
+    fn of(progress: &JobProgress<'a>) -> Self {
+        let mut seen = Self::default();
+        for (attempt, record) in progress.executions {
+            if !decides(progress, attempt) {
+                continue;
+            }
+            let (nominal_at, number) = (attempt.occurrence.nominal_at(), attempt.number);
+            seen.attempts.insert((nominal_at, number), record.as_ref());
+            if record.is_some() {
+                let last = seen.last_ended.entry(nominal_at).or_default();
+                *last = number.max(*last);
+            }
+        }
+        seen
+    }
+}
+
 /// The bounds by which an occurrence must fire, and by which a retry is short.
 #[derive(Clone, Copy)]
 struct Bounds {
@@ -147,12 +174,7 @@ pub fn check_finished(
     let Some(last) = last_occurrence(progress.timetable) else {
         return FinishCheck { over: Some(JobState::Completed), ..FinishCheck::default() };
     };
-    let mut seen = HashMap::new();
-    for (attempt, record) in progress.executions {
-        if decides(progress, attempt) {
-            seen.insert((attempt.occurrence.nominal_at(), attempt.number), record.as_ref());
-        }
-    }
+    let seen = Seen::of(progress);
     let bounds = Bounds { on_since, horizon: spans.horizon };
     let mut check = FinishCheck::default();
     let mut state = JobState::Completed;
@@ -245,19 +267,19 @@ fn is_left_out(progress: &JobProgress<'_>, nominal_at: DateTime<Utc>) -> bool {
 fn occurrence_status(
     progress: &JobProgress<'_>,
     nominal_at: DateTime<Utc>,
-    seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
+    seen: &Seen<'_>,
     Bounds { on_since, horizon }: Bounds,
 ) -> OccurrenceStatus {
     let first = progress.timetable.attempt(progress.generation, nominal_at);
     let retries = progress.retries;
     let policy = FollowPolicy { retries, on_failure: OnFailure::default(), horizon };
-    // The records before the latest one may have expired.
-    let has_ended = |number: &u32| matches!(seen.get(&(nominal_at, *number)), Some(Some(_)));
-    let number = (0..=retries.count).rev().find(has_ended).unwrap_or(0);
+    // The records before the latest one may have expired. They may also not say what follows, and the job
+    // may have fewer retries by now than were made.
+    let number = seen.last_ended.get(&nominal_at).copied().unwrap_or(0);
     let mut attempt = Attempt { number, ..first };
     // Bounded by the number of retries.
     loop {
-        let record = match seen.get(&(nominal_at, attempt.number)) {
+        let record = match seen.attempts.get(&(nominal_at, attempt.number)) {
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
                 let fell_due_at = fell_due_at(&attempt, progress.since);
@@ -293,6 +315,7 @@ mod tests {
 
     use super::super::outage::LeftOutReason;
     use super::*;
+    use crate::attempt::Then;
     use crate::duration::Span;
     use crate::history_days::HistoryDays;
 
@@ -552,6 +575,34 @@ mod tests {
         assert_eq!(look(&gone), (vec![], Some(JobState::Faulted)));
         // With none owed at all it completed.
         assert_eq!(look(&Case { on_since: Some(at(35)), ..GOOD }).1, Some(JobState::Completed));
+    }
+
+    #[test]
+    fn retries_that_were_made_decide_though_the_job_has_fewer_by_now() {
+        let says = |then, (attempt, record): (Attempt, Option<Record>)| {
+            (attempt, record.map(|record| Record { then, ..record }))
+        };
+        let retry = Some(Then::Retry { due_at: at(20), is_long: false });
+        let nothing = Some(Then::Nothing);
+        // The first attempt and the first retry say what follows, or do not, or have expired.
+        for before in [
+            vec![says(retry, ended(20, 0, Failed)), says(retry, ended(20, 1, Failed))],
+            vec![ended(20, 0, Failed), ended(20, 1, Failed)],
+            vec![],
+        ] {
+            for (last, then, state) in [
+                (Succeeded, nothing, JobState::Completed),
+                (Succeeded, None, JobState::Completed),
+                (Failed, nothing, JobState::Faulted),
+                (Failed, None, JobState::Faulted),
+            ] {
+                let mut executions = vec![ended(0, 0, Succeeded), ended(10, 0, Succeeded)];
+                executions.extend(before.iter().cloned());
+                executions.push(says(then, ended(20, 2, last)));
+                let found = look(&Case { executions: &executions, ..GOOD });
+                assert_eq!(found, (vec![], Some(state)), "{executions:?}");
+            }
+        }
     }
 
     #[test]
