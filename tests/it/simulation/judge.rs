@@ -888,6 +888,12 @@ impl<'a> Judge<'a> {
         outage.map_or(due, |it| it.until)
     }
 
+    /// From when on workers could do something after an instant: not in an outage of theirs.
+    fn workers_able_from(&self, at: i64) -> i64 {
+        let is_away = self.run.outage.is_some_and(|it| it.of_workers);
+        if is_away { self.able_from(at) } else { at }
+    }
+
     /// How long processes ran in a time.
     fn worked(&self, from: i64, until: i64) -> i64 {
         if self.run.lives.is_empty() || until <= from {
@@ -1607,7 +1613,10 @@ impl<'a> Judge<'a> {
             if !rows.iter().any(is_caused) {
                 bad.push(format!("paused without failures: {} at {}", segment.uid, Self::at(end)));
             }
-            let is_quiet = paused_until > end + self.lag && end < self.horizon - self.lag;
+            // A worker may have died after it paused the job. What it left begun goes on when workers are back,
+            // unless the job was changed before that.
+            let able_from = self.workers_able_from(end);
+            let is_quiet = paused_until > able_from + self.lag && end < self.horizon - self.lag;
             let gone_at = self.gone.get(&segment.uid);
             if may_lose
                 || !is_quiet
