@@ -109,7 +109,11 @@ impl Judge<'_> {
             }
             // When a clock is set back behind both switches of a collection, nothing tells any more that it
             // was off when the clock had shown the occurrence before.
-            Why::Lost => !self.is_excused(segment, nominal) && !self.was_off(segment, nominal),
+            Why::Lost => {
+                !self.is_excused(segment, nominal)
+                    && !self.was_off(segment, nominal)
+                    && !self.was_off_by_another_clock(segment, nominal)
+            }
         }
     }
 
@@ -118,6 +122,19 @@ impl Judge<'_> {
         self.run.dead_letters > 0
             || self.is_lost_for_good(segment, nominal)
             || self.run.scenario == Scenario::Lossy && self.losses(segment, nominal) > 0
+    }
+
+    /// Whether a worker may have dropped an occurrence because its collection was off, and a clock that was
+    /// behind the worker's then switched the collection on as of a time before it. It leaves no trace, so
+    /// sweepers that heal send it again. Many processes whose sweepers do not heal are only simulated: on AWS
+    /// they heal, and one machine has one clock.
+    fn was_off_by_another_clock(&self, segment: &Segment, nominal: i64) -> bool {
+        let collection_uid = &segment.collection_uid;
+        let mut ons = self.ons.get(collection_uid).into_iter().flatten();
+        self.run.lives.is_empty()
+            && !self.run.heals
+            && ons.any(|(at, clock)| (*clock..*at + SKEW).contains(&nominal))
+            && self.is_off(collection_uid, nominal, 0, SKEW)
     }
 
     /// Whether a job had so many timings after one that it is no longer known.
