@@ -76,6 +76,8 @@ pub struct UnreadableTiming;
 /// What held at an instant before the timing that a job has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldTiming {
+    /// Its generation.
+    pub generation: u64,
     /// From when on its occurrences counted.
     pub since: DateTime<Utc>,
     /// When the next timing began.
@@ -96,7 +98,8 @@ impl HeldTiming {
             }
             if *since <= instant && instant < next.1 {
                 let schedule = line.as_deref().map(str::parse).transpose().ok()?;
-                return Some(Self { since: *since, until: next.1, schedule });
+                let (generation, since) = (*generation, *since);
+                return Some(Self { generation, since, until: next.1, schedule });
             }
             next = (*generation, *since);
         }
@@ -156,14 +159,15 @@ mod tests {
         let all = [earlier(3, 100, true), earlier(4, 200, false), earlier(5, 300, true)];
         let held = |instant, generation| {
             let held = HeldTiming::at(at(instant), &all, &timing(generation, 400))?;
-            Some((held.since.timestamp(), held.until.timestamp(), held.schedule.is_some()))
+            let HeldTiming { generation, since, until, schedule } = held;
+            Some((generation, since.timestamp(), until.timestamp(), schedule.is_some()))
         };
         for (instant, expected) in [
             (99, None),
-            (100, Some((100, 200, true))),
-            (199, Some((100, 200, true))),
-            (200, Some((200, 300, false))),
-            (399, Some((300, 400, true))),
+            (100, Some((3, 100, 200, true))),
+            (199, Some((3, 100, 200, true))),
+            (200, Some((4, 200, 300, false))),
+            (399, Some((5, 300, 400, true))),
             (400, None),
         ] {
             assert_eq!(held(instant, 6), expected, "{instant}");

@@ -841,6 +841,19 @@ impl<'a> Judge<'a> {
         dues
     }
 
+    /// When an attempt that was called, and not recorded, is made again. A clock that is set back before that
+    /// is done shows its instant again, and until then its message waits.
+    fn made_again_at(&self, clock: i64, called_at: i64) -> i64 {
+        let mut at = called_at;
+        for life in &self.run.lives {
+            let is_open = at < life.from && self.worked(at, life.from) < self.lag;
+            if is_open && life.from + life.skew < clock {
+                at = self.due(clock, life.from).at;
+            }
+        }
+        at
+    }
+
     /// When an occurrence is due for the last time before an instant.
     fn last_due(&self, segment: &Segment, nominal: i64, before: i64) -> Due {
         *self.dues(segment, nominal, before).last().unwrap()
@@ -1770,6 +1783,7 @@ impl<'a> Judge<'a> {
             self.run.fires.iter().map(|fire| (fire.execution_id.as_str(), fire.at)).collect();
         for fire in self.run.fires.iter().filter(|fire| fire.at < self.horizon) {
             let last = last.get(fire.execution_id.as_str()).copied().unwrap_or(fire.at);
+            let again = fire.due.map_or(last, |due| self.made_again_at(due, last));
             let segment = self.segment_of(fire);
             // A later look may find that the attempt must not start any more.
             let is_ended = segment.is_some_and(|it| {
@@ -1789,7 +1803,7 @@ impl<'a> Judge<'a> {
             // A run of a disabled job has no segment.
             let job = self.run.jobs.iter().find(|job| job.uid == fire.uid);
             let is_off =
-                job.is_some_and(|job| self.is_off(&job.collection_uid, last, self.lag, self.lag));
+                job.is_some_and(|job| self.is_off(&job.collection_uid, again, self.lag, self.lag));
             // Nothing tells of a run whose claim the next process gave back, when its message was lost with the
             // queue after that.
             let restarted_until = |loss: &i64| {

@@ -221,7 +221,9 @@ impl Executor {
         Ok(check_finished(&progress, now, &spans))
     }
 
-    /// What was left out of a job's occurrences from an instant on, and the last row before it.
+    /// What was left out of a job's occurrences from an instant on. The rows come by their first occurrences.
+    /// After a clock was set back, one that begins earlier may reach further than those that begin later. So
+    /// the last page is the one of which nothing reaches the instant.
     async fn left_out_since(
         &self,
         job: &JobRef,
@@ -232,16 +234,11 @@ impl Executor {
         for _ in 0..PAGES_MAX {
             let request = PageRequest { from: page_from, items_max: PAGE_ITEMS };
             let page = self.ports.store.history.list_left_out(&job.uid, request).await?;
-            for item in page.items {
-                let is_before = item.first < from;
-                left_out.push(item);
-                if is_before {
-                    return Ok(left_out);
-                }
-            }
+            let known = left_out.len();
+            left_out.extend(page.items.into_iter().filter(|item| item.last >= from));
             match page.next {
-                Some(next) => page_from = Some(next),
-                None => break,
+                Some(next) if left_out.len() > known => page_from = Some(next),
+                _ => break,
             }
         }
         Ok(left_out)

@@ -80,6 +80,7 @@ impl Manage {
             history: self.settings.history,
             state: job.timer.state,
             created_at: created_at(&job.earlier, timing),
+            generation: timing.generation,
             since: timing.since,
             finished_at: finished_at(&job),
             timetable: &timetable,

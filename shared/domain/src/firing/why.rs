@@ -43,6 +43,8 @@ pub struct WhyFacts<'a> {
     pub state: JobState,
     /// When the job was created, if that is known.
     pub created_at: Option<DateTime<Utc>>,
+    /// The generation of the job's timing.
+    pub generation: u64,
     /// Since when the job has its state, start and recurrence.
     pub since: DateTime<Utc>,
     /// When the job finished, if it did.
@@ -284,29 +286,27 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
 
 /// What is recorded to be left out, for an outage or a policy of the job.
 fn by_left_out(facts: &WhyFacts<'_>) -> Option<Why> {
-    // What is left out is stored as a range, in which there are other instants.
-    let held = facts.earlier.and_then(|held| held.schedule.as_ref()).unwrap_or(facts.timetable);
-    if is_between(held, facts.at) {
-        return None;
-    }
-    // Of a timing that is forgotten, only the ends of a range are known to be occurrences.
-    let is_known = facts.earlier.is_some() || facts.at >= begins_at(facts);
+    let held = match facts.earlier {
+        Some(HeldTiming { generation, schedule, .. }) => {
+            schedule.as_ref().map(|it| (*generation, it))
+        }
+        None => (facts.at >= begins_at(facts)).then_some((facts.generation, facts.timetable)),
+    };
+    // What is left out is stored as a range, in which there are other instants. Its ends are occurrences;
+    // the timing that held at the instant tells which others are, if the range is of that timing. It may be
+    // of an earlier one, if the clock had shown the instant before and was set back.
+    let is_within = |it: &&LeftOut| {
+        held.is_some_and(|(generation, schedule)| {
+            it.contains(generation, facts.at) && schedule.at_or_after(facts.at) == Some(facts.at)
+        })
+    };
     let mut left_out = facts.left_out.iter();
-    let it = left_out.find(|it| {
-        let range = it.first..=it.last;
-        range.contains(&facts.at) && (is_known || [it.first, it.last].contains(&facts.at))
-    })?;
+    let it = left_out.find(|it| [it.first, it.last].contains(&facts.at) || is_within(it))?;
     match it.reason {
         LeftOutReason::Outage(outage) => Some(Why::Overtaken { outage: Some(outage) }),
         LeftOutReason::TooLate => Some(Why::TooLate { at: Some(it.at) }),
         LeftOutReason::Overlap => Some(Why::Overlap { at: Some(it.at) }),
     }
-}
-
-/// Whether a schedule has occurrences around an instant, and none at it.
-fn is_between(schedule: &Schedule, at: DateTime<Utc>) -> bool {
-    let begins_before = schedule.iter().next().is_some_and(|first| first < at);
-    begins_before && schedule.at_or_after(at) != Some(at)
 }
 
 fn by_creation(facts: &WhyFacts<'_>) -> Option<Why> {
@@ -333,7 +333,7 @@ fn by_earlier_timing(facts: &WhyFacts<'_>) -> Option<Why> {
     if facts.at >= begins_at(facts) {
         return None;
     }
-    let Some(HeldTiming { since, until, schedule }) = facts.earlier else {
+    let Some(HeldTiming { since, until, schedule, .. }) = facts.earlier else {
         return Some(Why::TimingChanged { since: facts.since });
     };
     let Some(schedule) = schedule else {
@@ -495,6 +495,7 @@ mod tests {
             history: SIXTY,
             state: JobState::Enabled,
             created_at: None,
+            generation: 1,
             since: at("01"),
             finished_at: None,
             timetable,
@@ -702,7 +703,7 @@ mod tests {
     #[expect(clippy::too_many_lines, reason = "it is a table")]
     fn an_instant_before_the_last_change_is_explained_by_the_timing_of_then() {
         let (since, until) = (at("03"), at("06T10:00"));
-        let on = HeldTiming { since, until, schedule: Some(daily()) };
+        let on = HeldTiming { generation: 1, since, until, schedule: Some(daily()) };
         let off = HeldTiming { schedule: None, ..on.clone() };
         let sudden = HeldTiming { until: at("06T09:01"), ..on.clone() };
         let timetable = daily_since(until);
@@ -712,6 +713,7 @@ mod tests {
         let skipped = |reason| Some(LastSkip::one(at("05T09:00"), reason));
         let base = WhyFacts {
             now: at("07"),
+            generation: 2,
             since: until,
             earlier: Some(&on),
             beats: [Some(at("06T23:59")); 2],
@@ -821,13 +823,33 @@ mod tests {
         let timetable = daily_since(since);
         let outage = Outage { from: at("03"), until: at("05T10:00") };
         let left_out = [cost(at("03T09:00"), at("05T09:00"), 3, outage)];
-        let facts = WhyFacts { since, left_out: &left_out, ..facts(&timetable) };
+        let facts = WhyFacts { generation: 2, since, left_out: &left_out, ..facts(&timetable) };
         for (instant, expected) in [
             ("03T09:00", Why::Overtaken { outage: Some(outage) }),
             ("04T10:00", Why::TimingChanged { since }),
             ("05T09:00", Why::Overtaken { outage: Some(outage) }),
         ] {
             assert_eq!(why(&WhyFacts { at: at(instant), ..facts }), expected, "{instant}");
+        }
+    }
+
+    /// The clock had shown the fifth before the second timing began on the third.
+    #[test]
+    fn after_a_clock_was_set_back_a_range_of_an_earlier_timing_has_no_occurrences_of_this_one() {
+        let since = at("03T10:00");
+        let (timetable, coming) = (daily_since(since), daily_since(at("05T10:00")));
+        let outage = Outage { from: at("03"), until: at("05T10:00") };
+        let left_out = [cost(at("03T09:00"), at("05T09:00"), 3, outage)];
+        let facts = WhyFacts { generation: 2, since, left_out: &left_out, ..facts(&timetable) };
+        let overtaken = Why::Overtaken { outage: Some(outage) };
+        let later = WhyFacts { timetable: &coming, ..facts };
+        for (name, facts, expected) in [
+            ("an occurrence of both", WhyFacts { at: at("04T09:00"), ..facts }, Why::Lost),
+            ("the last of the range", facts, overtaken),
+            ("of none", WhyFacts { at: at("04T10:00"), ..facts }, Why::NotScheduled),
+            ("before the start", WhyFacts { at: at("04T10:00"), ..later }, Why::BeforeStart),
+        ] {
+            assert_eq!(why(&facts), expected, "{name}");
         }
     }
 
