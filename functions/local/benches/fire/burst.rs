@@ -18,7 +18,7 @@ const IN_FLIGHT: usize = 64;
 /// Collections that they are spread over.
 const COLLECTIONS: usize = 10;
 /// How slow the API may be for the jobs to be there in time: this machine has other work.
-const CREATED_PER_SECOND: usize = 100;
+const CREATED_PER_SECOND: usize = 400;
 /// How long it is quiet at least.
 const QUIET: TimeDelta = TimeDelta::seconds(6);
 /// How long to wait for what does not come.
