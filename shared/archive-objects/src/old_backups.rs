@@ -106,7 +106,7 @@ impl Objects {
             match self.standing(&name, installation).await? {
                 Standing::Ours => older.push_back(name),
                 Standing::Unfinished if newest.about.at - at > WRITING_TIME_MAX => {
-                    unfinished.push(name)
+                    unfinished.push(name);
                 }
                 Standing::Unfinished | Standing::NotOurs => {}
             }
