@@ -1433,6 +1433,11 @@ impl<'a> Judge<'a> {
         self.policies_of(it).iter().any(|spec| it.number >= spec.retries)
     }
 
+    /// Whether an attempt that failed was the last one under every policy of its job.
+    fn closes(&self, it: &Executed) -> bool {
+        self.policies_of(it).iter().all(|spec| it.number >= spec.retries)
+    }
+
     fn has(&self, key: &Key) -> bool {
         self.fired.contains(key) || self.executed.contains_key(key)
     }
@@ -1642,7 +1647,14 @@ impl<'a> Judge<'a> {
                 let is_told = segment.generations.iter().any(|generation| {
                     self.has(&(segment.uid.clone(), *generation, *nominal, Role::Error, 0))
                 });
-                if segment.spec.error_action.is_some() && !is_told && *at + self.lag > end {
+                // One with a retry under a policy of then may not have failed for good.
+                let is_closed = self.run.executions.iter().any(|it| {
+                    it.uid == segment.uid
+                        && (it.nominal, it.ended) == (Some(*nominal), *at)
+                        && self.closes(it)
+                });
+                let is_owed = segment.spec.error_action.is_some() && is_closed;
+                if is_owed && !is_told && *at + self.lag > end {
                     let at = Self::at(*nominal);
                     bad.push(format!("error action lost before a pause: {at} of {}", segment.uid));
                 }

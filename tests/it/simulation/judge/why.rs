@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::earlier_timing::EARLIER_TIMINGS_MAX;
 use domain::firing::Why;
+use domain::limits::CollectionLimits;
 
 use super::{EVER, Judge, LAG, Run, SECOND, SKEW, Scenario, Segment};
 
@@ -76,6 +77,7 @@ impl Judge<'_> {
             Why::Failed { .. } | Why::Retrying { .. } => !is_open,
             // If it is not tried, a worker died with it.
             Why::UnderWay { .. } => is_tried && !is_open,
+            Why::WaitsForPlace => is_done || !self.may_wait_at_the_end(segment, nominal),
             _ if is_tried => true,
             Why::Waiting => nominal < self.horizon - self.lag && !self.is_excused(segment, nominal),
             Why::NotYet => nominal + segment.spec.jitter < self.run.ended_at,
@@ -92,8 +94,8 @@ impl Judge<'_> {
                     && (self.run.lives.is_empty() || !self.may_be_overtaken(segment, nominal))
             }
             Why::Superseded { .. } => segment.ends_at.is_none(),
-            // Nothing waits or is kept that long.
-            Why::WaitsForPlace | Why::HistoryGone { .. } => true,
+            // Nothing is kept that long.
+            Why::HistoryGone { .. } => true,
             // The end of the timing by the clock of another process.
             Why::JobOff { .. }
             | Why::JobFinished { .. }
@@ -115,6 +117,20 @@ impl Judge<'_> {
                     && !self.was_off_by_another_clock(segment, nominal)
             }
         }
+    }
+
+    /// Whether a collection has limits, and an attempt was due so shortly before the end that it may still wait
+    /// for a place.
+    fn may_wait_at_the_end(&self, segment: &Segment, nominal: i64) -> bool {
+        let retries = self.run.executions.iter().filter(|it| {
+            it.uid == segment.uid && it.nominal == Some(nominal) && it.role == super::Role::Main
+        });
+        let interval = |it| self.policies_of(it).iter().map(|spec| spec.interval).max();
+        let due_at = retries.filter_map(|it| Some(it.ended_clock + interval(it)?));
+        let due_at = due_at.max().unwrap_or(nominal);
+        let mut limits = self.limits.get(&segment.collection_uid).into_iter().flatten();
+        limits.any(|(_, limits)| *limits != CollectionLimits::NONE)
+            && due_at > self.horizon - self.lag
     }
 
     /// Whether messages may be gone that asked for an occurrence.
