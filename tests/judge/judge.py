@@ -403,6 +403,8 @@ class Judge:
         self.runs, self.downs, beats = [], [], defaultdict(list)
         self.turns = defaultdict(list)
         self.end = self.later = None
+        # The timings at the end: a job may be changed after it.
+        self.in_force = {}
         self.asks, self.full, self.machine = defaultdict(list), [], Machine()
         for line in lines[1:]:
             kind = line["e"]
@@ -438,6 +440,8 @@ class Judge:
                 self.head.update(line)
             elif kind in ("end", "later"):
                 setattr(self, kind, line)
+                if kind == "end":
+                    self.in_force = {job.uid: job.now() for job in self.jobs.values()}
             else:
                 raise ValueError(f"a line that is not known: {kind}")
         is_machine = bool(self.machine.lives)
@@ -952,6 +956,8 @@ class Judge:
             self.bad("starts outside of its window", it.id, line["at"])
         for of, gaps in self.gaps.items():
             for start, until in gaps:
+                if of == "sweepers" and self.is_sent_against(it, line, timing, (start, until)):
+                    self.bad("sent after an outage, against the policy", it.id, line["at"])
                 # Of several messages any may be the one. A sweeper that died after it sent the first does
                 # not know of it. But what is sent when the outage is over is not the first.
                 before = [at for at in it.sendings if at <= line["at"]]
@@ -959,6 +965,17 @@ class Judge:
                 sent = [min(in_time)] if of == "sweepers" else in_time
                 if all(self.is_against(it, line, timing, (start, until), at) for at in sent):
                     self.bad("made up for, against the policy", it.id, line["at"])
+
+    def is_sent_against(self, it, line, timing, gap):
+        """Whether an occurrence was due while no sweeper worked, too late to be sent before, and the first
+        that worked again sent what the job does not make up for. A sweeper gives its sign of life first."""
+        start, until = gap
+        worked_again = next(at for at, clock in self.machine.beats["sweepers"] if clock == until)
+        due = max(it.nominal, line["due"])
+        return min(it.sendings, default=NEVER) >= worked_again \
+            and min(it.sendings, default=NEVER) <= line["at"] \
+            and start + BEATS + LONG < it.nominal and due + OUTAGE < until - SECOND \
+            and not timing.makes_up(it.nominal, until - SECOND)
 
     def is_against(self, it, line, timing, gap, sent):
         """Whether a call of a message of this time makes up for what it should not."""
@@ -1181,7 +1198,7 @@ class Judge:
             job, state = self.jobs.get(timer["uid"]), timer["state"]
             if job is None or job.gone != NEVER:
                 continue
-            timing = job.now()
+            timing = self.in_force.get(job.uid)
             if timing is None:
                 if state != "disabled":
                     self.bad("not disabled", job.uid)

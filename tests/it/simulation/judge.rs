@@ -1814,8 +1814,13 @@ impl<'a> Judge<'a> {
             });
             // A run of a disabled job has no segment.
             let job = self.run.jobs.iter().find(|job| job.uid == fire.uid);
-            let is_off =
-                job.is_some_and(|job| self.is_off(&job.collection_uid, again, self.lag, self.lag));
+            let is_off = job.is_some_and(|job| {
+                let of = &job.collection_uid;
+                // By a clock that was set back, a retry may be due before its collection was switched on.
+                let is_before_on =
+                    fire.due.is_some_and(|clock| self.is_before_on(of, Due { clock, at: again }));
+                self.is_off(of, again, self.lag, self.lag) || is_before_on
+            });
             // Nothing tells of a run whose claim the next process gave back, when its message was lost with the
             // queue after that.
             let restarted_until = |loss: &i64| {
