@@ -22,7 +22,7 @@ use ports::{Clock, DeadLetters, History, IdSource};
 use queue_sqs::{SqsDeadLetters, SqsQueue};
 use rest::{BuildInfo, Rest, Scheme};
 use runtime::{PfxReader, RandomIds};
-use runtime_aws::{Tally, counting_throttles, print_metrics};
+use runtime_aws::{DynamoDb, Tally, print_metrics};
 use sealer_kms::KmsSealer;
 use store_dynamodb::DynamoStore;
 use tower::ServiceExt;
@@ -37,7 +37,7 @@ const CONSOLE_PAGE: &str = "/console/index.html";
 #[derive(Debug, Clone)]
 pub struct ApiClients {
     /// For the store.
-    pub dynamodb: aws_sdk_dynamodb::Client,
+    pub dynamodb: DynamoDb,
     /// For the queue, to dispatch jobs that are due soon.
     pub sqs: aws_sdk_sqs::Client,
     /// For sealing secrets.
@@ -74,9 +74,11 @@ impl Function {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let tally = Arc::new(Tally::default());
-        let dynamodb = counting_throttles(&clients.dynamodb, &tally);
-        let store =
-            Arc::new(DynamoStore::new(dynamodb, &settings.table).with_history(settings.history));
+        let dynamodb = clients.dynamodb.counting_throttles(&tally);
+        let store = DynamoStore::new(dynamodb.client(), &settings.table)
+            .with_connector(dynamodb.connector())
+            .with_history(settings.history);
+        let store = Arc::new(store);
         let queue = SqsQueue::new(clients.sqs.clone(), &settings.queue_url, clock.clone());
         let dead_letters: Arc<dyn DeadLetters> = match &settings.dead_letters_url {
             Some(url) => Arc::new(SqsDeadLetters::new(clients.sqs, url, queue.clone())),

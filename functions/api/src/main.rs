@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_api::{ApiClients, ApiSettings, Function, HttpEvent};
 use runtime::SystemClock;
-use runtime_aws::{ErrorType, Started, report, serve};
+use runtime_aws::{DynamoDb, ErrorType, Started, report, serve};
 
 fn main() -> ExitCode {
     serve(ApiSettings::read, run)
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
 async fn run(Started { aws, settings }: Started<ApiSettings>) -> Result<(), Error> {
     let config = aws.config()?;
     let clients = ApiClients {
-        dynamodb: aws_sdk_dynamodb::Client::new(&config),
+        dynamodb: DynamoDb::new(&aws, &config).await?,
         sqs: aws_sdk_sqs::Client::new(&config),
         kms: aws_sdk_kms::Client::new(&config),
     };

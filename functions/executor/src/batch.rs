@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 use ports::{ActionSender, Clock, EventSink};
 use queue_sqs::{Batch, SqsDelivery, SqsQueue, SqsReceipt};
 use runtime::{RandomIds, chain};
-use runtime_aws::{BatchAnswer, ErrorType, Metric, Tally, counting_throttles, print_metrics};
+use runtime_aws::{BatchAnswer, DynamoDb, ErrorType, Metric, Tally, print_metrics};
 use sealer_kms::KmsSealer;
 use store_dynamodb::{BatchingStore, DynamoStore};
 
@@ -34,7 +34,7 @@ const ORIGIN_PAUSE: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct ExecutorClients {
     /// Reads and writes jobs, claims and history.
-    pub dynamodb: aws_sdk_dynamodb::Client,
+    pub dynamodb: DynamoDb,
     /// Puts messages back, and sends those that follow.
     pub sqs: aws_sdk_sqs::Client,
     /// Opens secrets.
@@ -109,8 +109,10 @@ impl Function {
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
         let tally = Arc::new(Tally::default());
         let events: Arc<dyn EventSink> = Arc::new((tally.clone(), bus.clone()));
-        let dynamodb = counting_throttles(&clients.dynamodb, &tally);
-        let store = DynamoStore::new(dynamodb, &settings.table).with_history(settings.history);
+        let dynamodb = clients.dynamodb.counting_throttles(&tally);
+        let store = DynamoStore::new(dynamodb.client(), &settings.table)
+            .with_connector(dynamodb.connector())
+            .with_history(settings.history);
         let ports = FirePorts {
             // The messages of a batch read and write together.
             store: FireStore::new(Arc::new(BatchingStore::new(Arc::new(store)))),

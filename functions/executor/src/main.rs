@@ -10,7 +10,7 @@ use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use minutehand_executor::{ExecutorClients, ExecutorSettings, Function};
 use queue_sqs::Batch;
 use runtime::SystemClock;
-use runtime_aws::{Started, dynamodb_client, serve};
+use runtime_aws::{DynamoDb, Started, serve};
 
 /// A request to AWS makes hundreds of small allocations, which this allocator does faster.
 #[global_allocator]
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 async fn run(Started { aws, settings }: Started<ExecutorSettings>) -> Result<(), Error> {
     let config = aws.config()?;
     let clients = ExecutorClients {
-        dynamodb: dynamodb_client(&config),
+        dynamodb: DynamoDb::new(&aws, &config).await?,
         sqs: aws_sdk_sqs::Client::new(&config),
         kms: aws_sdk_kms::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),

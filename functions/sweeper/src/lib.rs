@@ -16,7 +16,7 @@ use events_eventbridge::Bus;
 use ports::Clock;
 use ports::store::PulseOf;
 use queue_sqs::{IN_FLIGHT_MAX, SqsQueue};
-use runtime_aws::{ErrorType, Metric, Tally, counting_throttles, print_metrics};
+use runtime_aws::{DynamoDb, ErrorType, Metric, Tally, print_metrics};
 use serde_json::{Value, json};
 use store_dynamodb::{DynamoStore, SINGLES_IN_FLIGHT_MAX};
 
@@ -53,7 +53,7 @@ const _: () = {
 #[derive(Debug, Clone)]
 pub struct SweeperClients {
     /// The store.
-    pub dynamodb: aws_sdk_dynamodb::Client,
+    pub dynamodb: DynamoDb,
     /// The queue.
     pub sqs: aws_sdk_sqs::Client,
     /// The event bus.
@@ -79,9 +79,11 @@ impl Function {
     #[must_use]
     pub fn new(settings: &SweeperSettings, clients: SweeperClients, clock: Arc<dyn Clock>) -> Self {
         let tally = Arc::new(Tally::default());
-        let dynamodb = counting_throttles(&clients.dynamodb, &tally);
-        let store =
-            Arc::new(DynamoStore::new(dynamodb, &settings.table).with_history(settings.history));
+        let dynamodb = clients.dynamodb.counting_throttles(&tally);
+        let store = DynamoStore::new(dynamodb.client(), &settings.table)
+            .with_connector(dynamodb.connector())
+            .with_history(settings.history);
+        let store = Arc::new(store);
         let queue = Arc::new(SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone()));
         let bus = settings.event_bus.as_ref();
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_sweeper::{Function, SweeperClients, SweeperSettings};
 use runtime::SystemClock;
-use runtime_aws::{ErrorType, Started, dynamodb_client, serve};
+use runtime_aws::{DynamoDb, ErrorType, Started, serve};
 use serde::de::IgnoredAny;
 
 /// A request to AWS makes hundreds of small allocations, which this allocator does faster.
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
 async fn run(Started { aws, settings }: Started<SweeperSettings>) -> Result<(), Error> {
     let config = aws.config()?;
     let clients = SweeperClients {
-        dynamodb: dynamodb_client(&config),
+        dynamodb: DynamoDb::new(&aws, &config).await?,
         sqs: aws_sdk_sqs::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),
     };

@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Region, StalledStreamProtectionConfig};
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use tokio::sync::Semaphore;
 
 use crate::connector::Connector;
@@ -72,6 +73,12 @@ impl Store {
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
         Client::from_conf(config)
+    }
+
+    /// Returns the connector of [`client`](Self::client), for requests that go past the client.
+    #[must_use]
+    pub fn connector(&self) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.connector.clone())
     }
 
     /// Answers all accepted requests, then stops the store and releases its directory.

@@ -16,7 +16,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::config_bag::ConfigBag;
 
 /// The user agent.
-const AGENT: &str = "minutehand";
+pub(crate) const AGENT: &str = "minutehand";
 
 /// Makes a client send `minutehand` as its user agent, and nothing else.
 #[must_use]

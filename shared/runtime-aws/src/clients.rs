@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
@@ -26,13 +27,13 @@ use crate::connector::Connections;
 /// Time limit for connecting.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(2);
 /// Time limit of one try of a request.
-const TRY_TIME_MAX: Duration = Duration::from_secs(5);
+pub(crate) const TRY_TIME_MAX: Duration = Duration::from_secs(5);
 /// Time limit of a request with all its tries: less than the time that a lease leaves beside an action.
-const REQUEST_TIME_MAX: Duration = Duration::from_secs(15);
+pub(crate) const REQUEST_TIME_MAX: Duration = Duration::from_secs(15);
 /// The number of tries of a request that fails with a retryable error.
-const TRIES_MAX: u32 = 4;
+pub(crate) const TRIES_MAX: u32 = 4;
 /// The backoff before the second try. It doubles with each further try, and all are jittered.
-const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+pub(crate) const FIRST_BACKOFF: Duration = Duration::from_millis(50);
 
 /// The services whose endpoint can be set separately.
 const SERVICES: [(&str, &str); 4] = [
@@ -53,8 +54,10 @@ pub struct AwsSettings {
     credentials: Credentials,
     endpoint_url: Option<String>,
     endpoint_urls: Endpoints,
-    use_fips: bool,
-    use_dual_stack: bool,
+    pub(crate) use_fips: bool,
+    pub(crate) use_dual_stack: bool,
+    /// The connection pool that all clients share, once one is created.
+    connections: OnceLock<Connections>,
 }
 
 /// Omits the credentials.
@@ -93,6 +96,7 @@ impl AwsSettings {
             endpoint_urls: Endpoints(endpoints),
             use_fips: variables.choice("AWS_USE_FIPS_ENDPOINT", &flags, false),
             use_dual_stack: variables.choice("AWS_USE_DUALSTACK_ENDPOINT", &flags, false),
+            connections: OnceLock::new(),
         }
     }
 
@@ -100,6 +104,25 @@ impl AwsSettings {
     #[must_use]
     pub fn credentials(&self) -> SharedCredentialsProvider {
         SharedCredentialsProvider::new(self.credentials.clone())
+    }
+
+    /// The credentials themselves.
+    pub(crate) fn own_credentials(&self) -> Credentials {
+        self.credentials.clone()
+    }
+
+    /// The endpoint of one service, if it is set.
+    pub(crate) fn endpoint_url_of(&self, service: &str) -> Option<&str> {
+        self.endpoint_urls.0.get(service).map(String::as_str)
+    }
+
+    /// The connection pool that all clients share.
+    pub(crate) fn connections(&self) -> Result<Connections, rustls::Error> {
+        if let Some(connections) = self.connections.get() {
+            return Ok(connections.clone());
+        }
+        let connections = Connections::new(CONNECT_TIME_MAX)?;
+        Ok(self.connections.get_or_init(|| connections).clone())
     }
 
     /// The configuration that all clients share.
@@ -120,7 +143,7 @@ impl AwsSettings {
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new(self.region.clone()))
             .credentials_provider(self.credentials())
-            .http_client(http_client()?)
+            .http_client(http_client(self.connections()?))
             .sleep_impl(TokioSleep::new())
             .time_source(SystemTimeSource::new())
             .retry_config(retry)
@@ -135,10 +158,10 @@ impl AwsSettings {
     }
 }
 
-/// Creates the connection pool that all clients share.
-fn http_client() -> Result<SharedHttpClient, rustls::Error> {
-    let connections = SharedHttpConnector::new(Connections::new(CONNECT_TIME_MAX)?);
-    Ok(http_client_fn(move |_, _| connections.clone()))
+/// The HTTP client of the SDK on these connections.
+fn http_client(connections: Connections) -> SharedHttpClient {
+    let connections = SharedHttpConnector::new(connections);
+    http_client_fn(move |_, _| connections.clone())
 }
 
 /// The endpoints of single services, by service id.

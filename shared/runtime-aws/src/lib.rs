@@ -18,6 +18,7 @@ mod agent;
 mod batch_answer;
 mod clients;
 mod connector;
+mod dynamodb;
 mod metrics;
 mod start;
 mod throttling;
@@ -25,6 +26,7 @@ mod variables;
 
 pub use batch_answer::BatchAnswer;
 pub use clients::{AwsSettings, dynamodb_client};
+pub use dynamodb::DynamoDb;
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
 pub use ports::ErrorType;
 pub use start::{Started, report, serve};

@@ -59,7 +59,7 @@ impl Intercept for CountThrottles {
 }
 
 /// Whether the answer refuses a request as too many. Errors of DynamoDB have the status 400.
-fn is_throttled(response: &HttpResponse) -> bool {
+pub(crate) fn is_throttled(response: &HttpResponse) -> bool {
     if response.status().as_u16() != 400 {
         return false;
     }

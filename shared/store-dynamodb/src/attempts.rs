@@ -19,6 +19,7 @@
 //! before its lease ends, and then does not count as a claim that led to nothing.
 
 use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::query::QueryInput;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Then};
@@ -111,10 +112,7 @@ impl History for DynamoStore {
         let (mut attempts, mut start) = (Vec::new(), None);
         // Bounded by the attempts of that time.
         loop {
-            let found = self
-                .table
-                .client
-                .query()
+            let request = QueryInput::builder()
                 .table_name(&self.table.name)
                 .key_condition_expression("pk = :pk AND sk BETWEEN :from AND :until")
                 .expression_attribute_values(":pk", text(keys::executions(job_uid)))
@@ -123,10 +121,8 @@ impl History for DynamoStore {
                 .expression_attribute_values(":until", text(format!("{}~", nominal_key(until))))
                 .projection_expression("sk")
                 .set_exclusive_start_key(start)
-                .set_return_consumed_capacity(self.table.capacity_to_return())
-                .send()
-                .await
-                .map_err(store_error)?;
+                .set_return_consumed_capacity(self.table.capacity_to_return());
+            let found = self.table.send(request).await.map_err(store_error)?;
             self.table.consumed(MeteredCall::FindAttempts, found.consumed_capacity());
             start = found.last_evaluated_key;
             for item in found.items.unwrap_or_default() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use domain::history_days::HistoryDays;
 
 use crate::definitions::Definitions;
@@ -35,6 +36,12 @@ impl DynamoStore {
         let history = HistoryDays::default();
         let table = Table::new(client, table.into());
         Self { table, definitions: Arc::default(), history, alone: None }
+    }
+
+    /// Sets a connector by which frequent requests go past the client.
+    #[must_use]
+    pub fn with_connector(self, connector: Option<SharedHttpConnector>) -> Self {
+        Self { table: Table { connector, ..self.table }, ..self }
     }
 
     /// Sets for how long history is kept that is written from now on.

@@ -10,6 +10,7 @@
 //! attempt.
 
 use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::query::QueryInput;
 use aws_sdk_dynamodb::types::{AttributeValue, Update};
 use chrono::{DateTime, Utc};
 use domain::collection_place::CollectionPlace;
@@ -180,10 +181,7 @@ impl DynamoStore {
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
         let start = page.from.map(|position| read_position(shard, &position)).transpose()?;
-        let found = self
-            .table
-            .client
-            .query()
+        let request = QueryInput::builder()
             .table_name(&self.table.name)
             .index_name(DUE_INDEX)
             .key_condition_expression("due_shard = :shard AND due_at <= :until")
@@ -191,10 +189,8 @@ impl DynamoStore {
             .expression_attribute_values(":until", ticks(until))
             .set_exclusive_start_key(start)
             .limit(i32::try_from(page.items_max).unwrap_or(i32::MAX))
-            .set_return_consumed_capacity(self.table.capacity_to_return())
-            .send()
-            .await
-            .map_err(store_error)?;
+            .set_return_consumed_capacity(self.table.capacity_to_return());
+        let found = self.table.send(request).await.map_err(store_error)?;
         self.table.consumed(call, found.consumed_capacity());
         let next = found.last_evaluated_key.as_ref().map(write_position).transpose()?;
         let items = found.items.unwrap_or_default();

@@ -95,7 +95,7 @@ impl Stage {
     /// Begins a pass.
     fn tick(&self) -> JoinHandle<Value> {
         let clients = sweeper::SweeperClients {
-            dynamodb: fake_client!(aws_sdk_dynamodb, self.table),
+            dynamodb: fake_client!(aws_sdk_dynamodb, self.table).into(),
             sqs: fake_client!(aws_sdk_sqs, self.sqs),
             eventbridge: fake_client!(aws_sdk_eventbridge, FakeAws::in_turn([])),
         };

@@ -153,7 +153,7 @@ impl World {
         let kms = failing(|trouble| &trouble.kms, data_key);
         let bus = failing(|trouble| &trouble.bus, all_of_it);
         let clients = api::ApiClients {
-            dynamodb: dynamodb.clone(),
+            dynamodb: dynamodb.clone().into(),
             sqs: fake_client!(aws_sdk_sqs, sqs),
             kms: fake_client!(aws_sdk_kms, kms),
         };
@@ -175,7 +175,7 @@ impl World {
         };
         let api = api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));
         let clients = sweeper::SweeperClients {
-            dynamodb: dynamodb.clone(),
+            dynamodb: dynamodb.clone().into(),
             sqs: fake_client!(aws_sdk_sqs, sqs),
             eventbridge: fake_client!(aws_sdk_eventbridge, bus),
         };
@@ -395,7 +395,7 @@ fn executor_parts(
     [sqs, kms, bus]: [&FakeAws; 3],
 ) -> (executor::ExecutorClients, executor::ExecutorSettings) {
     let clients = executor::ExecutorClients {
-        dynamodb,
+        dynamodb: dynamodb.into(),
         sqs: fake_client!(aws_sdk_sqs, sqs),
         kms: fake_client!(aws_sdk_kms, kms),
         eventbridge: fake_client!(aws_sdk_eventbridge, bus),

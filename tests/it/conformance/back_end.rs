@@ -7,8 +7,15 @@ use testkit::conformance::Subject;
 
 /// A store with a table of its own.
 pub(super) async fn subject(behaviour: &str) -> Subject {
-    let client = back_end::other().unwrap_or_else(|| Store::in_memory().unwrap().client());
+    let store = Store::in_memory().unwrap();
+    // Tests elsewhere send every request with the client.
+    let (client, connector) = match back_end::other() {
+        Some(client) => (client, None),
+        None => (store.client(), Some(store.connector())),
+    };
     let table = back_end::new_table(behaviour);
     ensure_table(&client, &table).await.unwrap();
-    Subject::new(&client, &table, DynamoStore::new)
+    Subject::new(&client, &table, |client, table| {
+        DynamoStore::new(client, table).with_connector(connector.clone())
+    })
 }

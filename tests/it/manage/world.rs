@@ -104,7 +104,9 @@ impl Recorded {
 
 /// The services over this store and this queue.
 pub(super) fn dynamo(store: &Store) -> DynamoStore {
-    DynamoStore::new(store.client(), "minutehand").with_groups(Groups::Transactions)
+    DynamoStore::new(store.client(), "minutehand")
+        .with_connector(Some(store.connector()))
+        .with_groups(Groups::Transactions)
 }
 
 pub(super) fn manage(

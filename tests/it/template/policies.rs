@@ -10,7 +10,7 @@ use sealer_kms::CONTEXT;
 use serde_json::{Value, json};
 
 use super::Template;
-use super::sources::{Source, sdk_calls};
+use super::sources::{Source, in_snake_case, sdk_calls};
 use crate::fire::watch::{Call, Function, everything};
 
 /// A statement of a policy with the effect `Allow`.
@@ -325,11 +325,7 @@ impl Call {
             return "transact_write_items".to_owned();
         }
         let name = self.action.strip_prefix("dynamodb:").unwrap();
-        let snake = name.chars().flat_map(|it| {
-            let gap = it.is_uppercase().then_some('_');
-            gap.into_iter().chain(it.to_lowercase())
-        });
-        snake.skip(1).collect()
+        in_snake_case(name)
     }
 
     /// The sets of partitions that IAM may check: for a write in a transaction, its own partition or

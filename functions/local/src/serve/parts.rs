@@ -65,6 +65,7 @@ impl Parts {
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
         // Here a commit is what costs, and not a write. And only one process uses a data directory.
         let jobs = DynamoStore::new(store.client(), TABLE)
+            .with_connector(Some(store.connector()))
             .with_groups(Groups::Transactions)
             .with_history(settings.history)
             .alone(ids.new_id());

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::get_item::GetItemInput;
 use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity};
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use ports::StoreError;
 
 use super::error::store_error;
@@ -18,6 +20,8 @@ use super::recent_writes::RecentWrites;
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) client: Client,
+    /// The way past the client for frequent requests, if there is one.
+    pub(crate) connector: Option<SharedHttpConnector>,
     pub(crate) name: String,
     pub(crate) groups: Groups,
     pub(crate) meter: Option<Arc<Meter>>,
@@ -27,7 +31,14 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(client: Client, name: String) -> Self {
-        Self { client, name, groups: Groups::default(), meter: None, recent_writes: None }
+        Self {
+            client,
+            connector: None,
+            name,
+            groups: Groups::default(),
+            meter: None,
+            recent_writes: None,
+        }
     }
 
     /// Reads an item as it is now.
@@ -55,11 +66,11 @@ impl Table {
         consistency: Consistency,
         at: Key,
     ) -> Result<Option<Item>, StoreError> {
-        let request = self.client.get_item().table_name(&self.name).set_key(Some(key(at)));
+        let request = GetItemInput::builder().table_name(&self.name).set_key(Some(key(at)));
         let request = request
             .consistent_read(consistency == Consistency::Strong)
             .set_return_consumed_capacity(call.and_then(|_| self.capacity_to_return()));
-        let found = request.send().await.map_err(store_error)?;
+        let found = self.send(request).await.map_err(store_error)?;
         if let Some(call) = call {
             self.consumed(call, found.consumed_capacity());
         }

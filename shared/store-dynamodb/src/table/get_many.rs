@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemInput;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 use ports::StoreError;
 
@@ -55,12 +56,10 @@ impl Table {
                 .consistent_read(consistency == Consistency::Strong)
                 .build();
             let keys = keys.map_err(|error| StoreError::Refused(Box::new(error)))?;
-            let request = self
-                .client
-                .batch_get_item()
+            let request = BatchGetItemInput::builder()
                 .request_items(&self.name, keys)
                 .set_return_consumed_capacity(call.and_then(|_| self.capacity_to_return()));
-            let answer = request.send().await.map_err(store_error)?;
+            let answer = self.send(request).await.map_err(store_error)?;
             if let Some(call) = call {
                 self.consumed(call, answer.consumed_capacity());
             }

@@ -15,6 +15,7 @@
 
 use std::collections::HashMap;
 
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsInput;
 use aws_sdk_dynamodb::types::{
     Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
 };
@@ -153,13 +154,13 @@ impl Table {
         writes: &[Placed],
     ) -> Result<Option<Vec<Option<WriteOutcome>>>, StoreError> {
         let items = writes.iter().map(|(_, write)| self.transact_item(write.clone()));
-        let request = self
-            .client
-            .transact_write_items()
+        // Without a token, which makes a repeated transaction harmless: no connector of one machine
+        // repeats one.
+        let request = TransactWriteItemsInput::builder()
             .set_transact_items(Some(items.collect::<Result<_, _>>()?))
             .set_return_consumed_capacity(self.capacity_to_return());
         let in_progress = self.begin_write(writes.iter().map(|(_, write)| &write.key));
-        let failed = match request.send().await {
+        let failed = match self.send(request).await {
             Ok(done) => {
                 self.consumed(call, done.consumed_capacity());
                 None

@@ -14,6 +14,7 @@ mod meter;
 mod query;
 mod recent_writes;
 mod scan;
+mod sender;
 mod shared_error;
 mod single;
 mod transact;

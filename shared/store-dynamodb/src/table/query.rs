@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::operation::query::QueryInput;
+use aws_sdk_dynamodb::operation::query::builders::QueryInputBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use ports::StoreError;
 use ports::store::{Page, PageRequest};
@@ -99,12 +100,8 @@ impl List {
         let (mut count, mut from) = (0, None);
         // Bounded by the items of the partition.
         loop {
-            let found = self
-                .request(table, from)
-                .select(Select::Count)
-                .send()
-                .await
-                .map_err(store_error)?;
+            let request = self.request(table, from).select(Select::Count);
+            let found = table.send(request).await.map_err(store_error)?;
             count += u32::try_from(found.count).unwrap_or_default();
             from = found.last_evaluated_key;
             if from.is_none() {
@@ -125,7 +122,7 @@ impl List {
         });
         let query = self.request(table, start);
         let query = query.limit(i32::try_from(items_max).unwrap_or(i32::MAX));
-        let found = query.send().await.map_err(store_error)?;
+        let found = table.send(query).await.map_err(store_error)?;
         if let Some(call) = self.call {
             table.consumed(call, found.consumed_capacity());
         }
@@ -134,10 +131,8 @@ impl List {
     }
 
     /// The request for the items behind a key.
-    fn request(&self, table: &Table, start: Option<Item>) -> QueryFluentBuilder {
-        let mut query = table
-            .client
-            .query()
+    fn request(&self, table: &Table, start: Option<Item>) -> QueryInputBuilder {
+        let mut query = QueryInput::builder()
             .table_name(&table.name)
             .expression_attribute_values(":pk", text(&self.pk))
             .scan_index_forward(!self.newest_first)

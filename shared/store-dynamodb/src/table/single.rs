@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::operation::delete_item::{DeleteItemError, DeleteItemInput};
+use aws_sdk_dynamodb::operation::put_item::{PutItemError, PutItemInput};
+use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemInput};
 use aws_sdk_dynamodb::types::error::ConditionalCheckFailedException;
 use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use ports::StoreError;
@@ -28,17 +28,15 @@ impl Table {
         let in_progress = self.begin_write([&at]);
         // The three requests have these methods in common, and no trait for them.
         macro_rules! send {
-            ($request:expr, $error:ident) => {
-                match $request
+            ($request:expr, $error:ident) => {{
+                let request = $request
                     .table_name(&self.name)
                     .set_condition_expression(condition)
                     .set_expression_attribute_names(names)
                     .set_expression_attribute_values(values)
                     .return_values_on_condition_check_failure(old)
-                    .set_return_consumed_capacity(self.capacity_to_return())
-                    .send()
-                    .await
-                {
+                    .set_return_consumed_capacity(self.capacity_to_return());
+                match self.send(request).await {
                     Ok(done) => {
                         self.consumed(call, done.consumed_capacity());
                         Ok(WriteOutcome::Done)
@@ -51,18 +49,18 @@ impl Table {
                         _ => Err(store_error(error)),
                     },
                 }
-            };
+            }};
         }
         let outcome = match what {
             What::Put(whole) => {
-                send!(self.client.put_item().set_item(Some(whole)), PutItemError)
+                send!(PutItemInput::builder().set_item(Some(whole)), PutItemError)
             }
             What::Update(expression) => send!(
-                self.client.update_item().set_key(Some(key(at))).update_expression(expression),
+                UpdateItemInput::builder().set_key(Some(key(at))).update_expression(expression),
                 UpdateItemError
             ),
             What::Delete => {
-                send!(self.client.delete_item().set_key(Some(key(at))), DeleteItemError)
+                send!(DeleteItemInput::builder().set_key(Some(key(at))), DeleteItemError)
             }
         }?;
         Self::end_write(in_progress);
@@ -80,9 +78,7 @@ impl Table {
             return Err(StoreError::Unavailable("only an update returns an item".into()));
         };
         let in_progress = self.begin_write([&at]);
-        let request = self
-            .client
-            .update_item()
+        let request = UpdateItemInput::builder()
             .table_name(&self.name)
             .set_key(Some(key(at)))
             .update_expression(expression)
@@ -91,7 +87,7 @@ impl Table {
             .set_expression_attribute_values(non_empty(values))
             .return_values(ReturnValue::AllNew)
             .set_return_consumed_capacity(self.capacity_to_return());
-        let updated = match request.send().await {
+        let updated = match self.send(request).await {
             Ok(done) => {
                 self.consumed(call, done.consumed_capacity());
                 Some(done.attributes.unwrap_or_default())

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsInput;
 use aws_sdk_dynamodb::types::builders::TransactWriteItemBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::ids::fnv1a;
@@ -40,6 +41,14 @@ pub(crate) fn item(
     item.map_err(|error| StoreError::Refused(Box::new(error)))
 }
 
+/// A token, with which the service performs a request once that is sent to it several times.
+fn token() -> Result<String, StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| StoreError::Unavailable(error.to_string().into()))?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
+
 /// The key that an item of a transaction writes.
 fn written_key(item: &TransactWriteItem) -> Option<Key> {
     let put = item.put().map(Put::item);
@@ -73,12 +82,11 @@ impl Table {
         let in_progress = self.begin_write(&keys);
         let mut tries = 1;
         let failed = loop {
-            let request = self
-                .client
-                .transact_write_items()
+            let request = TransactWriteItemsInput::builder()
                 .set_transact_items(Some(items.clone()))
+                .client_request_token(token()?)
                 .set_return_consumed_capacity(self.capacity_to_return());
-            match request.send().await {
+            match self.send(request).await {
                 Ok(done) => {
                     self.consumed(call, done.consumed_capacity());
                     break None;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::collection::{Collection, CollectionState};
@@ -42,22 +43,29 @@ pub(crate) async fn in_both_ways(test: impl AsyncFn(World)) {
 
 impl World {
     pub(crate) async fn new(groups: Groups) -> Self {
-        let client = back_end::other().unwrap_or_else(|| Store::in_memory().unwrap().client());
-        Self::of(client, groups).await
+        match back_end::other() {
+            Some(client) => Self::of(client, None, groups).await,
+            None => Self::embedded(groups).await,
+        }
     }
 
     /// On the embedded store, whatever the environment names: it counts units, and cuts batches, as
     /// AWS does and emulators do not.
     pub(crate) async fn embedded(groups: Groups) -> Self {
-        Self::of(Store::in_memory().unwrap().client(), groups).await
+        let store = Store::in_memory().unwrap();
+        // Both ways to the store are tested.
+        let connector = (groups == Groups::Transactions).then(|| store.connector());
+        Self::of(store.client(), connector, groups).await
     }
 
-    async fn of(client: Client, groups: Groups) -> Self {
+    async fn of(client: Client, connector: Option<SharedHttpConnector>, groups: Groups) -> Self {
         let table = back_end::new_table("firing");
         ensure_table(&client, &table).await.unwrap();
         let meter = Arc::new(Meter::default());
-        let store =
-            DynamoStore::new(client.clone(), &table).with_groups(groups).with_meter(meter.clone());
+        let store = DynamoStore::new(client.clone(), &table)
+            .with_connector(connector)
+            .with_groups(groups)
+            .with_meter(meter.clone());
         Self { client, table, store, meter }
     }
 
