@@ -10,8 +10,8 @@
 //!                                  <- oneshot, the answer as an HTTP response <-
 //! ```
 //!
-//! So all code above the SDK's HTTP client is the code that runs on AWS. [`Store::client`] is the only
-//! way into the store.
+//! So all code above the SDK's HTTP client is the code that runs on AWS. [`Store::client`] is the
+//! way into the store, and [`Store::connector`] a shorter one for requests that the SDK has written.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
