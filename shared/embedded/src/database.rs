@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use dynoxide::DynoxideError;
 use dynoxide::actions::vector_lifecycle::VectorIndexLifecycle;
 use dynoxide::storage::Storage;
+use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::data_dir::DataDir;
 use crate::database_file;
@@ -19,6 +20,7 @@ use crate::error::OpenError;
 use crate::identity;
 use crate::log::{self, Log, NoWrites};
 use crate::operation::{self, OperationAnswer};
+use crate::shared_transaction::SharedTransaction;
 
 /// The page cache of SQLite in KiB: its default of 2 MiB is meant for small devices.
 const CACHE_KIB: i32 = 32 * 1024;
@@ -28,6 +30,9 @@ const STATEMENTS_MAX: usize = 64;
 pub(crate) const STORE: &str = "store";
 /// The answer of a store whose disk has failed.
 const FAILED: &str = "the disk refused a write of the embedded store: start it again";
+/// The answer to requests whose shared transaction was not committed.
+const REFUSED: &str =
+    "the disk refused the writes of the embedded store that came together; none of them was made";
 
 /// The status and the body of an answer.
 #[derive(Debug)]
@@ -36,9 +41,19 @@ pub(crate) struct StoreAnswer {
     pub(crate) body: Vec<u8>,
 }
 
+impl From<OperationAnswer> for StoreAnswer {
+    fn from(answer: OperationAnswer) -> Self {
+        match answer {
+            Ok(body) => Self { status: 200, body },
+            Err((status, body)) => Self { status, body },
+        }
+    }
+}
+
 pub(crate) struct Database {
     // The order of the fields matters: SQLite closes its files before the directory is released.
     storage: Storage,
+    shared: SharedTransaction,
     log: Log,
     /// A parameter of dynoxide's table operations; no table here has a vector index.
     vectors: VectorIndexLifecycle,
@@ -48,7 +63,7 @@ impl Database {
     pub(crate) fn in_memory() -> Result<Self, OpenError> {
         let storage = Storage::memory()
             .map_err(|source| OpenError::Memory { what: STORE, source: source.into() })?;
-        Ok(Self { storage, log: Log::in_memory(), vectors: VectorIndexLifecycle::new() })
+        Ok(Self::new(storage, Log::in_memory()))
     }
 
     pub(crate) fn open(data_dir: &DataDir) -> Result<Self, OpenError> {
@@ -65,7 +80,12 @@ impl Database {
         log::configure(connection, CACHE_KIB).map_err(|error| in_file(error.into()))?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         let log = Log::open(connection, &path, data_dir).map_err(io)?;
-        Ok(Self { storage, log, vectors: VectorIndexLifecycle::new() })
+        Ok(Self::new(storage, log))
+    }
+
+    fn new(storage: Storage, log: Log) -> Self {
+        let shared = SharedTransaction::on(storage.conn());
+        Self { storage, shared, log, vectors: VectorIndexLifecycle::new() }
     }
 
     /// The identity of the directory that the database belongs to.
@@ -89,12 +109,35 @@ impl Database {
         if self.log.has_failed() {
             return Self::failed();
         }
-        let outcome =
-            self.guard(|| operation::perform(&self.storage, &self.vectors, operation, body));
-        match outcome {
-            Ok(body) => StoreAnswer { status: 200, body },
-            Err((status, body)) => StoreAnswer { status, body },
+        self.perform(operation, body).into()
+    }
+
+    /// Performs requests in one transaction, which is committed to the log when this returns. If
+    /// SQLite refuses the commit, all of them fail.
+    ///
+    /// None of them may change a table: dynoxide caches what it knows of tables, and would not learn
+    /// that the transaction was rolled back.
+    pub(crate) fn answer_together(&self, requests: &[(&str, &[u8])]) -> Vec<StoreAnswer> {
+        let begin =
+            || Transaction::new_unchecked(self.storage.conn(), TransactionBehavior::Immediate);
+        let transaction = match requests {
+            [] | [_] => None,
+            // A disk that refuses writes may refuse this already; it still answers reads.
+            _ if !self.log.has_failed() => begin().ok(),
+            _ => None,
+        };
+        let Some(transaction) = transaction else {
+            return requests.iter().map(|(operation, body)| self.answer(operation, body)).collect();
+        };
+        let perform = |(operation, body): &(&str, &[u8])| self.perform(operation, body);
+        match self.shared.perform(transaction, requests, perform) {
+            Ok(answers) => answers.into_iter().map(StoreAnswer::from).collect(),
+            Err(_) => requests.iter().map(|_| Self::internal_error(REFUSED)).collect(),
         }
+    }
+
+    fn perform(&self, operation: &str, body: &[u8]) -> OperationAnswer {
+        self.guard(|| operation::perform(&self.storage, &self.vectors, operation, body))
     }
 
     /// Performs a request. A panic in dynoxide fails this request only.
@@ -103,7 +146,7 @@ impl Database {
             Err(operation::internal_error("the embedded store panicked on this request"))
         });
         // A transaction that stays open would contain the requests that follow. A refused commit may
-        // leave one open, too.
+        // leave one open, too. In a shared transaction this does nothing; the request has a savepoint.
         if outcome.is_err() && !self.storage.conn().is_autocommit() {
             let _ = self.storage.rollback();
         }
@@ -112,8 +155,11 @@ impl Database {
 
     /// Returns the answer of a store whose disk has failed.
     pub(crate) fn failed() -> StoreAnswer {
-        let (status, body) = operation::internal_error(FAILED);
-        StoreAnswer { status, body }
+        Self::internal_error(FAILED)
+    }
+
+    fn internal_error(message: &str) -> StoreAnswer {
+        Err(operation::internal_error(message)).into()
     }
 
     /// Returns whether a power cut would lose commits.

@@ -67,6 +67,7 @@ mod log;
 mod operation;
 pub mod queue;
 mod serving;
+mod shared_transaction;
 mod snapshot;
 mod store;
 mod thread;

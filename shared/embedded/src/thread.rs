@@ -1,9 +1,11 @@
 //! The store's thread: performs the requests that wait for it.
 //!
-//! In [`SyncMode::Full`] the answers of a pass, from its first write on, wait for one `fsync`. So no
-//! caller, not even a reader, learns of a write that a power cut could undo. Each request is still a
-//! transaction of its own in SQLite, because dynoxide begins and ends it: the requests of a pass share
-//! the `fsync`, but not the commit.
+//! The requests that wait together are a pass: they share one transaction of SQLite, and in
+//! [`SyncMode::Full`] one `fsync`. All their answers wait for both. So no caller, not even a reader,
+//! learns of a write that can still be undone: by a refused commit, by a kill before the commit, or in
+//! [`SyncMode::Full`] by a power cut.
+//!
+//! A request that waits alone is a transaction of its own, and so is one that changes a table.
 
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::database::{Database, StoreAnswer};
 use crate::log::{NoWrites, SyncMode};
+use crate::operation::changes_table;
 use crate::serving::{Server, Waiting};
 
 /// How long a write to the store may stay in the log only.
@@ -19,7 +22,7 @@ use crate::serving::{Server, Waiting};
 /// With [`SyncMode::Normal`] this is also the most that a power cut can lose.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_millis(100);
 
-/// Requests of a pass, whose writes are synced and answered together.
+/// Requests of a pass, whose writes are committed, synced and answered together.
 ///
 /// Sixty-four writes take a few milliseconds, about as long as the disk takes to sync them. More would
 /// only make the first request wait for the last.
@@ -34,6 +37,12 @@ pub(crate) struct StoreRequest {
     pub(crate) permit: OwnedSemaphorePermit,
 }
 
+impl StoreRequest {
+    fn content(&self) -> (&str, &[u8]) {
+        (&self.operation, self.body.bytes().unwrap_or_default())
+    }
+}
+
 /// Serves the requests of the store's channel.
 pub(crate) struct StoreServer {
     pub(crate) database: Database,
@@ -46,27 +55,26 @@ impl Server for StoreServer {
     const CHECKPOINT_EVERY: Duration = CHECKPOINT_EVERY;
 
     fn pass(&mut self, first: StoreRequest, waiting: &mut Waiting<'_, StoreRequest>) {
-        let Self { database, sync } = self;
-        let mut held = Vec::new();
-        let mut n_served = 0;
-        let mut next = Some(first);
-        while let Some(call) = next {
-            let answer = database.answer(&call.operation, call.body.bytes().unwrap_or_default());
+        let mut requests = vec![first];
+        while requests.len() < PASS_MAX
+            && let Some(request) = waiting.take()
+        {
+            requests.push(request);
+        }
+        let contents: Vec<_> = requests.iter().map(StoreRequest::content).collect();
+        // Neighbours share a transaction if neither changes a table.
+        let groups = contents.chunk_by(|a, b| !changes_table(a.0) && !changes_table(b.0));
+        let mut answers: Vec<_> =
+            groups.flat_map(|group| self.database.answer_together(group)).collect();
+        if self.sync == SyncMode::Full && self.database.is_ahead_of_disk() && !self.database.sync()
+        {
+            answers.fill_with(Database::failed);
+        }
+        for (request, answer) in requests.into_iter().zip(answers) {
             // The caller may have been cancelled. Its request was performed anyway, like a request
             // whose answer is lost on the way from AWS.
-            if *sync == SyncMode::Full && database.is_ahead_of_disk() {
-                held.push((call.reply, answer, call.permit));
-            } else {
-                let _ = call.reply.send(answer);
-            }
-            n_served += 1;
-            next = if n_served < PASS_MAX { waiting.take() } else { None };
-        }
-        if !held.is_empty() {
-            let is_durable = database.sync();
-            for (reply, answer, _permit) in held {
-                let _ = reply.send(if is_durable { answer } else { Database::failed() });
-            }
+            let _ = request.reply.send(answer);
+            drop(request.permit);
         }
     }
 
