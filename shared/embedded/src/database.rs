@@ -197,18 +197,25 @@ pub(crate) mod tests {
     use std::fs;
     use std::path::Path;
 
-    const CREATE: &str = r#"{
+    use rusqlite::Connection;
+
+    pub(crate) const CREATE: &str = r#"{
         "TableName": "table", "BillingMode": "PAY_PER_REQUEST",
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]
     }"#;
     pub(crate) const PUT: &str = r#"{"TableName": "table", "Item": {"pk": {"S": "a"}}}"#;
+    pub(crate) const OTHER_PUT: &str = r#"{"TableName": "table", "Item": {"pk": {"S": "b"}}}"#;
     pub(crate) const GET: &str = r#"{"TableName": "table", "Key": {"pk": {"S": "a"}}}"#;
 
     pub(crate) fn with_table(dir: &Path) -> Database {
         let database = Database::open(&DataDir::open(dir).unwrap()).unwrap();
         assert_eq!(database.answer("CreateTable", CREATE.as_bytes()).status, 200);
         database
+    }
+
+    pub(crate) fn connection(database: &Database) -> &Connection {
+        database.storage.conn()
     }
 
     #[cfg(unix)]
@@ -369,6 +376,105 @@ pub(crate) mod tests {
         assert_eq!(outcome.unwrap_err().0, 500);
         assert_eq!(database.answer("PutItem", PUT.as_bytes()).status, 200);
         assert!(has_item(&database));
+    }
+
+    /// Performs requests in one transaction, and returns their statuses and the items after that.
+    fn together(database: &Database, requests: &[(&str, &str)]) -> (Vec<u16>, Vec<String>) {
+        let requests: Vec<_> =
+            requests.iter().map(|(name, body)| (*name, body.as_bytes())).collect();
+        let answers = database.answer_together(&requests);
+        (answers.iter().map(|answer| answer.status).collect(), keys(database))
+    }
+
+    /// Returns the keys of all items, in order.
+    fn keys(database: &Database) -> Vec<String> {
+        let sql = "SELECT substr(pk, 3) FROM \"table\" ORDER BY pk";
+        let mut statement = database.storage.conn().prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_request_that_is_refused_undoes_only_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let put_new = |pk: &str| {
+            format!(
+                r#"{{"TableName": "table", "Item": {{"pk": {{"S": "{pk}"}}}},
+                    "ConditionExpression": "attribute_not_exists(pk)"}}"#
+            )
+        };
+        let (a, c, d) = (put_new("a"), put_new("c"), put_new("d"));
+        let transaction =
+            format!(r#"{{"TransactItems": [{{"Put": {c}}}, {{"Put": {a}}}, {{"Put": {d}}}]}}"#);
+        let (statuses, keys) = together(
+            &database,
+            &[
+                ("PutItem", &a),
+                ("PutItem", &a),
+                ("TransactWriteItems", &transaction),
+                ("PutItem", "no JSON"),
+                ("PutItem", OTHER_PUT),
+                ("GetItem", GET),
+            ],
+        );
+        assert_eq!(statuses, [200, 400, 400, 400, 200, 200]);
+        assert_eq!(keys, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_panic_in_a_shared_transaction_undoes_only_its_request() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let transaction = database.storage.conn().unchecked_transaction().unwrap();
+        let answers = database.shared.perform(transaction, &["a", "panics", "b"], |pk| {
+            database.guard(|| {
+                let put = format!(r#"{{"TableName":"table","Item":{{"pk":{{"S":"{pk}"}}}}}}"#);
+                let answer = database.perform("PutItem", put.as_bytes());
+                assert_ne!(*pk, "panics", "as dynoxide would");
+                answer
+            })
+        });
+        let statuses = answers.unwrap().into_iter().map(|answer| StoreAnswer::from(answer).status);
+        assert_eq!(statuses.collect::<Vec<_>>(), [200, 500, 200]);
+        assert_eq!(keys(&database), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_refused_commit_fails_all_its_requests_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let requests = [("PutItem", PUT), ("GetItem", GET), ("PutItem", OTHER_PUT)];
+        let connection = database.storage.conn();
+        connection.commit_hook(Some(|| true));
+        assert_eq!(together(&database, &requests), (vec![500; 3], vec![]));
+        assert!(connection.is_autocommit());
+        connection.commit_hook(None::<fn() -> bool>);
+        assert_eq!(together(&database, &requests), (vec![200; 3], vec!["a".into(), "b".into()]));
+    }
+
+    #[test]
+    fn a_transaction_that_a_full_disk_ends_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let connection = database.storage.conn();
+        connection.pragma_update(None, "max_page_count", 1).unwrap();
+        let large = format!(
+            r#"{{"TableName":"table","Item":{{"pk":{{"S":"c"}},"x":{{"S":"{}"}}}}}}"#,
+            "x".repeat(100_000)
+        );
+        let requests =
+            [("PutItem", PUT), ("PutItem", &large), ("PutItem", OTHER_PUT), ("GetItem", GET)];
+        assert_eq!(together(&database, &requests), (vec![500; 4], vec![]));
+        assert!(connection.is_autocommit());
+    }
+
+    #[test]
+    fn a_disk_that_refuses_a_shared_transaction_still_answers_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        database.storage.conn().pragma_update(None, "query_only", true).unwrap();
+        let requests = [("GetItem", GET), ("PutItem", PUT), ("GetItem", GET)];
+        assert_eq!(together(&database, &requests), (vec![200, 500, 200], vec![]));
     }
 
     #[test]

@@ -5,6 +5,9 @@
 //! an authorizer: while a shared transaction is open, SQLite compiles a `BEGIN`, `COMMIT` or `ROLLBACK`
 //! to a statement that does nothing. In their place, each request has a savepoint.
 //!
+//! SQLite may roll back the whole transaction by itself, on a full disk for instance. dynoxide stops the
+//! request then, and the missing savepoint stops all others, so that nothing is written outside.
+//!
 //! | after this step | a crash or a refused commit leaves |
 //! |---|---|
 //! | the transaction began | nothing |

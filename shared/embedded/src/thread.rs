@@ -96,33 +96,43 @@ mod tests {
     use super::*;
 
     use std::sync::Arc;
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, channel};
 
+    use dynoxide::storage::Storage;
     use tokio::sync::Semaphore;
 
     #[cfg(unix)]
-    use crate::database::tests::{GET, break_disk};
-    use crate::database::tests::{PUT, with_table};
+    use crate::database::tests::break_disk;
+    use crate::database::tests::{CREATE, GET, OTHER_PUT, PUT, connection, with_table};
     use crate::serving::{IN_FLIGHT_MAX, ThreadMessage, serve};
 
-    /// Queues the requests and a request to stop, serves them, and returns the statuses answered.
-    fn serve_all(database: Database, sync: SyncMode, requests: &[(&str, &str)]) -> Vec<u16> {
-        let permits = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
+    type Answers = Vec<oneshot::Receiver<StoreAnswer>>;
+
+    /// Queues the requests and a request to stop.
+    fn queue(
+        requests: &[(&str, &str)],
+        permits: &Arc<Semaphore>,
+    ) -> (Receiver<ThreadMessage<StoreRequest>>, Answers) {
         let (messages, received) = channel();
         let mut answers = Vec::new();
         for (operation, body) in requests {
             let (reply, answer) = oneshot::channel();
-            let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
+            let permit = Arc::clone(permits).try_acquire_owned().unwrap();
             let (operation, body) = ((*operation).to_owned(), SdkBody::from(*body));
             messages
                 .send(ThreadMessage::Request(StoreRequest { operation, body, reply, permit }))
                 .unwrap();
             answers.push(answer);
         }
-        let (reply, mut closed) = oneshot::channel();
-        messages.send(ThreadMessage::Close(reply)).unwrap();
+        messages.send(ThreadMessage::Close(oneshot::channel().0)).unwrap();
+        (received, answers)
+    }
+
+    /// Queues the requests, serves them, and returns the statuses answered.
+    fn serve_all(database: Database, sync: SyncMode, requests: &[(&str, &str)]) -> Vec<u16> {
+        let permits = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
+        let (received, mut answers) = queue(requests, &permits);
         serve(StoreServer { database, sync }, &received);
-        closed.try_recv().unwrap();
         assert_eq!(permits.available_permits(), IN_FLIGHT_MAX, "every permit is released");
         answers.iter_mut().map(|answer| answer.try_recv().unwrap().status).collect()
     }
@@ -143,8 +153,50 @@ mod tests {
         assert!(database.sync());
         break_disk(&mut database);
         let requests = [("GetItem", GET), ("PutItem", PUT), ("GetItem", GET)];
-        // The first read comes before the write; the second would reveal it.
-        assert_eq!(serve_all(database, SyncMode::Full, &requests), [200, 500, 500]);
+        assert_eq!(serve_all(database, SyncMode::Full, &requests), [500; 3]);
+    }
+
+    #[test]
+    fn a_pass_is_one_commit_and_no_answer_or_other_reader_reveals_it_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let reader = Storage::new(dir.path().join("store.db").to_str().unwrap()).unwrap();
+        let requests = [("PutItem", PUT), ("GetItem", GET), ("PutItem", OTHER_PUT)];
+        let (received, mut answers) = queue(&requests, &Arc::new(Semaphore::new(IN_FLIGHT_MAX)));
+
+        let n_items = |reader: &Storage| reader.count_items("table").unwrap();
+        let (seen, commits) = channel();
+        connection(&database).commit_hook(Some(move || {
+            let n_answered = answers.iter_mut().filter_map(|answer| answer.try_recv().ok()).count();
+            let answers = std::mem::take(&mut answers);
+            seen.send((n_answered, n_items(&reader), answers)).is_err()
+        }));
+        serve(StoreServer { database, sync: SyncMode::Normal }, &received);
+
+        let (n_answered, n_items_seen, mut answers) = commits.try_recv().unwrap();
+        assert_eq!((n_answered, n_items_seen), (0, 0));
+        assert!(commits.try_recv().is_err(), "there is one commit");
+        assert!(answers.iter_mut().all(|answer| answer.try_recv().unwrap().status == 200));
+        let reader = Storage::new(dir.path().join("store.db").to_str().unwrap()).unwrap();
+        assert_eq!(n_items(&reader), 2);
+    }
+
+    #[test]
+    fn a_pass_may_change_tables() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let requests = [
+            ("PutItem", PUT),
+            ("PutItem", OTHER_PUT),
+            ("DeleteTable", r#"{"TableName": "table"}"#),
+            ("PutItem", PUT),
+            ("GetItem", GET),
+            ("CreateTable", CREATE),
+            ("PutItem", PUT),
+            ("GetItem", GET),
+        ];
+        let answers = serve_all(database, SyncMode::Full, &requests);
+        assert_eq!(answers, [200, 200, 200, 400, 400, 200, 200, 200]);
     }
 
     #[cfg(unix)]
