@@ -118,14 +118,11 @@ impl Database {
     /// None of them may change a table: dynoxide caches what it knows of tables, and would not learn
     /// that the transaction was rolled back.
     pub(crate) fn answer_together(&self, requests: &[(&str, &[u8])]) -> Vec<StoreAnswer> {
+        let can_share = requests.len() > 1 && !self.log.has_failed();
         let begin =
             || Transaction::new_unchecked(self.storage.conn(), TransactionBehavior::Immediate);
-        let transaction = match requests {
-            [] | [_] => None,
-            // A disk that refuses writes may refuse this already; it still answers reads.
-            _ if !self.log.has_failed() => begin().ok(),
-            _ => None,
-        };
+        // A disk that refuses writes may refuse to begin; it still answers reads.
+        let transaction = can_share.then(begin).and_then(Result::ok);
         let Some(transaction) = transaction else {
             return requests.iter().map(|(operation, body)| self.answer(operation, body)).collect();
         };

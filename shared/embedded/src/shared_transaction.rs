@@ -3,7 +3,8 @@
 //! dynoxide begins and ends a transaction for each write, which SQLite refuses inside of another one.
 //! dynoxide's storage trait is sealed, so these calls cannot be replaced. Instead, the connection has
 //! an authorizer: while a shared transaction is open, SQLite compiles a `BEGIN`, `COMMIT` or `ROLLBACK`
-//! to a statement that does nothing. In their place, each request has a savepoint.
+//! to a statement that does nothing; dynoxide compiles them anew for each request. In their place, each
+//! request has a savepoint.
 //!
 //! SQLite may roll back the whole transaction by itself, on a full disk for instance. dynoxide stops the
 //! request then, and the missing savepoint stops all others, so that nothing is written outside.
@@ -57,12 +58,8 @@ impl SharedTransaction {
             let savepoint = transaction.savepoint()?;
             let answer = perform(request);
             // Both fail if the savepoint is gone with the transaction.
-            if answer.is_ok() {
-                savepoint.commit()?
-            } else {
-                savepoint.finish()?
-            }
-            Ok(answer)
+            let end = if answer.is_ok() { savepoint.commit() } else { savepoint.finish() };
+            end.map(|()| answer)
         });
         let answers = answers.collect::<rusqlite::Result<Vec<_>>>();
         self.is_open.store(false, Ordering::Relaxed);
