@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use dynoxide::DynoxideError;
 use dynoxide::actions::vector_lifecycle::VectorIndexLifecycle;
 use dynoxide::storage::Storage;
+use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::data_dir::DataDir;
 use crate::database_file;
@@ -19,6 +20,7 @@ use crate::error::OpenError;
 use crate::identity;
 use crate::log::{self, Log, NoWrites};
 use crate::operation::{self, OperationAnswer};
+use crate::shared_transaction::SharedTransaction;
 
 /// The page cache of SQLite in KiB: its default of 2 MiB is meant for small devices.
 const CACHE_KIB: i32 = 32 * 1024;
@@ -28,6 +30,9 @@ const STATEMENTS_MAX: usize = 64;
 pub(crate) const STORE: &str = "store";
 /// The answer of a store whose disk has failed.
 const FAILED: &str = "the disk refused a write of the embedded store: start it again";
+/// The answer to requests whose shared transaction was not committed.
+const REFUSED: &str =
+    "the disk refused the writes of the embedded store that came together; none of them was made";
 
 /// The status and the body of an answer.
 #[derive(Debug)]
@@ -36,9 +41,19 @@ pub(crate) struct StoreAnswer {
     pub(crate) body: Vec<u8>,
 }
 
+impl From<OperationAnswer> for StoreAnswer {
+    fn from(answer: OperationAnswer) -> Self {
+        match answer {
+            Ok(body) => Self { status: 200, body },
+            Err((status, body)) => Self { status, body },
+        }
+    }
+}
+
 pub(crate) struct Database {
     // The order of the fields matters: SQLite closes its files before the directory is released.
     storage: Storage,
+    shared: SharedTransaction,
     log: Log,
     /// A parameter of dynoxide's table operations; no table here has a vector index.
     vectors: VectorIndexLifecycle,
@@ -48,7 +63,7 @@ impl Database {
     pub(crate) fn in_memory() -> Result<Self, OpenError> {
         let storage = Storage::memory()
             .map_err(|source| OpenError::Memory { what: STORE, source: source.into() })?;
-        Ok(Self { storage, log: Log::in_memory(), vectors: VectorIndexLifecycle::new() })
+        Ok(Self::new(storage, Log::in_memory()))
     }
 
     pub(crate) fn open(data_dir: &DataDir) -> Result<Self, OpenError> {
@@ -65,7 +80,12 @@ impl Database {
         log::configure(connection, CACHE_KIB).map_err(|error| in_file(error.into()))?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         let log = Log::open(connection, &path, data_dir).map_err(io)?;
-        Ok(Self { storage, log, vectors: VectorIndexLifecycle::new() })
+        Ok(Self::new(storage, log))
+    }
+
+    fn new(storage: Storage, log: Log) -> Self {
+        let shared = SharedTransaction::on(storage.conn());
+        Self { storage, shared, log, vectors: VectorIndexLifecycle::new() }
     }
 
     /// The identity of the directory that the database belongs to.
@@ -89,12 +109,32 @@ impl Database {
         if self.log.has_failed() {
             return Self::failed();
         }
-        let outcome =
-            self.guard(|| operation::perform(&self.storage, &self.vectors, operation, body));
-        match outcome {
-            Ok(body) => StoreAnswer { status: 200, body },
-            Err((status, body)) => StoreAnswer { status, body },
+        self.perform(operation, body).into()
+    }
+
+    /// Performs requests in one transaction, which is committed to the log when this returns. If
+    /// SQLite refuses the commit, all of them fail.
+    ///
+    /// None of them may change a table: dynoxide caches what it knows of tables, and would not learn
+    /// that the transaction was rolled back.
+    pub(crate) fn answer_together(&self, requests: &[(&str, &[u8])]) -> Vec<StoreAnswer> {
+        let can_share = requests.len() > 1 && !self.log.has_failed();
+        let begin =
+            || Transaction::new_unchecked(self.storage.conn(), TransactionBehavior::Immediate);
+        // A disk that refuses writes may refuse to begin; it still answers reads.
+        let transaction = can_share.then(begin).and_then(Result::ok);
+        let Some(transaction) = transaction else {
+            return requests.iter().map(|(operation, body)| self.answer(operation, body)).collect();
+        };
+        let perform = |(operation, body): &(&str, &[u8])| self.perform(operation, body);
+        match self.shared.perform(transaction, requests, perform) {
+            Ok(answers) => answers.into_iter().map(StoreAnswer::from).collect(),
+            Err(_) => requests.iter().map(|_| Self::internal_error(REFUSED)).collect(),
         }
+    }
+
+    fn perform(&self, operation: &str, body: &[u8]) -> OperationAnswer {
+        self.guard(|| operation::perform(&self.storage, &self.vectors, operation, body))
     }
 
     /// Performs a request. A panic in dynoxide fails this request only.
@@ -103,7 +143,7 @@ impl Database {
             Err(operation::internal_error("the embedded store panicked on this request"))
         });
         // A transaction that stays open would contain the requests that follow. A refused commit may
-        // leave one open, too.
+        // leave one open, too. In a shared transaction this does nothing; the request has a savepoint.
         if outcome.is_err() && !self.storage.conn().is_autocommit() {
             let _ = self.storage.rollback();
         }
@@ -112,8 +152,11 @@ impl Database {
 
     /// Returns the answer of a store whose disk has failed.
     pub(crate) fn failed() -> StoreAnswer {
-        let (status, body) = operation::internal_error(FAILED);
-        StoreAnswer { status, body }
+        Self::internal_error(FAILED)
+    }
+
+    fn internal_error(message: &str) -> StoreAnswer {
+        Err(operation::internal_error(message)).into()
     }
 
     /// Returns whether a power cut would lose commits.
@@ -151,18 +194,25 @@ pub(crate) mod tests {
     use std::fs;
     use std::path::Path;
 
-    const CREATE: &str = r#"{
+    use rusqlite::Connection;
+
+    pub(crate) const CREATE: &str = r#"{
         "TableName": "table", "BillingMode": "PAY_PER_REQUEST",
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]
     }"#;
     pub(crate) const PUT: &str = r#"{"TableName": "table", "Item": {"pk": {"S": "a"}}}"#;
+    pub(crate) const OTHER_PUT: &str = r#"{"TableName": "table", "Item": {"pk": {"S": "b"}}}"#;
     pub(crate) const GET: &str = r#"{"TableName": "table", "Key": {"pk": {"S": "a"}}}"#;
 
     pub(crate) fn with_table(dir: &Path) -> Database {
         let database = Database::open(&DataDir::open(dir).unwrap()).unwrap();
         assert_eq!(database.answer("CreateTable", CREATE.as_bytes()).status, 200);
         database
+    }
+
+    pub(crate) fn connection(database: &Database) -> &Connection {
+        database.storage.conn()
     }
 
     #[cfg(unix)]
@@ -323,6 +373,105 @@ pub(crate) mod tests {
         assert_eq!(outcome.unwrap_err().0, 500);
         assert_eq!(database.answer("PutItem", PUT.as_bytes()).status, 200);
         assert!(has_item(&database));
+    }
+
+    /// Performs requests in one transaction, and returns their statuses and the items after that.
+    fn together(database: &Database, requests: &[(&str, &str)]) -> (Vec<u16>, Vec<String>) {
+        let requests: Vec<_> =
+            requests.iter().map(|(name, body)| (*name, body.as_bytes())).collect();
+        let answers = database.answer_together(&requests);
+        (answers.iter().map(|answer| answer.status).collect(), keys(database))
+    }
+
+    /// Returns the keys of all items, in order.
+    fn keys(database: &Database) -> Vec<String> {
+        let sql = "SELECT substr(pk, 3) FROM \"table\" ORDER BY pk";
+        let mut statement = database.storage.conn().prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_request_that_is_refused_undoes_only_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let put_new = |pk: &str| {
+            format!(
+                r#"{{"TableName": "table", "Item": {{"pk": {{"S": "{pk}"}}}},
+                    "ConditionExpression": "attribute_not_exists(pk)"}}"#
+            )
+        };
+        let (a, c, d) = (put_new("a"), put_new("c"), put_new("d"));
+        let transaction =
+            format!(r#"{{"TransactItems": [{{"Put": {c}}}, {{"Put": {a}}}, {{"Put": {d}}}]}}"#);
+        let (statuses, keys) = together(
+            &database,
+            &[
+                ("PutItem", &a),
+                ("PutItem", &a),
+                ("TransactWriteItems", &transaction),
+                ("PutItem", "no JSON"),
+                ("PutItem", OTHER_PUT),
+                ("GetItem", GET),
+            ],
+        );
+        assert_eq!(statuses, [200, 400, 400, 400, 200, 200]);
+        assert_eq!(keys, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_panic_in_a_shared_transaction_undoes_only_its_request() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let transaction = database.storage.conn().unchecked_transaction().unwrap();
+        let answers = database.shared.perform(transaction, &["a", "panics", "b"], |pk| {
+            database.guard(|| {
+                let put = format!(r#"{{"TableName":"table","Item":{{"pk":{{"S":"{pk}"}}}}}}"#);
+                let answer = database.perform("PutItem", put.as_bytes());
+                assert_ne!(*pk, "panics", "as dynoxide would");
+                answer
+            })
+        });
+        let statuses = answers.unwrap().into_iter().map(|answer| StoreAnswer::from(answer).status);
+        assert_eq!(statuses.collect::<Vec<_>>(), [200, 500, 200]);
+        assert_eq!(keys(&database), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_refused_commit_fails_all_its_requests_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let requests = [("PutItem", PUT), ("GetItem", GET), ("PutItem", OTHER_PUT)];
+        let connection = database.storage.conn();
+        connection.commit_hook(Some(|| true));
+        assert_eq!(together(&database, &requests), (vec![500; 3], vec![]));
+        assert!(connection.is_autocommit());
+        connection.commit_hook(None::<fn() -> bool>);
+        assert_eq!(together(&database, &requests), (vec![200; 3], vec!["a".into(), "b".into()]));
+    }
+
+    #[test]
+    fn a_transaction_that_a_full_disk_ends_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let connection = database.storage.conn();
+        connection.pragma_update(None, "max_page_count", 1).unwrap();
+        let large = format!(
+            r#"{{"TableName":"table","Item":{{"pk":{{"S":"c"}},"x":{{"S":"{}"}}}}}}"#,
+            "x".repeat(100_000)
+        );
+        let requests =
+            [("PutItem", PUT), ("PutItem", &large), ("PutItem", OTHER_PUT), ("GetItem", GET)];
+        assert_eq!(together(&database, &requests), (vec![500; 4], vec![]));
+        assert!(connection.is_autocommit());
+    }
+
+    #[test]
+    fn a_disk_that_refuses_a_shared_transaction_still_answers_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        database.storage.conn().pragma_update(None, "query_only", true).unwrap();
+        let requests = [("GetItem", GET), ("PutItem", PUT), ("GetItem", GET)];
+        assert_eq!(together(&database, &requests), (vec![200, 500, 200], vec![]));
     }
 
     #[test]

@@ -31,24 +31,29 @@
 //!
 //! # What the store makes durable, and when
 //!
-//! SQLite has a write-ahead log, `store.db-wal`. A request is answered after its commit is in that
-//! log, so a killed process loses nothing that was answered. [`SyncMode`] decides what a power cut may
-//! lose. The database stays consistent in both modes, because SQLite runs at `synchronous = NORMAL`
-//! and orders its writes.
+//! SQLite has a write-ahead log, `store.db-wal`. Requests that wait together share one transaction, up
+//! to [`PASS_MAX`] of them. They are answered after its commit is in that log, so a killed process
+//! loses nothing that was answered. A request that fails undoes its own writes only; a refused commit
+//! fails all requests of its transaction.
+//!
+//! [`SyncMode`] decides what a power cut may lose. The database stays consistent in both modes, because
+//! SQLite runs at `synchronous = NORMAL` and orders its writes.
 //!
 //! | after this step | a kill leaves | a power cut leaves |
 //! |---|---|---|
 //! | request accepted | nothing | nothing |
-//! | committed, not answered | the write; the caller does not know, as with a lost answer on AWS | all of the write, or nothing |
-//! | answered, [`SyncMode::Normal`] | the write | the write, unless it is younger than [`CHECKPOINT_EVERY`] and the request that was running |
+//! | performed, not committed | nothing | nothing |
+//! | committed, not answered | the writes of the transaction; the callers do not know, as with a lost answer on AWS | all writes of the transaction, or nothing |
+//! | answered, [`SyncMode::Normal`] | the write | the write, unless it is younger than [`CHECKPOINT_EVERY`] and the requests that were running |
 //! | answered, [`SyncMode::Full`] | the write | the write |
 //! | during a checkpoint | the log; the next start repeats the checkpoint | the same |
 //!
 //! If the disk fails to make something durable, the store answers every further request with an
 //! `InternalServerError`: what the log holds is unknown then, and only a restart can find out.
 //!
-//! A disk that is full or read-only still answers reads. [`WriteProbe`] tries a write, so that a health
-//! check reports such a disk before a write is lost.
+//! A disk that is full or read-only still answers reads, except those that share a transaction with a
+//! write that finds the disk full. [`WriteProbe`] tries a write, so that a health check reports such a
+//! disk before a write is lost.
 //!
 //! # What the store does not do
 //!
@@ -67,6 +72,7 @@ mod log;
 mod operation;
 pub mod queue;
 mod serving;
+mod shared_transaction;
 mod snapshot;
 mod store;
 mod thread;

@@ -60,6 +60,11 @@ pub(crate) fn perform(
     }
 }
 
+/// Returns whether the operation changes a table itself instead of its items.
+pub(crate) fn changes_table(operation: &str) -> bool {
+    matches!(operation, "CreateTable" | "DeleteTable" | "UpdateTable" | "UpdateTimeToLive")
+}
+
 /// Returns the answer to a request that failed because of an internal error.
 pub(crate) fn internal_error(message: &str) -> (u16, Vec<u8>) {
     refusal(&DynoxideError::InternalServerError(message.to_owned()))

@@ -1,0 +1,71 @@
+//! One SQLite transaction for several requests.
+//!
+//! dynoxide begins and ends a transaction for each write, which SQLite refuses inside of another one.
+//! dynoxide's storage trait is sealed, so these calls cannot be replaced. Instead, the connection has
+//! an authorizer: while a shared transaction is open, SQLite compiles a `BEGIN`, `COMMIT` or `ROLLBACK`
+//! to a statement that does nothing; dynoxide compiles them anew for each request. In their place, each
+//! request has a savepoint.
+//!
+//! SQLite may roll back the whole transaction by itself, on a full disk for instance. dynoxide stops the
+//! request then, and the missing savepoint stops all others, so that nothing is written outside.
+//!
+//! | after this step | a crash or a refused commit leaves |
+//! |---|---|
+//! | the transaction began | nothing |
+//! | some requests were performed | nothing |
+//! | committed | the writes of all requests that succeeded |
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::{Connection, Transaction};
+
+/// Shares transactions of one connection.
+pub(crate) struct SharedTransaction {
+    /// Whether SQLite ignores statements that begin or end a transaction.
+    is_open: Arc<AtomicBool>,
+}
+
+impl SharedTransaction {
+    /// Sets the authorizer of the connection.
+    pub(crate) fn on(connection: &Connection) -> Self {
+        let is_open = Arc::new(AtomicBool::new(false));
+        let is_ignoring = Arc::clone(&is_open);
+        connection.authorizer(Some(move |context: AuthContext<'_>| match context.action {
+            AuthAction::Transaction { .. } if is_ignoring.load(Ordering::Relaxed) => {
+                Authorization::Ignore
+            }
+            _ => Authorization::Allow,
+        }));
+        Self { is_open }
+    }
+
+    /// Performs the requests in the transaction and commits it. A request that fails is undone.
+    ///
+    /// # Errors
+    ///
+    /// If SQLite refuses to commit, or has rolled back already, as it does on a full disk. None of the
+    /// requests has an effect then.
+    pub(crate) fn perform<R, A, E>(
+        &self,
+        mut transaction: Transaction<'_>,
+        requests: &[R],
+        perform: impl Fn(&R) -> Result<A, E>,
+    ) -> rusqlite::Result<Vec<Result<A, E>>> {
+        self.is_open.store(true, Ordering::Relaxed);
+        let answers = requests.iter().map(|request| {
+            let savepoint = transaction.savepoint()?;
+            let answer = perform(request);
+            // Both fail if the savepoint is gone with the transaction.
+            let end = if answer.is_ok() { savepoint.commit() } else { savepoint.finish() };
+            end.map(|()| answer)
+        });
+        let answers = answers.collect::<rusqlite::Result<Vec<_>>>();
+        self.is_open.store(false, Ordering::Relaxed);
+        // If this returns early, or the commit fails, the transaction is dropped and thereby rolled back.
+        let answers = answers?;
+        transaction.commit()?;
+        Ok(answers)
+    }
+}
