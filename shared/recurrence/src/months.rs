@@ -16,6 +16,8 @@ const SHORTEST_MONTH: i64 = 28;
 const FOUR_YEARS: i64 = 48;
 /// Bit 0 of each of these years, if a year has 12 bits.
 const EACH_YEAR: u64 = 1 | 1 << 12 | 1 << 24 | 1 << 36;
+/// Every month of four years.
+const EVERY_MONTH: u64 = EACH_YEAR * 0b1111_1111_1111;
 /// The month after the calendar, whose days no search needs.
 const CALENDAR_END_MONTH: Month = Month::containing(Date { year: 10_000, month: 1, day: 1 });
 /// Marks a place from which no step leads to a month that can fire.
@@ -70,15 +72,23 @@ impl Months {
     /// Every `interval` months from the month of the start, if it is in the set (bit 0 is January).
     pub(crate) fn stepped(interval: i64, first: Month, of_year: u16, days: &DaysOfMonth) -> Self {
         let may_fire = (EACH_YEAR * u64::from(of_year)) & long_enough(days.shortest_month());
-        let mut steps = [NEVER; 48];
+        if may_fire == EVERY_MONTH {
+            return Self::Stepped { interval, first, steps: [0; 48] };
+        }
+        // Backwards from a month in which the rule may fire: what follows the last step of a round is
+        // the first step of the next.
         let back = position(FOUR_YEARS - interval % FOUR_YEARS);
-        let (mut place, mut ahead) = (position(first.0.rem_euclid(FOUR_YEARS)), NEVER);
-        // Backwards over two rounds, because what follows the last step is a step of the next round.
-        for _ in 0..2 * FOUR_YEARS {
-            place = (place + back) % 48;
-            ahead = if may_fire >> place & 1 == 1 { 0 } else { ahead.saturating_add(1) };
-            if let Some(steps) = steps.get_mut(place as usize) {
-                *steps = ahead;
+        let round =
+            |from| std::iter::successors(Some(from), |place| Some((place + back) % 48)).take(48);
+        let fires = |place: u32| may_fire >> place & 1 == 1;
+        let mut steps = [NEVER; 48];
+        if let Some(begin) = round(position(first.0.rem_euclid(FOUR_YEARS))).find(|p| fires(*p)) {
+            let mut ahead = 0;
+            for place in round(begin) {
+                ahead = if fires(place) { 0 } else { ahead + 1 };
+                if let Some(steps) = steps.get_mut(place as usize) {
+                    *steps = ahead;
+                }
             }
         }
         Self::Stepped { interval, first, steps }
@@ -193,7 +203,7 @@ impl WeekdaysOfMonth {
 /// Returns the months of four years that have so many days; bit 0 is January of the leap year.
 const fn long_enough(days: u32) -> u64 {
     match days {
-        ..=28 => EACH_YEAR * 0b1111_1111_1111,
+        ..=28 => EVERY_MONTH,
         29 => (EACH_YEAR * 0b1111_1111_1101) | 0b10,
         30 => EACH_YEAR * 0b1111_1111_1101,
         31.. => EACH_YEAR * 0b1010_1101_0101,
