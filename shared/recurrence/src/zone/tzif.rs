@@ -14,8 +14,6 @@ pub(super) struct Tzif {
     kind_of: &'static [u8],
     /// The offset (four bytes, big-endian), the daylight flag and the index of the abbreviation.
     kinds: &'static [[u8; 6]],
-    /// The POSIX rule after the last change; may be empty.
-    footer: &'static [u8],
 }
 
 /// The six counts of a header.
@@ -29,8 +27,9 @@ struct Counts {
 }
 
 impl Tzif {
-    /// Reads a file of version 2 or later; `None` if the bytes are not such a file.
-    pub(super) fn read(data: &'static [u8]) -> Option<Self> {
+    /// Reads a file of version 2 or later and its footer, the POSIX rule after the last change, which
+    /// may be empty; `None` if the bytes are not such a file.
+    pub(super) fn read(data: &'static [u8]) -> Option<(Self, &'static [u8])> {
         let first = Counts::read(data)?;
         // The first part repeats the data with 32-bit instants, for old readers.
         let data = data.get(HEADER + first.body(4)..)?;
@@ -42,7 +41,7 @@ impl Tzif {
         let rest = counts.letters + counts.leaps * 12 + counts.wall_flags + counts.ut_flags;
         let footer = data.get(rest..)?.strip_prefix(b"\n")?.strip_suffix(b"\n")?;
         let (changes, kinds) = (changes.as_chunks().0, kinds.as_chunks().0);
-        Some(Self { changes, kind_of, kinds, footer })
+        Some((Self { changes, kind_of, kinds }, footer))
     }
 
     /// Returns whether the changes are in order, and each has an offset.
@@ -54,11 +53,6 @@ impl Tzif {
         !self.kinds.is_empty()
             && self.kind_of.iter().all(known)
             && self.changes.is_sorted_by_key(|change| instant(*change))
-    }
-
-    /// Returns the POSIX rule at the end of the file.
-    pub(super) const fn footer(&self) -> &'static [u8] {
-        self.footer
     }
 
     /// Returns the offset before the first change.
