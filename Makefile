@@ -25,7 +25,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy doctor functions local-lambda rewind smoke
+.PHONY: help tools run fmt check test convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench soak bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy doctor functions local-lambda rewind smoke
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -133,6 +133,9 @@ bench-console: ## the console with 50,000 jobs, beside its budget
 # Built as `e2e` is: optimised nearly as a release, in a tenth of its time.
 bench: ## firing, the API, units and sweeps in one table, beside BullMQ and APScheduler
 	cargo bench -p minutehand --bench fire --profile e2e --locked
+
+soak: ## fifty firings a second for half an hour: memory, files and lateness, minute by minute
+	BENCH_ONLY=soak cargo bench -p minutehand --bench fire --profile e2e --locked
 
 bench-recurrence: ## time the recurrence engine, beside others
 	cargo bench -p minutehand-recurrence --bench next --locked

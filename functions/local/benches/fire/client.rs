@@ -58,13 +58,22 @@ pub(crate) fn collection(name: &str) -> String {
 
 /// A job that calls a URL once.
 pub(crate) fn job(uri: &str, start: &str) -> String {
+    body(uri, &serde_json::json!({"startTime": start}))
+}
+
+/// A job that calls a URL every minute.
+pub(crate) fn minutely(uri: &str, start: &str) -> String {
+    body(uri, &serde_json::json!({"startTime": start, "recurrence": {"frequency": "minute"}}))
+}
+
+fn body(uri: &str, timing: &Value) -> String {
     let request = serde_json::json!({
         "uri": uri,
         "method": "POST",
         "headers": {"Content-Type": "application/json"},
         "body": "x".repeat(100),
     });
-    let action = serde_json::json!({"type": "Http", "request": request});
-    let body: Value = serde_json::json!({"properties": {"startTime": start, "action": action}});
-    body.to_string()
+    let mut properties = timing.clone();
+    properties["action"] = serde_json::json!({"type": "Http", "request": request});
+    serde_json::json!({ "properties": properties }).to_string()
 }

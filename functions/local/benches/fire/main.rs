@@ -8,7 +8,7 @@
 //! `BENCH_SECONDS` is how long the light load lasts (300), `BENCH_STORED` how many jobs the sweep
 //! passes over (1,000,000), `BENCH_FAIR_SECONDS` how long each noisy neighbour goes on (180),
 //! `BENCH_FAIR` a part of the name of those to measure, `BENCH_ONLY` names parts to run:
-//! `lag,api,burst,price,sweep,fair,peers`, `BENCH_BINARY` another binary, to compare with.
+//! `lag,api,burst,price,sweep,fair,peers`, or `soak` for `BENCH_SOAK_MINUTES` (30), `BENCH_BINARY` another binary, to compare with.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(clippy::print_stderr, reason = "and says how far it is")]
@@ -38,6 +38,7 @@ mod nuisance;
 mod peers;
 mod price;
 mod server;
+mod soak;
 mod sweep;
 mod target;
 
@@ -99,6 +100,11 @@ async fn main() {
     }
     if std::env::var("BENCH_ONLY").is_ok_and(|only| only == fair::NAMES) {
         fair::measure_names(&mut figures, &target).await;
+    }
+    if std::env::var("BENCH_ONLY").is_ok_and(|only| only == soak::SOAK) {
+        let server = Server::start("normal");
+        soak::measure(&mut figures, &server, &target, number("BENCH_SOAK_MINUTES", 30)).await;
+        server.stop();
     }
     if is_wanted("peers") {
         peers::measure(&mut figures, &target).await;

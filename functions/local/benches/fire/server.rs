@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(10);
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     child: Child,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 impl Server {
@@ -46,19 +46,33 @@ impl Server {
             let line = line.ok()?;
             line.strip_prefix("listening on http://")?.parse().ok()
         });
-        Self { address: address.expect("where it listens"), child, _dir: dir }
+        Self { address: address.expect("where it listens"), child, dir }
     }
 
     /// The memory in use, and its highest value so far.
     pub(crate) fn memory(&self) -> String {
+        let mib = |name: &str| self.status(name) / 1_024;
+        format!("{} MiB, at most {}", mib("VmRSS:"), mib("VmHWM:"))
+    }
+
+    /// A line of what the kernel knows of its memory, in KiB.
+    fn status(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.unwrap_or_default();
-        let mib = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            let kib = line.and_then(|line| line.trim_end_matches("kB").trim().parse().ok());
-            kib.map_or(0, |kib: u64| kib / 1_024)
-        };
-        format!("{} MiB, at most {}", mib("VmRSS:"), mib("VmHWM:"))
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let kib = line.and_then(|line| line.trim_end_matches("kB").trim().parse().ok());
+        kib.unwrap_or(0)
+    }
+
+    /// The memory in use, in KiB.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    /// The length of a file in its data directory; 0 if there is none.
+    pub(crate) fn file_bytes(&self, name: &str) -> u64 {
+        let path = self.dir.path().join("data").join(name);
+        fs::metadata(path).map_or(0, |file| file.len())
     }
 
     /// The time it has used of processors.

@@ -78,6 +78,13 @@ impl Target {
         }
     }
 
+    /// Takes what came of a run since this was last asked: the number of the job, and when.
+    pub(crate) fn take(&self, run: u32) -> Vec<(usize, DateTime<Utc>)> {
+        let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = arrivals.extract_if(.., |arrival| arrival.run == run);
+        taken.map(|arrival| (arrival.number, arrival.at)).collect()
+    }
+
     fn count(&self, run: u32, due: &[DateTime<Utc>]) -> Came {
         let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         let mut first: Vec<Option<DateTime<Utc>>> = vec![None; due.len()];
