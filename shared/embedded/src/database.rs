@@ -16,6 +16,7 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::data_dir::DataDir;
 use crate::database_file;
+use crate::direct::{Direct, Performed};
 use crate::error::OpenError;
 use crate::identity;
 use crate::log::{self, Log, NoWrites};
@@ -53,6 +54,7 @@ impl From<OperationAnswer> for StoreAnswer {
 pub(crate) struct Database {
     // The order of the fields matters: SQLite closes its files before the directory is released.
     storage: Storage,
+    direct: Direct,
     shared: SharedTransaction,
     log: Log,
     /// A parameter of dynoxide's table operations; no table here has a vector index.
@@ -85,7 +87,13 @@ impl Database {
 
     fn new(storage: Storage, log: Log) -> Self {
         let shared = SharedTransaction::on(storage.conn());
-        Self { storage, shared, log, vectors: VectorIndexLifecycle::new() }
+        Self {
+            storage,
+            direct: Direct::default(),
+            shared,
+            log,
+            vectors: VectorIndexLifecycle::new(),
+        }
     }
 
     /// The identity of the directory that the database belongs to.
@@ -118,7 +126,10 @@ impl Database {
     /// None of them may change a table: dynoxide caches what it knows of tables, and would not learn
     /// that the transaction was rolled back.
     pub(crate) fn answer_together(&self, requests: &[(&str, &[u8])]) -> Vec<StoreAnswer> {
-        let can_share = requests.len() > 1 && !self.log.has_failed();
+        let writes = requests.iter().any(|(operation, _)| !operation::only_reads(operation));
+        let can_share = writes
+            && !self.log.has_failed()
+            && !requests.iter().any(|(operation, _)| operation::changes_table(operation));
         let begin =
             || Transaction::new_unchecked(self.storage.conn(), TransactionBehavior::Immediate);
         // A disk that refuses writes may refuse to begin; it still answers reads.
@@ -126,15 +137,67 @@ impl Database {
         let Some(transaction) = transaction else {
             return requests.iter().map(|(operation, body)| self.answer(operation, body)).collect();
         };
-        let perform = |(operation, body): &(&str, &[u8])| self.perform(operation, body);
-        match self.shared.perform(transaction, requests, perform) {
+        match self.perform_together(transaction, requests) {
             Ok(answers) => answers.into_iter().map(StoreAnswer::from).collect(),
             Err(_) => requests.iter().map(|_| Self::internal_error(REFUSED)).collect(),
         }
     }
 
+    fn perform_together(
+        &self,
+        transaction: Transaction<'_>,
+        requests: &[(&str, &[u8])],
+    ) -> rusqlite::Result<Vec<OperationAnswer>> {
+        self.shared.perform(transaction, requests, |(operation, body), undo| {
+            match self.directly(operation, body)? {
+                Performed::Answered(answer) => Ok(answer),
+                Performed::Left { to_learn } if operation::only_reads(operation) => {
+                    Ok(self.with_dynoxide(operation, body, to_learn))
+                }
+                Performed::Left { to_learn } => {
+                    undo.if_failed(|| self.with_dynoxide(operation, body, to_learn))
+                }
+            }
+        })
+    }
+
+    /// Performs one request outside of a shared transaction.
     fn perform(&self, operation: &str, body: &[u8]) -> OperationAnswer {
-        self.guard(|| operation::perform(&self.storage, &self.vectors, operation, body))
+        if operation::changes_table(operation) {
+            self.direct.forget_tables();
+        }
+        // A write would need a transaction, which dynoxide begins by itself.
+        if !operation::only_reads(operation) {
+            return self.with_dynoxide(operation, body, false);
+        }
+        match self.directly(operation, body) {
+            Ok(Performed::Answered(answer)) => answer,
+            Ok(Performed::Left { to_learn }) => self.with_dynoxide(operation, body, to_learn),
+            Err(error) => Err(operation::internal_error(&error.to_string())),
+        }
+    }
+
+    /// Performs a request without dynoxide, if that is possible. After a panic the writes of the
+    /// transaction are unknown, so it is an error of the transaction.
+    fn directly(&self, operation: &str, body: &[u8]) -> rusqlite::Result<Performed> {
+        let perform = || self.direct.perform(&self.storage, operation, body);
+        catch_unwind(AssertUnwindSafe(perform)).unwrap_or(Err(rusqlite::Error::UnwindingPanic))
+    }
+
+    /// Returns whether a request would be performed directly. It is performed, and undone.
+    #[cfg(test)]
+    pub(crate) fn is_performed_directly(&self, operation: &str, body: &[u8]) -> bool {
+        let _undone = self.storage.conn().unchecked_transaction();
+        matches!(self.directly(operation, body), Ok(Performed::Answered(_)))
+    }
+
+    fn with_dynoxide(&self, operation: &str, body: &[u8], to_learn: bool) -> OperationAnswer {
+        let answer =
+            self.guard(|| operation::perform(&self.storage, &self.vectors, operation, body));
+        if to_learn {
+            self.direct.learn(operation, body, &answer);
+        }
+        answer
     }
 
     /// Performs a request. A panic in dynoxide fails this request only.
@@ -423,12 +486,14 @@ pub(crate) mod tests {
         let dir = tempfile::tempdir().unwrap();
         let database = with_table(dir.path());
         let transaction = database.storage.conn().unchecked_transaction().unwrap();
-        let answers = database.shared.perform(transaction, &["a", "panics", "b"], |pk| {
-            database.guard(|| {
-                let put = format!(r#"{{"TableName":"table","Item":{{"pk":{{"S":"{pk}"}}}}}}"#);
-                let answer = database.perform("PutItem", put.as_bytes());
-                assert_ne!(*pk, "panics", "as dynoxide would");
-                answer
+        let answers = database.shared.perform(transaction, &["a", "panics", "b"], |pk, undo| {
+            undo.if_failed(|| {
+                database.guard(|| {
+                    let put = format!(r#"{{"TableName":"table","Item":{{"pk":{{"S":"{pk}"}}}}}}"#);
+                    let answer = database.perform("PutItem", put.as_bytes());
+                    assert_ne!(*pk, "panics", "as dynoxide would");
+                    answer
+                })
             })
         });
         let statuses = answers.unwrap().into_iter().map(|answer| StoreAnswer::from(answer).status);

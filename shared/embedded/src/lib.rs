@@ -64,6 +64,7 @@ mod connector;
 mod data_dir;
 mod database;
 mod database_file;
+mod direct;
 mod directory;
 mod disk;
 mod error;

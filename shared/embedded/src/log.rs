@@ -84,6 +84,9 @@ pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Re
     // A full disk must not prevent the start. The next start tries this again.
     let _ = give_back_free_pages(connection);
     connection.pragma_update(None, "synchronous", "NORMAL")?;
+    // What a savepoint would restore stays in memory, instead of in a temporary file. A VACUUM, which
+    // needs as much room as the database, has ended above.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     // SQLite reads a negative number as KiB instead of pages.
     connection.pragma_update(None, "cache_size", -cache_kib)
 }

@@ -65,6 +65,11 @@ pub(crate) fn changes_table(operation: &str) -> bool {
     matches!(operation, "CreateTable" | "DeleteTable" | "UpdateTable" | "UpdateTimeToLive")
 }
 
+/// Returns whether the operation never writes.
+pub(crate) fn only_reads(operation: &str) -> bool {
+    matches!(operation, "BatchGetItem" | "GetItem" | "Query" | "Scan" | "TransactGetItems")
+}
+
 /// Returns the answer to a request that failed because of an internal error.
 pub(crate) fn internal_error(message: &str) -> (u16, Vec<u8>) {
     refusal(&DynoxideError::InternalServerError(message.to_owned()))

@@ -4,7 +4,7 @@
 //! dynoxide's storage trait is sealed, so these calls cannot be replaced. Instead, the connection has
 //! an authorizer: while a shared transaction is open, SQLite compiles a `BEGIN`, `COMMIT` or `ROLLBACK`
 //! to a statement that does nothing; dynoxide compiles them anew for each request. In their place, each
-//! request has a savepoint.
+//! request that dynoxide performs and that writes has a savepoint.
 //!
 //! SQLite may roll back the whole transaction by itself, on a full disk for instance. dynoxide stops the
 //! request then, and the missing savepoint stops all others, so that nothing is written outside.
@@ -41,31 +41,46 @@ impl SharedTransaction {
         Self { is_open }
     }
 
-    /// Performs the requests in the transaction and commits it. A request that fails is undone.
+    /// Performs the requests in the transaction and commits it.
     ///
     /// # Errors
     ///
-    /// If SQLite refuses to commit, or has rolled back already, as it does on a full disk. None of the
-    /// requests has an effect then.
-    pub(crate) fn perform<R, A, E>(
+    /// If a request fails in a way that it cannot undo, or SQLite refuses to commit, or has rolled back
+    /// already, as it does on a full disk. None of the requests has an effect then.
+    pub(crate) fn perform<R, A>(
         &self,
         mut transaction: Transaction<'_>,
         requests: &[R],
-        perform: impl Fn(&R) -> Result<A, E>,
-    ) -> rusqlite::Result<Vec<Result<A, E>>> {
+        perform: impl Fn(&R, &mut Undo<'_, '_>) -> rusqlite::Result<A>,
+    ) -> rusqlite::Result<Vec<A>> {
         self.is_open.store(true, Ordering::Relaxed);
-        let answers = requests.iter().map(|request| {
-            let savepoint = transaction.savepoint()?;
-            let answer = perform(request);
-            // Both fail if the savepoint is gone with the transaction.
-            let end = if answer.is_ok() { savepoint.commit() } else { savepoint.finish() };
-            end.map(|()| answer)
-        });
-        let answers = answers.collect::<rusqlite::Result<Vec<_>>>();
+        let mut undo = Undo(&mut transaction);
+        let answers: rusqlite::Result<Vec<A>> =
+            requests.iter().map(|request| perform(request, &mut undo)).collect();
         self.is_open.store(false, Ordering::Relaxed);
         // If this returns early, or the commit fails, the transaction is dropped and thereby rolled back.
         let answers = answers?;
         transaction.commit()?;
         Ok(answers)
+    }
+}
+
+/// Undoes what single requests of a shared transaction have written.
+pub(crate) struct Undo<'t, 'c>(&'t mut Transaction<'c>);
+
+impl Undo<'_, '_> {
+    /// Performs a request in a savepoint, and undoes its writes if it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the savepoint is gone with the transaction.
+    pub(crate) fn if_failed<A, E>(
+        &mut self,
+        perform: impl FnOnce() -> Result<A, E>,
+    ) -> rusqlite::Result<Result<A, E>> {
+        let savepoint = self.0.savepoint()?;
+        let answer = perform();
+        let end = if answer.is_ok() { savepoint.commit() } else { savepoint.finish() };
+        end.map(|()| answer)
     }
 }

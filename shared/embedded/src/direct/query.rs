@@ -1,0 +1,348 @@
+//! Queries of a table or an index.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use rusqlite::params_from_iter;
+
+use super::evaluate::{Bindings, Uses};
+use super::expression::{Attribute, Comparison, Condition, Operand, Parsed};
+use super::layout::{Index, KeyAttribute, KeyAttributes, Layout};
+use super::request::{QueryRequest, Select};
+use super::value::Item;
+use super::{Direct, Stop, Tables};
+
+/// The most bytes of items that a query reads. The item that would exceed it is the first of the next page.
+const PAGE_BYTES_MAX: usize = 1024 * 1024;
+
+/// The part of a partition that a query reads.
+struct Span {
+    /// The partition, as it is stored.
+    pk: String,
+    /// Where it begins and ends: an operator of SQL, and the stored sort key.
+    limits: Vec<(&'static str, String)>,
+}
+
+/// A query, with what it refers to.
+struct Prepared<'q> {
+    request: &'q QueryRequest<'q>,
+    bindings: Bindings<'q>,
+    layout: &'q Layout,
+    /// The index that is read, if it is not the table.
+    index: Option<&'q Index>,
+    keys: Arc<Parsed<Condition>>,
+    filter: Option<Arc<Parsed<Condition>>>,
+    projection: Option<Arc<Parsed<Vec<Attribute>>>>,
+}
+
+/// What the rows of a query make.
+#[derive(Default)]
+struct Answer {
+    /// The items, without those that are only counted.
+    items: String,
+    count: usize,
+    n_read: usize,
+    n_bytes: usize,
+    /// The key of the last item that was read.
+    last: Option<String>,
+}
+
+/// Reads a page of a partition.
+pub(super) fn query(
+    direct: &Direct,
+    tables: &Tables<'_>,
+    request: &QueryRequest<'_>,
+) -> Result<Vec<u8>, Stop> {
+    let layout = direct.layout(tables, &request.table_name)?;
+    let query = Prepared::new(direct, &layout, request)?;
+    let (sql, values) = query.sql()?;
+    let mut statement = tables.connection().prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let is_counted = request.select == Some(Select::Count);
+    let mut answer = Answer::default();
+    while let Some(row) = rows.next()? {
+        let json = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+        let item = Item::read(json)?;
+        let n_bytes = answer.n_bytes + item.size();
+        if answer.n_read > 0 && n_bytes > PAGE_BYTES_MAX {
+            return Ok(answer.written(is_counted, true));
+        }
+        answer.n_bytes = n_bytes;
+        answer.n_read += 1;
+        answer.last = Some(query.last_key(&item)?);
+        query.add(json, &item, &mut answer)?;
+        if Some(answer.n_read) == request.limit {
+            return Ok(answer.written(is_counted, true));
+        }
+    }
+    Ok(answer.written(is_counted, false))
+}
+
+impl<'q> Prepared<'q> {
+    fn new(
+        direct: &Direct,
+        layout: &'q Layout,
+        request: &'q QueryRequest<'q>,
+    ) -> Result<Self, Stop> {
+        let index = match &request.index_name {
+            None => None,
+            // dynoxide refuses a consistent read of an index.
+            Some(_) if request.consistent_read == Some(true) => return Err(Stop::NotSupported),
+            Some(name) => {
+                let mut indexes = layout.indexes.iter();
+                Some(indexes.find(|index| index.name == name.0).ok_or(Stop::NotSupported)?)
+            }
+        };
+        if request.limit == Some(0)
+            || (request.select.is_some() && request.projection_expression.is_some())
+        {
+            return Err(Stop::NotSupported);
+        }
+        let known = &direct.known;
+        let keys = known.keys.find(&request.key_condition_expression.0)?;
+        let filter = request.filter_expression.as_ref();
+        let filter = filter.map(|text| known.filters.find(&text.0)).transpose()?;
+        let projection = request.projection_expression.as_ref();
+        let projection = projection.map(|text| known.projections.find(&text.0)).transpose()?;
+        let bindings = Bindings {
+            names: request.expression_attribute_names.as_ref(),
+            values: request.expression_attribute_values.as_ref(),
+        };
+        let query = Self { request, bindings, layout, index, keys, filter, projection };
+        query.check()?;
+        Ok(query)
+    }
+
+    /// Checks what dynoxide would refuse.
+    fn check(&self) -> Result<(), Stop> {
+        let mut uses = Uses::default();
+        uses.add(&self.keys);
+        if let Some(filter) = &self.filter {
+            uses.add(filter);
+        }
+        if let Some(projection) = &self.projection {
+            uses.add(projection);
+        }
+        uses.check(self.bindings)?;
+        if let Some(filter) = &self.filter {
+            self.bindings.check_condition(&filter.tree)?;
+            // A filter has no attribute of the key.
+            let aliased = filter.aliases.iter().filter_map(|alias| self.bindings.name(alias));
+            let mut names = filter.names.iter().map(String::as_str).chain(aliased);
+            if names.any(|name| self.key().has(name)) {
+                return Err(Stop::NotSupported);
+            }
+        }
+        match &self.projection {
+            Some(projection) => self.bindings.check_projection(&projection.tree),
+            None => Ok(()),
+        }
+    }
+
+    /// The key of what is read.
+    fn key(&self) -> &'q KeyAttributes {
+        self.index.map_or(&self.layout.key, |index| &index.key)
+    }
+
+    fn sql(&self) -> Result<(String, Vec<String>), Stop> {
+        let forward = self.request.scan_index_forward != Some(false);
+        let mut span = Span::of(&self.keys.tree, self.key(), self.bindings)?;
+        let start = match &self.request.exclusive_start_key {
+            Some(start) => span.start_after(start, self, forward)?,
+            None => Vec::new(),
+        };
+        let query = self.index.map_or(&self.layout.query, |index| &index.query);
+        Ok(span.sql(query, self.index.is_some(), start, forward))
+    }
+
+    /// Adds an item to the answer, if it passes the filter.
+    fn add(&self, json: &str, item: &Item<'_>, answer: &mut Answer) -> Result<(), Stop> {
+        if let Some(filter) = &self.filter
+            && !self.bindings.holds(&filter.tree, Some(item))?
+        {
+            return Ok(());
+        }
+        answer.count += 1;
+        match &self.projection {
+            _ if self.request.select == Some(Select::Count) => {}
+            Some(projection) => {
+                answer.push(&json_of(&self.bindings.project(&projection.tree, item)?)?);
+            }
+            None => answer.push(json),
+        }
+        Ok(())
+    }
+
+    /// The key of an item in the table, and in the index that is read.
+    fn last_key(&self, item: &Item<'_>) -> Result<String, Stop> {
+        let mut key = Item { 0: Vec::with_capacity(4) };
+        for name in self.layout.key.names().chain(self.key().names()) {
+            key.set(name, item.get(name).ok_or(Stop::NotSupported)?.clone());
+        }
+        json_of(&key)
+    }
+}
+
+impl Span {
+    /// Reads a condition on keys: the partition, and perhaps a part of it.
+    fn of(
+        condition: &Condition,
+        key: &KeyAttributes,
+        bindings: Bindings<'_>,
+    ) -> Result<Self, Stop> {
+        let (hash, range) = match condition {
+            Condition::And(hash, range) => (hash.as_ref(), Some(range.as_ref())),
+            hash => (hash, None),
+        };
+        let value = |operand: &Operand| match operand {
+            Operand::Value(name) => bindings.value(name),
+            Operand::Attribute(_) => Err(Stop::NotSupported),
+        };
+        let is = |operand: &Operand, attribute: &KeyAttribute| match operand {
+            Operand::Attribute(named) => Ok(bindings.attribute(named)? == attribute.name),
+            Operand::Value(_) => Err(Stop::NotSupported),
+        };
+        let pk = match hash {
+            Condition::Compare(left, Comparison::Equal, right) if is(left, &key.hash)? => {
+                key.hash.stored(value(right)?)?
+            }
+            _ => return Err(Stop::NotSupported),
+        };
+        let mut limits = Vec::new();
+        if let Some(range) = range {
+            let attribute = key.range.as_ref().ok_or(Stop::NotSupported)?;
+            let stored = |operand: &Operand| attribute.stored(value(operand)?);
+            match range {
+                Condition::Compare(left, comparison, right) if is(left, attribute)? => {
+                    let operator = match comparison {
+                        Comparison::Equal => "=",
+                        Comparison::Less => "<",
+                        Comparison::LessOrEqual => "<=",
+                        Comparison::Greater => ">",
+                        Comparison::GreaterOrEqual => ">=",
+                        Comparison::NotEqual => return Err(Stop::NotSupported),
+                    };
+                    limits.push((operator, stored(right)?));
+                }
+                Condition::Between(operand, low, high) if is(operand, attribute)? => {
+                    let (low, high) = (stored(low)?, stored(high)?);
+                    // dynoxide refuses limits in the wrong order.
+                    if low > high {
+                        return Err(Stop::NotSupported);
+                    }
+                    limits.extend([(">=", low), ("<=", high)]);
+                }
+                Condition::BeginsWith(operand, prefix) if is(operand, attribute)? => {
+                    let prefix = attribute.stored_prefix(value(prefix)?)?;
+                    limits.push(("<", after_prefix(&prefix).ok_or(Stop::NotSupported)?));
+                    limits.push((">=", prefix));
+                }
+                _ => return Err(Stop::NotSupported),
+            }
+        }
+        Ok(Self { pk, limits })
+    }
+
+    /// Returns whether a sort key is in the span.
+    fn has(&self, sk: &str) -> bool {
+        self.limits.iter().all(|(operator, limit)| match *operator {
+            "=" => sk == limit,
+            "<" => sk < limit.as_str(),
+            "<=" => sk <= limit.as_str(),
+            ">" => sk > limit.as_str(),
+            _ => sk >= limit.as_str(),
+        })
+    }
+
+    /// The stored key after which the query goes on: of the table, or of an index and then of the table.
+    fn start_after(
+        &mut self,
+        start: &Item<'_>,
+        query: &Prepared<'_>,
+        forward: bool,
+    ) -> Result<Vec<String>, Stop> {
+        let stored = |key: &KeyAttributes| key.of_item(start)?.ok_or(Stop::NotSupported);
+        let (table, read) = (stored(&query.layout.key)?, stored(query.key())?);
+        let names: HashSet<&str> = query.layout.key.names().chain(query.key().names()).collect();
+        // dynoxide refuses a start that is outside of what is read.
+        if start.0.len() != names.len() || read.pk != self.pk || !self.has(&read.sk) {
+            return Err(Stop::NotSupported);
+        }
+        if query.index.is_some() {
+            return Ok(vec![read.sk, table.pk, table.sk]);
+        }
+        // The limit that is passed already says nothing more.
+        let passed = if forward { '>' } else { '<' };
+        self.limits.retain(|(operator, _)| !operator.starts_with(passed));
+        Ok(vec![read.sk])
+    }
+
+    /// The statement that reads the span, and its values.
+    fn sql(
+        self,
+        query: &str,
+        is_index: bool,
+        start: Vec<String>,
+        forward: bool,
+    ) -> (String, Vec<String>) {
+        let (sort_key, columns) = if is_index {
+            ("gsi_sk", ["gsi_sk", "table_pk", "table_sk"].as_slice())
+        } else {
+            ("sk", ["sk"].as_slice())
+        };
+        let (after, direction) = if forward { (">", "ASC") } else { ("<", "DESC") };
+        let mut values = vec![self.pk];
+        let mut place = |value| {
+            values.push(value);
+            format!("?{}", values.len())
+        };
+        let mut conditions = vec![query.to_owned()];
+        for (operator, limit) in self.limits {
+            conditions.push(format!("{sort_key} {operator} {}", place(limit)));
+        }
+        if !start.is_empty() {
+            let places: Vec<_> = start.into_iter().map(&mut place).collect();
+            let (columns, places) = (columns.join(", "), places.join(", "));
+            conditions.push(format!("({columns}) {after} ({places})"));
+        }
+        let order: Vec<_> = columns.iter().map(|column| format!("{column} {direction}")).collect();
+        (format!("{} ORDER BY {}", conditions.join(" AND "), order.join(", ")), values)
+    }
+}
+
+impl Answer {
+    fn push(&mut self, item: &str) {
+        if !self.items.is_empty() {
+            self.items.push(',');
+        }
+        self.items.push_str(item);
+    }
+
+    /// The answer's body. There is no list of items if they were only counted.
+    fn written(self, is_counted: bool, has_more: bool) -> Vec<u8> {
+        let Self { items, count, n_read, last, .. } = self;
+        let items = if is_counted { String::new() } else { format!("\"Items\":[{items}],") };
+        let last = last.filter(|_| has_more);
+        let last = last.map_or_else(String::new, |key| format!(",\"LastEvaluatedKey\":{key}"));
+        format!("{{{items}\"Count\":{count},\"ScannedCount\":{n_read}{last}}}").into_bytes()
+    }
+}
+
+fn json_of(item: &Item<'_>) -> Result<String, Stop> {
+    serde_json::to_string(item).map_err(|_| Stop::NotSupported)
+}
+
+/// The first text after all texts with a prefix.
+fn after_prefix(prefix: &str) -> Option<String> {
+    let mut chars: Vec<char> = prefix.chars().collect();
+    while let Some(last) = chars.pop() {
+        // The characters between are surrogates, which no text has.
+        let next =
+            if last == '\u{D7FF}' { Some('\u{E000}') } else { char::from_u32(last as u32 + 1) };
+        if let Some(next) = next {
+            chars.push(next);
+            return Some(chars.into_iter().collect());
+        }
+    }
+    None
+}
