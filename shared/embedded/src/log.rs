@@ -87,6 +87,8 @@ pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Re
     // What a savepoint would restore stays in memory, instead of in a temporary file. A VACUUM, which
     // needs as much room as the database, has ended above.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // All checkpoints are made in time by the thread. SQLite would make others in the middle of a commit.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     // SQLite reads a negative number as KiB instead of pages.
     connection.pragma_update(None, "cache_size", -cache_kib)
 }
