@@ -1,12 +1,10 @@
 //! The SDK's HTTP client, without HTTP: passes requests to the store's thread, and its answers back.
 //!
 //! The SDK serializes, signs and addresses a request; only the operation's name and the body matter
-//! here. From a response the SDK reads the status, the id of the request, and the body, in which
-//! `__type` names an error.
+//! here. From a response the SDK reads the status, and the body, in which `__type` names an error.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use aws_smithy_runtime_api::client::http::{
@@ -24,8 +22,6 @@ use crate::serving::ThreadMessage;
 use crate::thread::StoreRequest;
 
 const TARGET_HEADER: &str = "x-amz-target";
-const REQUEST_ID_HEADER: &str = "x-amzn-requestid";
-const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
 /// Passes requests to the store. Clones share its permits.
 #[derive(Debug, Clone)]
@@ -33,8 +29,6 @@ pub(crate) struct Connector {
     messages: Sender<ThreadMessage<StoreRequest>>,
     /// One permit for each concurrent request.
     permits: Arc<Semaphore>,
-    /// Numbers the requests of a store.
-    n_requests: Arc<AtomicU64>,
 }
 
 impl Connector {
@@ -42,7 +36,7 @@ impl Connector {
         messages: Sender<ThreadMessage<StoreRequest>>,
         permits: Arc<Semaphore>,
     ) -> Self {
-        Self { messages, permits, n_requests: Arc::default() }
+        Self { messages, permits }
     }
 
     async fn answer(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
@@ -60,9 +54,7 @@ impl Connector {
         let call = StoreRequest { operation, body, reply, permit };
         self.messages.send(ThreadMessage::Request(call)).map_err(|_| closed())?;
         // A store that stops before it gets to this request drops the reply.
-        let answer = answer.await.map_err(|_| closed())?;
-        let number = self.n_requests.fetch_add(1, Ordering::Relaxed);
-        respond(answer, number)
+        respond(answer.await.map_err(|_| closed())?)
     }
 }
 
@@ -82,14 +74,10 @@ impl HttpClient for Connector {
     }
 }
 
-fn respond(answer: StoreAnswer, number: u64) -> Result<HttpResponse, ConnectorError> {
+fn respond(answer: StoreAnswer) -> Result<HttpResponse, ConnectorError> {
     let status = StatusCode::try_from(answer.status)
         .map_err(|error| ConnectorError::other(error.into(), None))?;
-    let mut response = HttpResponse::new(status, SdkBody::from(answer.body));
-    let headers = response.headers_mut();
-    headers.insert("content-type", CONTENT_TYPE);
-    headers.insert(REQUEST_ID_HEADER, format!("embedded-{number}"));
-    Ok(response)
+    Ok(HttpResponse::new(status, SdkBody::from(answer.body)))
 }
 
 fn closed() -> ConnectorError {
