@@ -19,8 +19,8 @@ pub struct JobDefinition {
     pub start_time: Option<DateTime<Utc>>,
     /// The action at each occurrence, and the error action.
     pub action: MainAction,
-    /// The recurrence; a job without one runs once.
-    pub recurrence: Option<Recurrence>,
+    /// The recurrence; a job without one runs once. Boxed, because workers hold thousands of jobs.
+    pub recurrence: Option<Box<Recurrence>>,
     /// The extensions; an empty object is echoed, `None` is not.
     pub extensions: Option<JobExtensions>,
     /// Whether the user has enabled the job.

@@ -168,7 +168,7 @@ fn dates(job: &JobDefinition, rule: Option<&Rule>) -> Result<Option<Exceptions>,
 }
 
 fn rule(job: &JobDefinition) -> Result<Option<Rule>, Refused> {
-    job.recurrence.as_ref().map(Rule::canonical).transpose()
+    job.recurrence.as_deref().map(Rule::canonical).transpose()
 }
 
 #[cfg(test)]

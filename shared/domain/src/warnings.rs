@@ -63,7 +63,7 @@ pub fn warnings(
 ) -> Vec<Warning> {
     let timetable = timetable.filter(|_| job.switch == Switch::Enabled);
     let timing = timetable.and_then(|timetable| about_timing(job, timetable, now));
-    let months = job.recurrence.as_ref().and_then(about_months);
+    let months = job.recurrence.as_deref().and_then(about_months);
     let mut targets = job.action.targets();
     let clear = targets.any(sends_credentials_in_clear).then(|| Warning {
         kind: WarningKind::CredentialsInClear,

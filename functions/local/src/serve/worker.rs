@@ -148,8 +148,9 @@ impl<P: Performer + 'static> Host<P> {
         // most. Both fit, and the message is still hidden from other workers.
         let deadline = Deadline::at(self.clock.work_now() + FUNCTION);
         let (queue, worker, stop) = (self.queue.clone(), self.worker.clone(), self.stop.clone());
+        // Thousands of these tasks may wait: each holds its message once.
         tokio::spawn(async move {
-            handle(&queue, &worker, message, place, (deadline, &stop)).await;
+            handle(&queue, &worker, &message, place, (deadline, &stop)).await;
         });
     }
 }
@@ -163,14 +164,15 @@ fn collection_uid(message: &TakenMessage) -> &str {
 async fn handle<P: Performer>(
     queue: &Queue,
     worker: &Worker<P>,
-    message: TakenMessage,
+    message: &TakenMessage,
     place: HeldPlace,
     (deadline, stop): (Deadline, &Stop),
 ) {
     let TakenMessage { receipt, work_item, receive_count, .. } = message;
+    let receipt = *receipt;
     let delivery = Delivery {
         message_id: &receipt,
-        receives: receive_count,
+        receives: *receive_count,
         work_item: work_item.as_ref(),
         place: &place,
     };
@@ -266,7 +268,7 @@ mod tests {
                 .arrive("c", message.receipt)
                 .unwrap();
             let until = (deadline, &Stop::never());
-            handle(&self.queue, &self.worker, message, place, until).await;
+            handle(&self.queue, &self.worker, &message, place, until).await;
         }
 
         async fn stats(&self) -> QueueStats {

@@ -131,10 +131,11 @@ impl Executor {
         if attempt.takes_turn {
             return Box::pin(self.attempt_in_turn(job, attempt, place, stop)).await;
         }
-        let claim = match self.claim(self.claim_request(job, attempt)).await? {
-            Ok(claim) => claim,
-            Err(performed) => return Ok(performed),
-        };
+        let request = self.claim_request(job, attempt);
+        if let Some(performed) = self.claim(&request).await? {
+            return Ok(performed);
+        }
+        let claim = request.claim;
         let prefetched = self.prefetch(&claim).await;
         if !self.wait_until_due(attempt, place, stop).await {
             self.release(&claim).await;
@@ -148,20 +149,26 @@ impl Executor {
         }
     }
 
-    /// Claims an attempt. Without the claim, all that can be done is done.
+    /// Claims an attempt. Without the claim, does all that can be done, and returns how that ended.
     pub(super) async fn claim(
         &self,
-        request: ClaimRequest,
-    ) -> Result<Result<Claim, Performed>, AppError> {
+        request: &ClaimRequest,
+    ) -> Result<Option<Performed>, AppError> {
         let Claim { job, attempt, .. } = &request.claim;
-        Ok(match self.ports.store.attempts.claim(&request).await? {
-            Claimed::Won => Ok(request.claim),
-            Claimed::Held { lease_until } => Err(self.again_after(lease_until)),
+        Ok(match self.ports.store.attempts.claim(request).await? {
+            Claimed::Won => None,
+            Claimed::Held { lease_until } => Some(self.again_after(lease_until)),
             Claimed::Ended(record) => {
-                let ended = EndedAttempt { job, attempt, record: &record };
-                Err(Box::pin(self.follow(ended, None)).await?)
+                // Boxed, and not before it is needed: its record is large, too.
+                let follow = async move {
+                    let ended = EndedAttempt { job, attempt, record: &record };
+                    self.follow(ended, None).await
+                };
+                Some(Box::pin(follow).await?)
             }
-            Claimed::Exhausted => Err(Box::pin(self.record_lost_workers(request.claim)).await?),
+            Claimed::Exhausted => {
+                Some(Box::pin(self.record_lost_workers(request.claim.clone())).await?)
+            }
         })
     }
 

@@ -64,25 +64,31 @@ impl Executor {
     ) -> Result<Performed, AppError> {
         // The first thing, so that the end of an outage is known before anything is late for it.
         self.heartbeat.beat().await?;
+        // Boxed, as thousands of attempts wait, and no other work item does.
         match work_item {
-            WorkItem::Attempt { job, attempt } => self.attempt(job, attempt, place, stop).await,
+            WorkItem::Attempt { job, attempt } => {
+                return self.attempt(job, attempt, place, stop).await;
+            }
             WorkItem::CheckFinished { job, generation } => {
-                self.check_finished_due(job, *generation).await?;
-                Ok(Performed::Done)
+                Box::pin(self.check_finished_due(job, *generation)).await?;
             }
             WorkItem::DeleteJob { job, generation } => {
-                self.expire_finished(job, *generation).await?;
-                Ok(Performed::Done)
+                Box::pin(self.expire_finished(job, *generation)).await?;
             }
             WorkItem::PurgeCollection { collection_uid } => {
-                if !self.ports.store.removal.purge(collection_uid).await? {
-                    // Another message deletes the rest, so that no worker is busy for long.
-                    let due_at = self.ports.clock.now();
-                    let rest = QueueMessage { work_item: work_item.clone(), due_at };
-                    self.ports.queue.send(&[rest], due_at).await?;
-                }
-                Ok(Performed::Done)
+                Box::pin(self.purge(work_item, collection_uid)).await?;
             }
         }
+        Ok(Performed::Done)
+    }
+
+    async fn purge(&self, work_item: &WorkItem, collection_uid: &str) -> Result<(), AppError> {
+        if self.ports.store.removal.purge(collection_uid).await? {
+            return Ok(());
+        }
+        // Another message deletes the rest, so that no worker is busy for long.
+        let due_at = self.ports.clock.now();
+        let rest = QueueMessage { work_item: work_item.clone(), due_at };
+        Ok(self.ports.queue.send(&[rest], due_at).await?)
     }
 }

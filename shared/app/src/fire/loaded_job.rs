@@ -87,7 +87,8 @@ impl Executor {
         let JobSnapshot { plan, has_failure_action: has_notice, .. } = *loaded.snapshot.as_ref();
         let no_retries = Retries::from_policy(Some(&RetryPolicy::None), plan);
         if role == Role::Notice {
-            let retries = match self.failure_action(job).await {
+            // Boxed, since thousands of attempts wait in here, and few of them are notices.
+            let retries = match Box::pin(self.failure_action(job)).await {
                 Ok(found) => found.map_or(no_retries, |(_, action)| action.retries(plan)),
                 Err(error) if error.is_retryable() => return Err(error),
                 Err(_) => no_retries,
@@ -200,7 +201,7 @@ pub(super) fn path_without_names(job: &JobRef) -> String {
 pub(super) fn action(definition: &JobDefinition, role: Role) -> Option<&Action> {
     match role {
         Role::Main => Some(&definition.action.action),
-        Role::Error => definition.action.error_action.as_ref(),
+        Role::Error => definition.action.error_action.as_deref(),
         Role::Notice => None,
     }
 }

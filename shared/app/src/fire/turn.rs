@@ -153,19 +153,14 @@ impl Executor {
         request: ClaimRequest,
         place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
-        let wanted = request.claim.clone();
-        match self.claim(request).await {
-            Ok(Ok(claim)) => self.start_or_wait(claim, place).await,
+        let without_claim = match self.claim(&request).await {
+            Ok(None) => return self.start_or_wait(request.claim, place).await,
             // The attempt has ended meanwhile, or another worker holds it.
-            Ok(Err(performed)) => {
-                self.give_back_turn(&wanted).await;
-                Ok(performed)
-            }
-            Err(error) => {
-                self.give_back_turn(&wanted).await;
-                Err(error)
-            }
-        }
+            Ok(Some(performed)) => Ok(performed),
+            Err(error) => Err(error),
+        };
+        self.give_back_turn(&request.claim).await;
+        without_claim
     }
 
     /// Makes an attempt that needs no turn: the check before its start says why.
@@ -175,9 +170,9 @@ impl Executor {
         place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
         request.claim.attempt.takes_turn = false;
-        match self.claim(request).await? {
-            Ok(claim) => self.start_or_wait(claim, place).await,
-            Err(performed) => Ok(performed),
+        match self.claim(&request).await? {
+            None => self.start_or_wait(request.claim, place).await,
+            Some(performed) => Ok(performed),
         }
     }
 

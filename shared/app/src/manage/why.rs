@@ -58,7 +58,7 @@ impl Manage {
         let definition = shown_definition(&job.uid, &job.document)?;
         let timing = &job.timer.timing;
         let timetable = timing.schedule(&definition, &job.uid, now).map_err(Refusal::from)?;
-        let rule = definition.recurrence.as_ref().map(Rule::canonical).transpose();
+        let rule = definition.recurrence.as_deref().map(Rule::canonical).transpose();
         let found = self.ports.browse.attempts(&job.uid, at).await?;
         let waits = |entry: &HistoryEntry| entry.waits && entry.attempt.role == Role::Main;
         let waits_for_place = found.iter().any(waits);

@@ -43,7 +43,7 @@ pub struct MainAction {
     /// The action at each occurrence.
     pub action: Action,
     /// The action after all retries have failed. Error actions do not nest.
-    pub error_action: Option<Action>,
+    pub error_action: Option<Box<Action>>,
 }
 
 /// A target and its retry policy.
@@ -321,24 +321,26 @@ impl MainAction {
         let error_action = action.object("errorAction")?;
         Ok(Self {
             action: Action::read(action)?,
-            error_action: error_action.map(|action| Action::read(&action)).transpose()?,
+            error_action: error_action
+                .map(|action| Action::read(&action).map(Box::new))
+                .transpose()?,
         })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
         let mut document = self.action.write();
-        document.object("errorAction", self.error_action.as_ref().map(Action::write));
+        document.object("errorAction", self.error_action.as_deref().map(Action::write));
         document
     }
 
     /// The targets of the action and of its error action.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
-        [&self.action].into_iter().chain(&self.error_action).map(|action| &action.target)
+        [&self.action].into_iter().chain(self.error_action.as_deref()).map(|action| &action.target)
     }
 
     /// The same, to change them.
     pub fn targets_mut(&mut self) -> impl Iterator<Item = &mut Target> {
-        let error_action = self.error_action.as_mut();
+        let error_action = self.error_action.as_deref_mut();
         [&mut self.action].into_iter().chain(error_action).map(|action| &mut action.target)
     }
 }

@@ -31,7 +31,7 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
     })?;
     let job = read_job(properties, reading)?;
     // The parts of a recurrence must fit together. Whether it ever occurs depends on its start.
-    let rule = job.recurrence.as_ref().map(Rule::canonical).transpose()?;
+    let rule = job.recurrence.as_deref().map(Rule::canonical).transpose()?;
     if let Some(rule) = &rule {
         rule.check_start(job.start_time)?;
     }
@@ -78,7 +78,7 @@ fn read_job(properties: &Value, reading: Reading) -> Result<JobDefinition, Refus
     Ok(JobDefinition {
         start_time,
         action: MainAction::read(&properties.required_object("action")?)?,
-        recurrence,
+        recurrence: recurrence.map(Box::new),
         extensions: properties
             .object(EXTENSIONS)?
             .map(|extensions| JobExtensions::read(&extensions))

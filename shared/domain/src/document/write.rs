@@ -28,7 +28,7 @@ impl JobDefinition {
         let mut properties = ObjectBuilder::default();
         properties.maybe("startTime", self.start_time.map(format_instant));
         properties.object("action", Some(self.action.write()));
-        if let Some(kept) = self.recurrence.as_ref().and_then(write_recurrence) {
+        if let Some(kept) = self.recurrence.as_deref().and_then(write_recurrence) {
             let answered = spell_occurrences_twice(kept.clone());
             properties.differs("recurrence", kept, answered);
         }
