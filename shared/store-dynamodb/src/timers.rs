@@ -26,6 +26,7 @@ use crate::DUE_INDEX;
 use crate::collections::collection_path;
 use crate::jobs::{EXPIRES_AT, TIMINGS};
 use crate::left_out;
+use crate::only_answer;
 use crate::retries::read_retry;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, texts, ticks};
@@ -76,46 +77,11 @@ impl Timers for DynamoStore {
     }
 
     async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
-        let Finish { job, version, expires_at, .. } = finish;
-        let at = keys::job_of_key(&job.collection_uid, &job.key);
-        let write = Write::update(at, "SET expires_at = :expires")
-            .when("uid = :uid AND version = :version")
-            .with(":expires", number(expires_at.timestamp()))
-            .with(":uid", text(&job.uid))
-            .with(":version", number(*version));
-        let outcome = self.table.write(MeteredCall::Finish, write).await?;
-        Ok(matches!(outcome, WriteOutcome::Done))
+        only_answer(self.expire_all(std::slice::from_ref(finish)).await)
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        let Finish { job, version, generation, state, expires_at } = finish;
-        let expires_at = number(expires_at.timestamp());
-        let write = Write::update(
-            keys::timer(&job.uid),
-            "SET #state = :state, expires_at = :expires REMOVE due_at, due_shard",
-        )
-        // Earlier builds did not store the version in the timer, and left the timer in the index.
-        .when(
-            "generation = :generation AND (version = :version OR attribute_not_exists(version)) \
-             AND (#state = :enabled OR (#state = :state AND attribute_exists(due_at)))",
-        )
-        .naming("#state", "state")
-        .with(":state", text(state.name()))
-        .with(":expires", expires_at.clone())
-        .with(":version", number(*version))
-        .with(":generation", number(*generation))
-        .with(":enabled", text(JobState::Enabled.name()));
-        match self.table.write(MeteredCall::Finish, write).await? {
-            WriteOutcome::Done => Ok(true),
-            WriteOutcome::ConditionFailed(None) => Ok(false),
-            // The write was done before, and its answer was lost.
-            WriteOutcome::ConditionFailed(Some(item)) => {
-                let reader = Reader::new(&item);
-                Ok(reader.number::<u64>("generation")? == *generation
-                    && read_state(&reader)? == *state
-                    && item.get(EXPIRES_AT) == Some(&expires_at))
-            }
-        }
+        only_answer(self.finish_all(std::slice::from_ref(finish)).await)
     }
 
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
@@ -171,7 +137,44 @@ fn paused_timer(table: &str, pause: &Pause) -> Result<Update, StoreError> {
         .map_err(|error| StoreError::Refused(Box::new(error)))
 }
 
+/// Groups of calls, as the batching layer gathers them. The answers are in the order of the group.
 impl DynamoStore {
+    /// Says when the definitions of jobs expire that are about to finish.
+    pub(crate) async fn expire_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>> {
+        let expire = |Finish { job, version, expires_at, .. }: &Finish| {
+            Write::update(
+                keys::job_of_key(&job.collection_uid, &job.key),
+                "SET expires_at = :expires",
+            )
+            .when("uid = :uid AND version = :version")
+            .with(":expires", number(expires_at.timestamp()))
+            .with(":uid", text(&job.uid))
+            .with(":version", number(*version))
+        };
+        let writes = group.iter().map(expire).collect();
+        let outcomes = self.table.write_group(MeteredCall::Finish, writes).await;
+        outcomes.into_iter().map(|outcome| Ok(matches!(outcome?, WriteOutcome::Done))).collect()
+    }
+
+    /// Finishes jobs whose definitions expire.
+    pub(crate) async fn finish_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>> {
+        let writes = group.iter().map(finished).collect();
+        let outcomes = self.table.write_group(MeteredCall::Finish, writes).await;
+        let answer = |(finish, outcome): (&Finish, Result<WriteOutcome, _>)| match outcome? {
+            WriteOutcome::Done => Ok(true),
+            WriteOutcome::ConditionFailed(None) => Ok(false),
+            // The write was done before, and its answer was lost.
+            WriteOutcome::ConditionFailed(Some(item)) => {
+                let reader = Reader::new(&item);
+                let expires_at = number(finish.expires_at.timestamp());
+                Ok(reader.number::<u64>("generation")? == finish.generation
+                    && read_state(&reader)? == finish.state
+                    && item.get(EXPIRES_AT) == Some(&expires_at))
+            }
+        };
+        group.iter().zip(outcomes).map(answer).collect()
+    }
+
     /// A page of the timers that are due until an instant.
     pub(crate) async fn due_timers(
         &self,
@@ -196,6 +199,26 @@ impl DynamoStore {
         let items = found.items.unwrap_or_default();
         Ok(Page { items: items.iter().filter_map(readable).collect(), next })
     }
+}
+
+/// The timer of a job that has finished.
+fn finished(finish: &Finish) -> Write {
+    let Finish { job, version, generation, state, expires_at } = finish;
+    Write::update(
+        keys::timer(&job.uid),
+        "SET #state = :state, expires_at = :expires REMOVE due_at, due_shard",
+    )
+    // Earlier builds did not store the version in the timer, and left the timer in the index.
+    .when(
+        "generation = :generation AND (version = :version OR attribute_not_exists(version)) \
+         AND (#state = :enabled OR (#state = :state AND attribute_exists(due_at)))",
+    )
+    .naming("#state", "state")
+    .with(":state", text(state.name()))
+    .with(":expires", number(expires_at.timestamp()))
+    .with(":version", number(*version))
+    .with(":generation", number(*generation))
+    .with(":enabled", text(JobState::Enabled.name()))
 }
 
 /// Reads a timer that is due. If it cannot be read, each pass logs that, and the timers behind it go

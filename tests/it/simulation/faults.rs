@@ -257,6 +257,25 @@ impl StorePort {
         }
     }
 
+    /// Lets the definition of a job expire that is about to finish.
+    pub(super) fn expire_now(&self, finish: &Finish) -> Result<bool, StoreError> {
+        match self.world.mutation {
+            _ if self.is_early => Ok(true),
+            Some(Mutation::NeverExpires) => Ok(true),
+            Some(Mutation::TimerExpiresFirst) => now(self.inner().finish(finish)),
+            _ => now(self.inner().expire_definition(finish)),
+        }
+    }
+
+    /// Finishes a job.
+    pub(super) fn end_now(&self, finish: &Finish) -> Result<bool, StoreError> {
+        match self.world.mutation {
+            _ if self.is_early => Ok(self.memory().finish_early(finish)),
+            Some(Mutation::TimerExpiresFirst) => now(self.inner().expire_definition(finish)),
+            _ => now(self.inner().finish(finish)),
+        }
+    }
+
     pub(super) fn finish_as(&self, job_uid: &str, generation: u64, state: JobState) {
         let expires_at = instant(self.process.clock()) + TimeDelta::days(60);
         let tables = self.memory().tables();
@@ -572,22 +591,11 @@ impl Timers for StorePort {
     }
 
     async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
-        let expire = || match self.world.mutation {
-            _ if self.is_early => Ok(true),
-            Some(Mutation::NeverExpires) => Ok(true),
-            Some(Mutation::TimerExpiresFirst) => now(self.inner().finish(finish)),
-            _ => now(self.inner().expire_definition(finish)),
-        };
-        self.op(true, expire).await
+        self.op(true, || self.expire_now(finish)).await
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        let end = || match self.world.mutation {
-            _ if self.is_early => Ok(self.memory().finish_early(finish)),
-            Some(Mutation::TimerExpiresFirst) => now(self.inner().expire_definition(finish)),
-            _ => now(self.inner().finish(finish)),
-        };
-        self.op(true, end).await
+        self.op(true, || self.end_now(finish)).await
     }
 
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {

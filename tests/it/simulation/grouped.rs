@@ -8,7 +8,7 @@ use chrono::DateTime;
 use domain::attempt::Record;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::work_item::JobRef;
-use ports::store::{Claim, ClaimRequest, Claimed, CounterUpdate, JobSnapshot, Recorded};
+use ports::store::{Claim, ClaimRequest, Claimed, CounterUpdate, Finish, JobSnapshot, Recorded};
 use ports::{Counters, Snapshots, StoreError};
 use store_dynamodb::{AskedEvicted, GroupedStore, SnapshotRead};
 
@@ -97,6 +97,14 @@ impl GroupedStore for StorePort {
             now(self.inner().is_evicted(&asked.job_uid, &asked.attempt, ended_at))
         };
         self.in_transactions(group, &false, is_evicted).await
+    }
+
+    async fn expire_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>> {
+        self.in_transactions(group, &true, |finish| self.expire_now(finish)).await
+    }
+
+    async fn finish_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>> {
+        self.in_transactions(group, &true, |finish| self.end_now(finish)).await
     }
 
     async fn prefetch_by(

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::attempt::Record;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::work_item::JobRef;
-use ports::store::{Claim, ClaimRequest, Claimed, CounterUpdate, JobSnapshot, Recorded};
+use ports::store::{Claim, ClaimRequest, Claimed, CounterUpdate, Finish, JobSnapshot, Recorded};
 use ports::{
     Attempts, Counters, History, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError,
     Timers, Turns,
@@ -57,6 +57,12 @@ pub trait GroupedStore:
     /// Tells which attempts are among those that their jobs no longer remember.
     async fn are_evicted(&self, group: &[AskedEvicted]) -> Vec<Result<bool, StoreError>>;
 
+    /// Says when the definitions of jobs expire that are about to finish.
+    async fn expire_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>>;
+
+    /// Finishes jobs.
+    async fn finish_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>>;
+
     /// Keeps the snapshot that `read` reads for [`unchanged_prefetched`](Self::unchanged_prefetched).
     /// `None` if this process cannot know whether the job is written in between.
     async fn prefetch_by(
@@ -101,6 +107,14 @@ impl GroupedStore for DynamoStore {
 
     async fn are_evicted(&self, group: &[AskedEvicted]) -> Vec<Result<bool, StoreError>> {
         self.are_evicted(group).await
+    }
+
+    async fn expire_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>> {
+        self.expire_all(group).await
+    }
+
+    async fn finish_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>> {
+        self.finish_all(group).await
     }
 
     async fn prefetch_by(

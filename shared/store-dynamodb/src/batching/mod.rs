@@ -11,7 +11,7 @@
 //!
 //! 1. claims and snapshots go at once;
 //! 2. records go when no call of the first kind is open and no attempt waits for its start permit;
-//! 3. counter updates and releases go when no record is open either.
+//! 3. counter updates, releases and the ends of jobs go when no record is open either.
 //!
 //! Collections take turns for claims and snapshots: a burst of one collection is not before the calls of
 //! another.
@@ -61,8 +61,8 @@ use priority::Priorities;
 use start_limiter::StartLimiter;
 pub use timer_changes::TimerChanges;
 
-/// A store that gathers concurrent claims, releases, reads, records and counter updates into groups,
-/// and limits how many attempts start at the same moment.
+/// A store that gathers concurrent claims, releases, reads, records, counter updates and ends of jobs into
+/// groups, and limits how many attempts start at the same moment.
 pub struct BatchingStore<S = DynamoStore> {
     store: Arc<S>,
     claims: Gathering<ClaimRequest, Claimed>,
@@ -72,6 +72,8 @@ pub struct BatchingStore<S = DynamoStore> {
     failures: Gathering<FailedOccurrence, ()>,
     updates: Gathering<CounterUpdate, bool>,
     evicted: Gathering<AskedEvicted, bool>,
+    expiries: Gathering<Finish, bool>,
+    finishes: Gathering<Finish, bool>,
     starts: StartLimiter,
     timer_changes: Arc<TimerChanges>,
 }
@@ -118,6 +120,12 @@ impl<S: GroupedStore> BatchingStore<S> {
             }),
             evicted: Gathering::new(&store, &last, add_to_group, |store, group| {
                 Box::pin(async move { store.are_evicted(&group).await })
+            }),
+            expiries: Gathering::new(&store, &last, add_to_group, |store, group| {
+                Box::pin(async move { store.expire_all(&group).await })
+            }),
+            finishes: Gathering::new(&store, &last, add_to_group, |store, group| {
+                Box::pin(async move { store.finish_all(&group).await })
             }),
             starts: StartLimiter::new(before_actions),
             timer_changes: Arc::default(),
@@ -317,11 +325,11 @@ impl<S: GroupedStore> Timers for BatchingStore<S> {
     }
 
     async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
-        self.store.expire_definition(finish).await
+        self.expiries.ask(finish.clone()).await
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        self.store.finish(finish).await
+        self.finishes.ask(finish.clone()).await
     }
 
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
