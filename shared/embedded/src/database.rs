@@ -24,7 +24,7 @@ use crate::operation::{self, OperationAnswer};
 use crate::shared_transaction::SharedTransaction;
 
 /// The page cache of SQLite in KiB: its default of 2 MiB is meant for small devices.
-const CACHE_KIB: i32 = 32 * 1024;
+const CACHE_KIB: i32 = 16 * 1024;
 /// Compiled statements that are kept: several for each table and index. The default is 16.
 const STATEMENTS_MAX: usize = 64;
 /// The name of the store in errors, and of its thread.

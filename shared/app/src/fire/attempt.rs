@@ -142,7 +142,7 @@ impl Executor {
             return Ok(Performed::Again(Duration::ZERO));
         }
         // Boxed, because the future of an attempt that waits is then small: thousands may wait.
-        match Box::pin(self.start(claim, prefetched, place)).await? {
+        match Box::pin(self.start(&claim, prefetched, place)).await? {
             Started::Ended(performed) => Ok(performed),
             // It was sent before the job let none overlap.
             Started::OutOfTurn => Box::pin(self.take_turn(job, attempt, place)).await,
@@ -166,31 +166,30 @@ impl Executor {
                 };
                 Some(Box::pin(follow).await?)
             }
-            Claimed::Exhausted => {
-                Some(Box::pin(self.record_lost_workers(request.claim.clone())).await?)
-            }
+            Claimed::Exhausted => Some(Box::pin(self.record_lost_workers(&request.claim)).await?),
         })
     }
 
     /// Reads the job, checks whether the attempt may start, acts, records, and follows the record.
     pub(super) async fn start(
         &self,
-        claim: Claim,
+        claim: &Claim,
         prefetched: Option<LoadedJob>,
         place: &dyn DeliveryPlace,
     ) -> Result<Started, AppError> {
         // Boxed, as all steps here are: one that is over then takes no memory, while thousands wait in
         // the next one.
-        match Box::pin(self.begin(&claim, prefetched, place)).await? {
+        match Box::pin(self.begin(claim, prefetched, place)).await? {
             Begun::Acted(result, loaded) => {
                 let ended = Box::pin(self.record_and_follow(claim, result, Some(loaded))).await;
                 ended.map(Started::Ended)
             }
             Begun::WaitsFor(slot) => {
                 self.wait_for(slot).await;
-                let attempt = Attempt { waited: Some(Waited::Slot(slot)), ..claim.attempt.clone() };
+                let mut claim = Box::new(claim.clone());
+                claim.attempt.waited = Some(Waited::Slot(slot));
                 // The job may have changed, so everything is read and checked again.
-                Box::pin(self.start(Claim { attempt, ..claim }, None, place)).await
+                Box::pin(self.start(&claim, None, place)).await
             }
             Begun::Not(started) => Ok(started),
         }
@@ -424,7 +423,7 @@ impl Executor {
     }
 
     /// Records an attempt as failed whose workers have died again and again.
-    async fn record_lost_workers(&self, claim: Claim) -> Result<Performed, AppError> {
+    async fn record_lost_workers(&self, claim: &Claim) -> Result<Performed, AppError> {
         let loaded = self.load(&claim.job).await?;
         let definition: Option<&JobDefinition> = match &loaded {
             Some(loaded) => self.definition(&claim.job, loaded).await.ok(),
@@ -514,39 +513,51 @@ impl Executor {
     /// Records how an attempt ended, and does what follows the record.
     async fn record_and_follow(
         &self,
-        claim: Claim,
+        claim: &Claim,
         result: ActionResult,
         loaded: Option<LoadedJob>,
     ) -> Result<Performed, AppError> {
-        let Claim { job, attempt, .. } = &claim;
+        let kept = Box::pin(self.record_result(claim, result, loaded.as_ref())).await?;
+        let Some(record) = kept else {
+            // Another worker has taken the attempt over. If that one dies, this message is needed.
+            let wait = LEASE + LEASE_MARGIN;
+            return Ok(Performed::Again(wait.to_std().unwrap_or_default()));
+        };
+        let Claim { job, attempt, .. } = claim;
+        Box::pin(self.follow(EndedAttempt { job, attempt, record: &record }, loaded)).await
+    }
+
+    /// Records how an attempt ended. Returns the record that the attempt has; `None` if another worker
+    /// has taken it over.
+    async fn record_result(
+        &self,
+        claim: &Claim,
+        result: ActionResult,
+        loaded: Option<&LoadedJob>,
+    ) -> Result<Option<Record>, AppError> {
+        let Claim { job, attempt, .. } = claim;
         let ActionResult { started_at, outcome, message, retry_after, body } = result;
         let ended_at = self.ports.clock.now().max(started_at);
         let body_bytes = match body {
             None => 0,
-            Some(body) => Box::pin(self.keep_body(&claim, started_at, body, loaded.as_ref())).await,
+            Some(body) => Box::pin(self.keep_body(claim, started_at, body, loaded)).await,
         };
-        let repeat_count =
-            loaded.as_ref().map_or(1, |loaded| loaded.repeat_count(attempt, ended_at));
+        let repeat_count = loaded.map_or(1, |loaded| loaded.repeat_count(attempt, ended_at));
         let then = None;
         let mut record =
             Record { started_at, ended_at, outcome, message, repeat_count, body_bytes, then };
         let ended = Undecided { job, attempt, retry_after };
-        self.decide_then(ended, &mut record, loaded.as_ref()).await;
-        let recorded = self.record(&claim, &record, loaded.as_ref()).await?;
-        self.give_back_seat(&claim, loaded.as_ref()).await;
-        match recorded {
+        Box::pin(self.decide_then(ended, &mut record, loaded)).await;
+        let recorded = self.record(claim, &record, loaded).await?;
+        self.give_back_seat(claim, loaded).await;
+        Ok(match recorded {
             Recorded::Kept => {
-                let ended = EndedAttempt { job, attempt, record: &record };
-                self.log_outcome(ended, loaded.as_ref());
+                self.log_outcome(EndedAttempt { job, attempt, record: &record }, loaded);
+                Some(record)
             }
-            Recorded::Already(other) => record = other,
-            // Another worker has taken the attempt over. If that one dies, this message is needed.
-            Recorded::Lost => {
-                let wait = LEASE + LEASE_MARGIN;
-                return Ok(Performed::Again(wait.to_std().unwrap_or_default()));
-            }
-        }
-        Box::pin(self.follow(EndedAttempt { job, attempt, record: &record }, loaded)).await
+            Recorded::Already(other) => Some(other),
+            Recorded::Lost => None,
+        })
     }
 
     /// Records, and tries that until the lease is over: an action that was done is not repeated only

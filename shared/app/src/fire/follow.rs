@@ -65,7 +65,7 @@ impl Executor {
         self.remove_timer(job, attempt).await?;
         if let Some(loaded) = closed {
             // After the attempt's own timer is gone, which would be taken for a retry that waits.
-            self.check_finished_after(job, attempt, &loaded).await?;
+            Box::pin(self.check_finished_after(job, attempt, &loaded)).await?;
         }
         Ok(Performed::Done)
     }

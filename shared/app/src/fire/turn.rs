@@ -154,7 +154,7 @@ impl Executor {
         place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
         let without_claim = match self.claim(&request).await {
-            Ok(None) => return self.start_or_wait(request.claim, place).await,
+            Ok(None) => return self.start_or_wait(&request.claim, place).await,
             // The attempt has ended meanwhile, or another worker holds it.
             Ok(Some(performed)) => Ok(performed),
             Err(error) => Err(error),
@@ -171,14 +171,14 @@ impl Executor {
     ) -> Result<Performed, AppError> {
         request.claim.attempt.takes_turn = false;
         match self.claim(&request).await? {
-            None => self.start_or_wait(request.claim, place).await,
+            None => self.start_or_wait(&request.claim, place).await,
             Some(performed) => Ok(performed),
         }
     }
 
     async fn start_or_wait(
         &self,
-        claim: Claim,
+        claim: &Claim,
         place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
         Ok(match Box::pin(self.start(claim, None, place)).await? {

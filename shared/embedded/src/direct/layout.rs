@@ -100,7 +100,7 @@ impl Layout {
             ),
             replace: format!("UPDATE {name} SET item_json = ?2, item_size = ?3 WHERE rowid = ?1"),
             delete: format!("DELETE FROM {name} WHERE rowid = ?1"),
-            query: format!("SELECT item_json FROM {name} WHERE pk = ?1"),
+            query: format!("SELECT item_json, item_size FROM {name} WHERE pk = ?1"),
         })
     }
 

@@ -43,8 +43,8 @@ struct Answer {
     count: usize,
     n_read: usize,
     n_bytes: usize,
-    /// The key of the last item that was read.
-    last: Option<String>,
+    /// The last item that was read.
+    last: String,
 }
 
 /// Reads a page of a partition.
@@ -58,24 +58,27 @@ pub(super) fn query(
     let (sql, values) = query.sql()?;
     let mut statement = tables.connection().prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
-    let is_counted = request.select == Some(Select::Count);
     let mut answer = Answer::default();
     while let Some(row) = rows.next()? {
         let json = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
-        let item = Item::read(json)?;
-        let n_bytes = answer.n_bytes + item.size();
-        if answer.n_read > 0 && n_bytes > PAGE_BYTES_MAX {
-            return Ok(answer.written(is_counted, true));
+        // The rows of an index have no size.
+        let size = match query.index {
+            Some(_) => Item::read(json)?.size(),
+            None => row.get(1)?,
+        };
+        if answer.n_read > 0 && answer.n_bytes + size > PAGE_BYTES_MAX {
+            return query.written(&answer, true);
         }
-        answer.n_bytes = n_bytes;
+        answer.n_bytes += size;
         answer.n_read += 1;
-        answer.last = Some(query.last_key(&item)?);
-        query.add(json, &item, &mut answer)?;
+        answer.last.clear();
+        answer.last.push_str(json);
+        query.add(json, &mut answer)?;
         if Some(answer.n_read) == request.limit {
-            return Ok(answer.written(is_counted, true));
+            return query.written(&answer, true);
         }
     }
-    Ok(answer.written(is_counted, false))
+    query.written(&answer, false)
 }
 
 impl<'q> Prepared<'q> {
@@ -156,21 +159,37 @@ impl<'q> Prepared<'q> {
     }
 
     /// Adds an item to the answer, if it passes the filter.
-    fn add(&self, json: &str, item: &Item<'_>, answer: &mut Answer) -> Result<(), Stop> {
+    fn add(&self, json: &str, answer: &mut Answer) -> Result<(), Stop> {
         if let Some(filter) = &self.filter
-            && !self.bindings.holds(&filter.tree, Some(item))?
+            && !self.bindings.holds(&filter.tree, Some(&Item::read(json)?))?
         {
             return Ok(());
         }
         answer.count += 1;
         match &self.projection {
-            _ if self.request.select == Some(Select::Count) => {}
+            _ if self.is_counted() => {}
             Some(projection) => {
-                answer.push(&json_of(&self.bindings.project(&projection.tree, item)?)?);
+                let item = Item::read(json)?;
+                answer.push(&json_of(&self.bindings.project(&projection.tree, &item)?)?);
             }
             None => answer.push(json),
         }
         Ok(())
+    }
+
+    /// Whether the items are only counted.
+    fn is_counted(&self) -> bool {
+        self.request.select == Some(Select::Count)
+    }
+
+    /// Writes the answer.
+    fn written(&self, answer: &Answer, has_more: bool) -> Result<Vec<u8>, Stop> {
+        let Answer { items, count, n_read, last, .. } = answer;
+        let items = if self.is_counted() { String::new() } else { format!("\"Items\":[{items}],") };
+        let last = if has_more { Some(self.last_key(&Item::read(last)?)?) } else { None };
+        let last = last.map_or_else(String::new, |key| format!(",\"LastEvaluatedKey\":{key}"));
+        let body = format!("{{{items}\"Count\":{count},\"ScannedCount\":{n_read}{last}}}");
+        Ok(body.into_bytes())
     }
 
     /// The key of an item in the table, and in the index that is read.
@@ -316,15 +335,6 @@ impl Answer {
             self.items.push(',');
         }
         self.items.push_str(item);
-    }
-
-    /// The answer's body. There is no list of items if they were only counted.
-    fn written(self, is_counted: bool, has_more: bool) -> Vec<u8> {
-        let Self { items, count, n_read, last, .. } = self;
-        let items = if is_counted { String::new() } else { format!("\"Items\":[{items}],") };
-        let last = last.filter(|_| has_more);
-        let last = last.map_or_else(String::new, |key| format!(",\"LastEvaluatedKey\":{key}"));
-        format!("{{{items}\"Count\":{count},\"ScannedCount\":{n_read}{last}}}").into_bytes()
     }
 }
 
