@@ -126,12 +126,14 @@ impl Database {
     /// None of them may change a table: dynoxide caches what it knows of tables, and would not learn
     /// that the transaction was rolled back.
     pub(crate) fn answer_together(&self, requests: &[(&str, &[u8])]) -> Vec<StoreAnswer> {
-        let writes = requests.iter().any(|(operation, _)| !operation::only_reads(operation));
-        let can_share = writes
+        let only_reads = requests.iter().all(|(operation, _)| operation::only_reads(operation));
+        // A read alone needs no transaction.
+        let can_share = (requests.len() > 1 || !only_reads)
             && !self.log.has_failed()
             && !requests.iter().any(|(operation, _)| operation::changes_table(operation));
-        let begin =
-            || Transaction::new_unchecked(self.storage.conn(), TransactionBehavior::Immediate);
+        let behavior =
+            if only_reads { TransactionBehavior::Deferred } else { TransactionBehavior::Immediate };
+        let begin = || Transaction::new_unchecked(self.storage.conn(), behavior);
         // A disk that refuses writes may refuse to begin; it still answers reads.
         let transaction = can_share.then(begin).and_then(Result::ok);
         let Some(transaction) = transaction else {
@@ -149,11 +151,11 @@ impl Database {
         requests: &[(&str, &[u8])],
     ) -> rusqlite::Result<Vec<OperationAnswer>> {
         self.shared.perform(transaction, requests, |(operation, body), undo| {
+            if operation::only_reads(operation) {
+                return Ok(self.read(operation, body));
+            }
             match self.directly(operation, body)? {
                 Performed::Answered(answer) => Ok(answer),
-                Performed::Left { to_learn } if operation::only_reads(operation) => {
-                    Ok(self.with_dynoxide(operation, body, to_learn))
-                }
                 Performed::Left { to_learn } => {
                     undo.if_failed(|| self.with_dynoxide(operation, body, to_learn))
                 }
@@ -163,13 +165,17 @@ impl Database {
 
     /// Performs one request outside of a shared transaction.
     fn perform(&self, operation: &str, body: &[u8]) -> OperationAnswer {
+        if operation::only_reads(operation) {
+            return self.read(operation, body);
+        }
         if operation::changes_table(operation) {
             self.direct.forget_tables();
         }
-        // A write would need a transaction, which dynoxide begins by itself.
-        if !operation::only_reads(operation) {
-            return self.with_dynoxide(operation, body, false);
-        }
+        // A direct write would need a transaction; dynoxide begins one by itself.
+        self.with_dynoxide(operation, body, false)
+    }
+
+    fn read(&self, operation: &str, body: &[u8]) -> OperationAnswer {
         match self.directly(operation, body) {
             Ok(Performed::Answered(answer)) => answer,
             Ok(Performed::Left { to_learn }) => self.with_dynoxide(operation, body, to_learn),

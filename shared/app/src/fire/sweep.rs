@@ -16,10 +16,10 @@
 //! begins no further page, and pages that are still in progress when its caller stops waiting are
 //! cancelled.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use domain::firing::Outage;
@@ -50,6 +50,27 @@ pub struct Sweeper {
     concurrent_pages: NonZeroUsize,
     gathered_max: usize,
     healer: Option<Healer>,
+    first_due: Arc<FirstDue>,
+}
+
+/// When the first timer of each shard is due, as it was last read. A pass that finds timers of a shard,
+/// or should have found some, has it read again.
+#[derive(Default)]
+struct FirstDue(Mutex<HashMap<u32, Option<DateTime<Utc>>>>);
+
+impl FirstDue {
+    fn shards(&self) -> MutexGuard<'_, HashMap<u32, Option<DateTime<Utc>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets the shards with timers that a pass until this instant dispatches.
+    fn forget_until(&self, until: DateTime<Utc>) {
+        self.shards().retain(|_, first| first.is_none_or(|first| first > until));
+    }
+
+    fn forget(&self, shard: u32) {
+        self.shards().remove(&shard);
+    }
 }
 
 /// The result of a pass.
@@ -155,6 +176,7 @@ impl Sweeper {
             concurrent_pages,
             gathered_max: 1,
             healer: None,
+            first_due: Arc::default(),
         }
     }
 
@@ -184,6 +206,7 @@ impl Sweeper {
     pub async fn pass(&self, first_shard: u32, over: impl Future<Output = ()>) -> Pass {
         let ends_at = self.clock.work_now() + PASS;
         let until = self.clock.now() + spans(self.clock.as_ref()).ahead;
+        self.first_due.forget_until(until);
         if let Err(error) = self.heartbeat.beat().await {
             // Without it, an outage that is just over would not be known.
             let error_type = ErrorType::ShardFailed;
@@ -241,7 +264,9 @@ impl Sweeper {
         }
     }
 
-    /// When the next timer is due, as far as the index knows.
+    /// When the next timer is due, as far as the index knew at the last passes. It reads the shards of
+    /// which a pass has found timers since. A timer that is created meanwhile, or moved to an earlier
+    /// instant, is found by the next pass.
     ///
     /// # Errors
     ///
@@ -249,11 +274,17 @@ impl Sweeper {
     pub async fn next_due_at(&self) -> Result<Option<DateTime<Utc>>, AppError> {
         let mut next = None;
         for shard in 0..self.timers.shards() {
-            let page = PageRequest { from: None, items_max: 1 };
-            let page = self.timers.due(shard, DateTime::<Utc>::MAX_UTC, page).await?;
-            for due in page.items {
-                next = Some(next.map_or(due.due_at, |next: DateTime<Utc>| next.min(due.due_at)));
-            }
+            let known = self.first_due.shards().get(&shard).copied();
+            let first = if let Some(first) = known {
+                first
+            } else {
+                let page = PageRequest { from: None, items_max: 1 };
+                let page = self.timers.due(shard, DateTime::<Utc>::MAX_UTC, page).await?;
+                let first = page.items.first().map(|due| due.due_at);
+                self.first_due.shards().insert(shard, first);
+                first
+            };
+            next = [next, first].into_iter().flatten().min();
         }
         Ok(next)
     }
@@ -277,6 +308,9 @@ impl Sweeper {
         let ShardCursor { reached, pages, turn, shard, from } = cursor;
         let request = PageRequest { from, items_max: PAGE_ITEMS };
         let page = self.timers.due(shard, until, request).await?;
+        if !page.items.is_empty() {
+            self.first_due.forget(shard);
+        }
         let reached = page.items.last().map_or(reached, |last| Some(last.due_at));
         let due = match &self.healer {
             Some(healer) => healer.heal(page.items).await,

@@ -85,7 +85,7 @@ impl Value<'_> {
     fn is_plain(&self, depth: usize) -> bool {
         match self {
             Self::Text(_) | Self::Flag(_) | Self::Null => true,
-            Self::Number(digits) => whole_number(digits).is_some(),
+            Self::Number(digits) => is_whole(digits),
             Self::Bytes(base64) => is_base64(base64),
             Self::List(values) => {
                 depth < DEPTH_MAX && values.iter().all(|value| value.is_plain(depth + 1))
@@ -98,7 +98,7 @@ impl Value<'_> {
     fn size(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
-            Self::Number(digits) => number_size(digits),
+            Self::Number(digits) => size_of_number(digits),
             Self::Bytes(base64) => base64.trim_end_matches('=').len() * 3 / 4,
             Self::Flag(_) | Self::Null => 1,
             Self::List(values) => 3 + values.iter().map(|value| 1 + value.size()).sum::<usize>(),
@@ -143,15 +143,28 @@ impl Value<'_> {
     }
 }
 
-/// Reads a whole number, if its digits are as DynamoDB answers them.
-fn whole_number(digits: &str) -> Option<i128> {
+/// Returns whether these are the digits of a whole number, as DynamoDB answers them.
+fn is_whole(digits: &str) -> bool {
     let positive = digits.strip_prefix('-').unwrap_or(digits);
-    let is_usual = match positive.as_bytes() {
+    match positive.as_bytes() {
         [b'0'] => digits == "0",
         [b'1'..=b'9', rest @ ..] => rest.len() < DIGITS_MAX && rest.iter().all(u8::is_ascii_digit),
         _ => false,
-    };
-    is_usual.then(|| digits.parse().ok()).flatten()
+    }
+}
+
+fn whole_number(digits: &str) -> Option<i128> {
+    is_whole(digits).then(|| digits.parse().ok()).flatten()
+}
+
+/// The size of a number: a byte, one more for two significant digits each, and one for the sign.
+fn size_of_number(digits: &str) -> usize {
+    if !is_whole(digits) {
+        return number_size(digits);
+    }
+    let positive = digits.trim_start_matches('-');
+    let significant = positive.trim_end_matches('0').len();
+    1 + significant.div_ceil(2) + (digits.len() - positive.len())
 }
 
 /// The number as a value, if DynamoDB can store it.
