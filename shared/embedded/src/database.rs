@@ -365,6 +365,21 @@ pub(crate) mod tests {
         assert_eq!(database.answer("DeleteItem", key.as_bytes()).status, 200);
     }
 
+    #[test]
+    fn a_log_that_has_grown_is_cut_after_a_checkpoint() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut database = with_table(dir.path());
+        let log_bytes = || fs::metadata(dir.path().join("store.db-wal")).unwrap().len();
+        let text = "x".repeat(300_000);
+        for n in 0..80 {
+            put(&database, n, &text);
+        }
+        assert!(log_bytes() > 20_000_000, "{}", log_bytes());
+        database.checkpoint();
+        put(&database, 0, "small");
+        assert!(log_bytes() <= 16 * 1024 * 1024, "{}", log_bytes());
+    }
+
     fn file_has(dir: &Path, text: &str) -> bool {
         let bytes = fs::read(dir.join("store.db")).unwrap();
         bytes.windows(text.len()).any(|window| window == text.as_bytes())

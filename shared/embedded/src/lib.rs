@@ -6,9 +6,13 @@
 //! requests over HTTPS. Here they reach [dynoxide], a DynamoDB on SQLite, without a socket:
 //!
 //! ```text
-//! aws-sdk-dynamodb -> Connector -> channel -> the store's thread -> dynoxide -> SQLite
+//! aws-sdk-dynamodb -> Connector -> channel -> the store's thread -> direct ------> SQLite
+//!                                                                -> dynoxide ->
 //!                                  <- oneshot, the answer as an HTTP response <-
 //! ```
+//!
+//! The module `direct` performs the requests that Minutehand repeats, on dynoxide's tables and with the
+//! same results. dynoxide performs all others, and each form of a request the first time.
 //!
 //! So all code above the SDK's HTTP client is the code that runs on AWS. [`Store::client`] is the
 //! way into the store, and [`Store::connector`] a shorter one for requests that the SDK has written.

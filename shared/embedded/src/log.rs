@@ -39,6 +39,9 @@ const SPARE_PAGES: u32 = 256;
 /// it has to be written anew, and the start would wait for that.
 const REWRITE_BYTES_MAX: i64 = 256 * 1024 * 1024;
 
+/// What a log that has grown larger is cut to, once all of it is in the database.
+const LOG_BYTES_KEPT: i64 = 16 * 1024 * 1024;
+
 /// How long a successful write proves that the disk accepts writes.
 const TRIED_FOR: Duration = Duration::from_secs(10);
 
@@ -89,6 +92,7 @@ pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Re
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     // All checkpoints are made in time by the thread. SQLite would make others in the middle of a commit.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
     // SQLite reads a negative number as KiB instead of pages.
     connection.pragma_update(None, "cache_size", -cache_kib)
 }

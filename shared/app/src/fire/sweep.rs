@@ -490,6 +490,18 @@ mod tests {
     }
 
     #[test]
+    fn after_a_pass_the_shards_are_read_again_whose_first_timer_it_should_have_found() {
+        let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap();
+        let first_due = FirstDue::default();
+        *first_due.shards() =
+            HashMap::from([(0, Some(at(10))), (1, Some(at(11))), (2, None), (3, Some(at(9)))]);
+        first_due.forget_until(at(10));
+        assert_eq!(*first_due.shards(), HashMap::from([(1, Some(at(11))), (2, None)]));
+        first_due.forget(2);
+        assert_eq!(*first_due.shards(), HashMap::from([(1, Some(at(11)))]));
+    }
+
+    #[test]
     fn gathered_timers_are_sent_in_the_last_fifth_of_a_second() {
         for (ms, expected) in [(0, 800), (799, 800), (800, 800), (999, 999), (1_000, 1_800)] {
             let at = |ms| DateTime::from_timestamp_millis(ms).unwrap();
