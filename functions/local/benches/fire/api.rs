@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use crate::client::{Client, collection, job};
 use crate::figures::Figures;
-use crate::server::Server;
+use crate::server::{Server, cpu_of};
 
 /// One measurement.
 const ROUND: Duration = Duration::from_secs(3);
@@ -17,12 +17,19 @@ pub(crate) async fn measure(figures: &mut Figures, server: &Server, sync: &str) 
     let path = collection("api");
     Client::connect(server.address).await.must("PUT", &path, "{}").await;
     for (name, method) in [("creates", "PUT"), ("reads", "GET")] {
-        let mut rates = Vec::new();
+        let (mut rates, mut processor) = (Vec::new(), Vec::new());
         for in_flight in IN_FLIGHT {
-            rates.push(format!("{:.0}", rate(server, method, in_flight).await));
+            let before = (server.cpu(), cpu_of("self"));
+            let rate = rate(server, method, in_flight).await;
+            let micros = |used: Duration| used.as_secs_f64() * 1e6 / (rate * ROUND.as_secs_f64());
+            let (server, client) = (server.cpu() - before.0, cpu_of("self") - before.1);
+            rates.push(format!("{rate:.0}"));
+            processor.push(format!("{:.0} and {:.0}", micros(server), micros(client)));
         }
         let what = format!("{sync}: {name}/s; 1, 16, 64 in flight");
         figures.add(&what, rates.join(", "), "", "");
+        let what = format!("{sync}: CPU of each, server and load generator");
+        figures.add(&what, format!("{} µs", processor.join("; ")), "", "");
     }
 }
 

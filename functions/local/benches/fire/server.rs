@@ -77,11 +77,7 @@ impl Server {
 
     /// The time it has used of processors.
     pub(crate) fn cpu(&self) -> Duration {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
-        let stat = stat.unwrap_or_default();
-        let after_name = stat.rsplit(") ").next().unwrap_or_default();
-        let ticks = after_name.split(' ').skip(11).take(2).filter_map(|it| it.parse::<u32>().ok());
-        TICK * ticks.sum()
+        cpu_of(&self.child.id().to_string())
     }
 
     /// Ends it as its user would.
@@ -90,6 +86,14 @@ impl Server {
         let _ = Command::new("kill").args(["-TERM", &pid]).status();
         let _ = self.child.wait();
     }
+}
+
+/// The time that a process has used of processors.
+pub(crate) fn cpu_of(process: &str) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
+    let ticks = after_name.split(' ').skip(11).take(2).filter_map(|it| it.parse::<u32>().ok());
+    TICK * ticks.sum()
 }
 
 impl Drop for Server {
