@@ -170,7 +170,7 @@ impl<'q> Prepared<'q> {
             _ if self.is_counted() => {}
             Some(projection) => {
                 let item = Item::read(json)?;
-                answer.push(&json_of(&self.bindings.project(&projection.tree, &item)?)?);
+                answer.push(&self.bindings.project(&projection.tree, &item)?.json()?);
             }
             None => answer.push(json),
         }
@@ -198,7 +198,7 @@ impl<'q> Prepared<'q> {
         for name in self.layout.key.names().chain(self.key().names()) {
             key.set(name, item.get(name).ok_or(Stop::NotSupported)?.clone());
         }
-        json_of(&key)
+        key.json()
     }
 }
 
@@ -336,10 +336,6 @@ impl Answer {
         }
         self.items.push_str(item);
     }
-}
-
-fn json_of(item: &Item<'_>) -> Result<String, Stop> {
-    serde_json::to_string(item).map_err(|_| Stop::NotSupported)
 }
 
 /// The first text after all texts with a prefix.

@@ -55,6 +55,11 @@ impl<'a> Item<'a> {
         serde_json::from_str(json).map_err(|_| Stop::NotSupported)
     }
 
+    /// Writes the item as JSON.
+    pub(super) fn json(&self) -> Result<String, Stop> {
+        serde_json::to_string(self).map_err(|_| Stop::NotSupported)
+    }
+
     pub(super) fn set(&mut self, name: &str, value: Value<'a>) {
         match self.0.iter_mut().find(|(it, _)| it == name) {
             Some((_, old)) => *old = value,

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use dynoxide::storage::compute_hash_prefix;
 use dynoxide::types::{AttributeValue, MAX_ITEM_SIZE};
 use rusqlite::{Connection, OptionalExtension as _, params};
-use serde::Serialize;
 
 use super::evaluate::{Bindings, Uses};
 use super::expression::{Condition, Parsed, Update};
@@ -252,7 +251,7 @@ impl<'r> Prepared<'r> {
                 let indexes = self.index_changes(before, Some(&item))?;
                 let mut change = change(self.stored(row, &item)?, indexes);
                 if self.request.return_values == Some(OfUpdate::Item) {
-                    change.answered = Some(json(&item)?);
+                    change.answered = Some(item.json()?);
                 }
                 Ok(Decision::Change(change))
             }
@@ -260,7 +259,7 @@ impl<'r> Prepared<'r> {
     }
 
     fn stored(&self, row: Option<&Row>, item: &Item<'_>) -> Result<RowChange, Stop> {
-        let (json, size) = (json(item)?, item.size());
+        let (json, size) = (item.json()?, item.size());
         if let Some(row) = row {
             return Ok(RowChange::Replace { id: row.id, json, size });
         }
@@ -289,7 +288,7 @@ impl<'r> Prepared<'r> {
                 _ => false,
             };
             if !is_same {
-                let inserted = new.map(|new| Ok::<_, Stop>((json(&new.item)?, new.key)));
+                let inserted = new.map(|new| Ok::<_, Stop>((new.item.json()?, new.key)));
                 let inserted = inserted.transpose()?.map(|(json, key)| (key, json));
                 changes.push(IndexChange { index: position, is_deleted: old.is_some(), inserted });
             }
@@ -330,10 +329,6 @@ impl<'r> Prepared<'r> {
         let asks = self.request.return_values_on_condition_check_failure == Some(OfFailure::Item);
         row.filter(|_| asks).map(|row| row.json.as_str())
     }
-}
-
-fn json(item: &impl Serialize) -> Result<String, Stop> {
-    serde_json::to_string(item).map_err(|_| Stop::NotSupported)
 }
 
 /// The answer to a write whose condition is false.
