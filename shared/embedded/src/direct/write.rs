@@ -64,8 +64,6 @@ enum Decision {
 struct Change {
     row: RowChange,
     indexes: Vec<IndexChange>,
-    /// The item after an update that answers it.
-    answered: Option<String>,
 }
 
 enum RowChange {
@@ -73,6 +71,16 @@ enum RowChange {
     Insert { json: String, size: usize, hash_prefix: String },
     Replace { id: i64, json: String, size: usize },
     Delete { id: i64 },
+}
+
+impl RowChange {
+    /// The item after the change.
+    fn item(&self) -> Option<&str> {
+        match self {
+            Self::Insert { json, .. } | Self::Replace { json, .. } => Some(json),
+            Self::None | Self::Delete { .. } => None,
+        }
+    }
 }
 
 /// The change of an index's entry.
@@ -97,7 +105,9 @@ pub(super) fn single(
         Decision::Failed => Ok(Err(failed(&write, row.as_ref()))),
         Decision::Change(change) => {
             let mut answer = String::from("{");
-            if let Some(item) = &change.answered {
+            if request.return_values == Some(OfUpdate::Item)
+                && let Some(item) = change.row.item()
+            {
                 answer.push_str("\"Attributes\":");
                 answer.push_str(item);
             }
@@ -228,7 +238,7 @@ impl<'r> Prepared<'r> {
         {
             return Ok(Decision::Failed);
         }
-        let change = |row, indexes| Change { row, indexes, answered: None };
+        let change = |row, indexes| Change { row, indexes };
         match self.kind {
             Kind::Check => Ok(Decision::Change(change(RowChange::None, Vec::new()))),
             Kind::Delete => {
@@ -245,21 +255,20 @@ impl<'r> Prepared<'r> {
                 let update = self.update.as_ref().ok_or(Stop::NotSupported)?;
                 let old = before.or(key).ok_or(Stop::NotSupported)?;
                 let item = self.bindings.apply(&update.tree, &self.layout, old)?;
-                if !item.is_plain() || item.size() > MAX_ITEM_SIZE {
+                if !item.is_plain() {
                     return Err(Stop::NotSupported);
                 }
                 let indexes = self.index_changes(before, Some(&item))?;
-                let mut change = change(self.stored(row, &item)?, indexes);
-                if self.request.return_values == Some(OfUpdate::Item) {
-                    change.answered = Some(item.json()?);
-                }
-                Ok(Decision::Change(change))
+                Ok(Decision::Change(change(self.stored(row, &item)?, indexes)))
             }
         }
     }
 
     fn stored(&self, row: Option<&Row>, item: &Item<'_>) -> Result<RowChange, Stop> {
         let (json, size) = (item.json()?, item.size());
+        if size > MAX_ITEM_SIZE {
+            return Err(Stop::NotSupported);
+        }
         if let Some(row) = row {
             return Ok(RowChange::Replace { id: row.id, json, size });
         }
