@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe } from 'node:test';
-import { axe, daily, heading, instead, place, press, setUp, startServer, startTarget, tabTo, unfold, write } from './world.mjs';
+import { axe, daily, heading, instead, place, press, setUp, settled, startServer, startTarget, tabTo, unfold, write } from './world.mjs';
 
 const { world, using } = setUp(async () => {
   const [server, target] = await Promise.all([
@@ -292,7 +292,15 @@ describe('what needs someone', () => {
   const shown = async (page) => {
     await instead(page, '/overview', (route) => route.fulfill({ json: overview }));
     await instead(page, '/failures', (route) => route.fulfill({ json: failures }));
+    // What other tests leave behind would come to these lines whenever it is read: jobs far away.
+    await instead(page, '/load', async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...(await answer.json()), far: [] } });
+    });
+    const far = page.waitForResponse((response) => response.url().includes('far=true'));
     await page.reload();
+    await far;
+    await settled(page);
     await heading(page, '3 occurrences are late.');
   };
 
