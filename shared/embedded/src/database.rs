@@ -30,10 +30,7 @@ const STATEMENTS_MAX: usize = 64;
 /// The name of the store in errors, and of its thread.
 pub(crate) const STORE: &str = "store";
 /// The answer of a store whose disk has failed.
-const FAILED: &str = "the disk refused a write of the embedded store: start it again";
-/// The answer to requests whose shared transaction was not committed.
-const REFUSED: &str =
-    "the disk refused the writes of the embedded store that came together; none of them was made";
+const FAILED: &str = "a sync of the embedded store failed, so what the disk has is not known: start Minutehand again";
 
 /// The status and the body of an answer.
 #[derive(Debug)]
@@ -120,12 +117,24 @@ impl Database {
         self.perform(operation, body).into()
     }
 
-    /// Performs requests in one transaction, which is committed to the log when this returns. If
-    /// SQLite refuses the commit, all of them fail.
+    /// Performs requests in one transaction, which is committed to the log when this returns. If it is
+    /// not committed, nothing was written, and each request is performed alone: then only those fail
+    /// that SQLite refuses by themselves.
     ///
     /// None of them may change a table: dynoxide caches what it knows of tables, and would not learn
     /// that the transaction was rolled back.
     pub(crate) fn answer_together(&self, requests: &[(&str, &[u8])]) -> Vec<StoreAnswer> {
+        let answers = self.try_together(requests).unwrap_or_else(|| {
+            requests.iter().map(|(operation, body)| self.answer(operation, body)).collect()
+        });
+        if answers.iter().any(|answer| answer.status >= 500) {
+            self.log.doubt();
+        }
+        answers
+    }
+
+    /// Performs requests in one transaction. Returns `None` if they have to be performed alone.
+    fn try_together(&self, requests: &[(&str, &[u8])]) -> Option<Vec<StoreAnswer>> {
         let only_reads = requests.iter().all(|(operation, _)| operation::only_reads(operation));
         // A read alone needs no transaction.
         let can_share = (requests.len() > 1 || !only_reads)
@@ -134,15 +143,10 @@ impl Database {
         let behavior =
             if only_reads { TransactionBehavior::Deferred } else { TransactionBehavior::Immediate };
         let begin = || Transaction::new_unchecked(self.storage.conn(), behavior);
-        // A disk that refuses writes may refuse to begin; it still answers reads.
-        let transaction = can_share.then(begin).and_then(Result::ok);
-        let Some(transaction) = transaction else {
-            return requests.iter().map(|(operation, body)| self.answer(operation, body)).collect();
-        };
-        match self.perform_together(transaction, requests) {
-            Ok(answers) => answers.into_iter().map(StoreAnswer::from).collect(),
-            Err(_) => requests.iter().map(|_| Self::internal_error(REFUSED)).collect(),
-        }
+        // A disk that refuses writes may refuse to begin. It still answers reads.
+        let transaction = can_share.then(begin)?.ok()?;
+        let answers = self.perform_together(transaction, requests).ok()?;
+        Some(answers.into_iter().map(StoreAnswer::from).collect())
     }
 
     fn perform_together(
@@ -151,11 +155,11 @@ impl Database {
         requests: &[(&str, &[u8])],
     ) -> rusqlite::Result<Vec<OperationAnswer>> {
         self.shared.perform(transaction, requests, |(operation, body), undo| {
-            if operation::only_reads(operation) {
-                return Ok(self.read(operation, body));
-            }
             match self.directly(operation, body)? {
                 Performed::Answered(answer) => Ok(answer),
+                Performed::Left { to_learn } if operation::only_reads(operation) => {
+                    Ok(self.with_dynoxide(operation, body, to_learn))
+                }
                 Performed::Left { to_learn } => {
                     undo.if_failed(|| self.with_dynoxide(operation, body, to_learn))
                 }
@@ -221,11 +225,7 @@ impl Database {
 
     /// Returns the answer of a store whose disk has failed.
     pub(crate) fn failed() -> StoreAnswer {
-        Self::internal_error(FAILED)
-    }
-
-    fn internal_error(message: &str) -> StoreAnswer {
-        Err(operation::internal_error(message)).into()
+        Err(operation::internal_error(FAILED)).into()
     }
 
     /// Returns whether a power cut would lose commits.
@@ -251,8 +251,8 @@ impl Database {
     }
 
     /// Checks whether the disk accepts writes.
-    pub(crate) fn takes_writes(&mut self) -> Result<(), NoWrites> {
-        self.log.takes_writes(self.storage.conn())
+    pub(crate) fn accepts_writes(&mut self) -> Result<(), NoWrites> {
+        self.log.accepts_writes(self.storage.conn())
     }
 }
 
@@ -260,6 +260,7 @@ impl Database {
 pub(crate) mod tests {
     use super::*;
 
+    use std::cell::Cell;
     use std::fs;
     use std::path::Path;
 
@@ -523,20 +524,35 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_refused_commit_fails_all_its_requests_and_leaves_nothing() {
+    fn after_a_refused_commit_each_request_is_performed_alone() {
         let dir = tempfile::tempdir().unwrap();
         let database = with_table(dir.path());
         let requests = [("PutItem", PUT), ("GetItem", GET), ("PutItem", OTHER_PUT)];
         let connection = database.storage.conn();
         connection.commit_hook(Some(|| true));
-        assert_eq!(together(&database, &requests), (vec![500; 3], vec![]));
+        assert_eq!(together(&database, &requests), (vec![500, 200, 500], vec![]));
         assert!(connection.is_autocommit());
         connection.commit_hook(None::<fn() -> bool>);
         assert_eq!(together(&database, &requests), (vec![200; 3], vec!["a".into(), "b".into()]));
     }
 
     #[test]
-    fn a_transaction_that_a_full_disk_ends_leaves_nothing() {
+    fn a_write_that_sqlite_refuses_does_not_fail_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let refuse = "CREATE TRIGGER refuse INSERT ON \"table\" WHEN new.pk = 'S:b' \
+                      BEGIN SELECT raise(FAIL, 'refused'); END";
+        database.storage.conn().execute_batch(refuse).unwrap();
+        let other = PUT.replace("\"a\"", "\"c\"");
+        let requests = [("PutItem", PUT), ("PutItem", OTHER_PUT), ("PutItem", &other)];
+        assert_eq!(
+            together(&database, &requests),
+            (vec![200, 500, 200], vec!["a".into(), "c".into()])
+        );
+    }
+
+    #[test]
+    fn after_a_full_disk_has_ended_a_transaction_only_what_has_no_room_fails() {
         let dir = tempfile::tempdir().unwrap();
         let database = with_table(dir.path());
         let connection = database.storage.conn();
@@ -547,8 +563,30 @@ pub(crate) mod tests {
         );
         let requests =
             [("PutItem", PUT), ("PutItem", &large), ("PutItem", OTHER_PUT), ("GetItem", GET)];
-        assert_eq!(together(&database, &requests), (vec![500; 4], vec![]));
+        let kept = vec!["a".into(), "b".into()];
+        assert_eq!(together(&database, &requests), (vec![200, 500, 200, 200], kept));
         assert!(connection.is_autocommit());
+    }
+
+    #[test]
+    fn nothing_is_written_after_a_request_in_which_sqlite_rolled_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = with_table(dir.path());
+        let connection = database.storage.conn();
+        let insert = "INSERT OR ROLLBACK INTO \"table\" (pk, sk, item_json, item_size, hash_prefix) \
+                      VALUES (?1, '', '{}', 2, '')";
+        let transaction = connection.unchecked_transaction().unwrap();
+        let inserted = Cell::new(0);
+        // The third one fails, rolls back, and tells nobody.
+        let outcome =
+            database.shared.perform(transaction, &["S:a", "S:b", "S:a", "S:c"], |pk, _| {
+                inserted.set(inserted.get() + connection.execute(insert, [pk]).unwrap_or(0));
+                Ok(())
+            });
+        assert_eq!(inserted.get(), 2);
+        assert!(outcome.is_err());
+        assert!(connection.is_autocommit());
+        assert_eq!(keys(&database), Vec::<String>::new());
     }
 
     #[test]
@@ -568,19 +606,19 @@ pub(crate) mod tests {
             database.storage.conn().pragma_update(None, "query_only", refuses).unwrap();
         };
         refuses(&database, true);
-        assert!(matches!(database.takes_writes(), Err(NoWrites::Refused(_))));
+        assert!(matches!(database.accepts_writes(), Err(NoWrites::Refused(_))));
         assert!(!has_item(&database), "reads still succeed");
         assert_eq!(database.answer("PutItem", PUT.as_bytes()).status, 500);
-        assert!(database.takes_writes().is_err(), "each check tries a write");
+        assert!(database.accepts_writes().is_err(), "each check tries a write");
         refuses(&database, false);
-        database.takes_writes().unwrap();
+        database.accepts_writes().unwrap();
         assert_eq!(database.answer("PutItem", PUT.as_bytes()).status, 200);
         assert!(has_item(&database));
 
         // A recent success is not checked again.
         refuses(&database, true);
-        database.takes_writes().unwrap();
-        assert!(Database::in_memory().unwrap().takes_writes().is_ok());
+        database.accepts_writes().unwrap();
+        assert!(Database::in_memory().unwrap().accepts_writes().is_ok());
     }
 
     #[test]
@@ -588,20 +626,39 @@ pub(crate) mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut database = with_table(dir.path());
         database.answer("PutItem", PUT.as_bytes());
-        database.takes_writes().unwrap();
+        database.accepts_writes().unwrap();
         assert!(!database.is_ahead_of_checkpoint());
         assert!(!database.is_ahead_of_disk());
     }
 
-    #[cfg(unix)]
     #[test]
-    fn after_a_failed_sync_every_request_fails() {
+    fn a_refused_write_is_reported_although_another_one_succeeded_a_moment_ago() {
         let dir = tempfile::tempdir().unwrap();
         let mut database = with_table(dir.path());
+        database.accepts_writes().unwrap();
+        database.storage.conn().pragma_update(None, "query_only", true).unwrap();
+        assert_eq!(together(&database, &[("PutItem", PUT)]), (vec![500], vec![]));
+        assert!(matches!(database.accepts_writes(), Err(NoWrites::Refused(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn after_a_failed_sync_every_request_fails_and_the_files_stay_as_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut database = with_table(dir.path());
+        database.checkpoint();
+        put(&database, 1, "in the log");
         break_disk(&mut database);
         assert!(!database.sync());
+        let files =
+            || ["store.db", "store.db-wal"].map(|name| fs::read(dir.path().join(name)).unwrap());
+        let before = files();
         assert_eq!(database.answer("GetItem", GET.as_bytes()).status, 500);
         assert!(!database.is_ahead_of_checkpoint(), "a failed disk is not used again");
-        assert!(matches!(database.takes_writes(), Err(NoWrites::Failed)));
+        assert!(matches!(database.accepts_writes(), Err(NoWrites::Failed)));
+        // As the thread does, for which one was due before.
+        database.checkpoint();
+        drop(database);
+        assert!(before == files());
     }
 }

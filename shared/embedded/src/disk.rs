@@ -34,16 +34,16 @@ impl WriteProbe {
 
 #[async_trait]
 impl ports::Disk for WriteProbe {
-    async fn takes_writes(&self) -> Result<(), StoreError> {
-        takes_writes(&self.store).await?;
-        takes_writes(&self.queue).await
+    async fn accepts_writes(&self) -> Result<(), StoreError> {
+        accepts_writes(&self.store).await?;
+        accepts_writes(&self.queue).await
     }
 }
 
-async fn takes_writes<R: Send>(messages: &Sender<ThreadMessage<R>>) -> Result<(), StoreError> {
+async fn accepts_writes<R: Send>(messages: &Sender<ThreadMessage<R>>) -> Result<(), StoreError> {
     let (reply, answer) = oneshot::channel();
     // If the thread has ended, so has the channel of the answer.
-    let _ = messages.send(ThreadMessage::Try(reply));
+    let _ = messages.send(ThreadMessage::CheckDisk(reply));
     let answer: Result<Result<(), NoWrites>, _> = answer.await;
     match answer {
         Ok(Ok(())) => Ok(()),

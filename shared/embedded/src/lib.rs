@@ -37,8 +37,8 @@
 //!
 //! SQLite has a write-ahead log, `store.db-wal`. Requests that wait together share one transaction, up
 //! to [`PASS_MAX`] of them. They are answered after its commit is in that log, so a killed process
-//! loses nothing that was answered. A request that fails undoes its own writes only; a refused commit
-//! fails all requests of its transaction.
+//! loses nothing that was answered. A request that fails undoes its own writes only. If SQLite refuses the
+//! transaction, none of its writes is made, and each request is performed alone.
 //!
 //! [`SyncMode`] decides what a power cut may lose. The database stays consistent in both modes, because
 //! SQLite runs at `synchronous = NORMAL` and orders its writes.
@@ -53,11 +53,11 @@
 //! | during a checkpoint | the log; the next start repeats the checkpoint | the same |
 //!
 //! If the disk fails to make something durable, the store answers every further request with an
-//! `InternalServerError`: what the log holds is unknown then, and only a restart can find out.
+//! `InternalServerError`: what the log holds is unknown then, and only a restart can find out. Until
+//! then both files stay as they are: no checkpoint is made, not even at the end of the process.
 //!
-//! A disk that is full or read-only still answers reads, except those that share a transaction with a
-//! write that finds the disk full. [`WriteProbe`] tries a write, so that a health check reports such a
-//! disk before a write is lost.
+//! A disk that is full or read-only still answers reads. [`WriteProbe`] tries a write, so that a health
+//! check reports such a disk before a write is lost.
 //!
 //! # What the store does not do
 //!

@@ -8,11 +8,13 @@
 //! A power cut before `sync` loses commits that were not promised, and during `sync` the same or
 //! fewer. The frames of the log have a running checksum, so half-written frames do not count.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ffi};
 
 use crate::data_dir::{DataDir, private};
@@ -43,7 +45,7 @@ const REWRITE_BYTES_MAX: i64 = 256 * 1024 * 1024;
 const LOG_BYTES_KEPT: i64 = 16 * 1024 * 1024;
 
 /// How long a successful write proves that the disk accepts writes.
-const TRIED_FOR: Duration = Duration::from_secs(10);
+const PROVEN_FOR: Duration = Duration::from_secs(10);
 
 /// Why the disk does not accept writes.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +54,9 @@ pub(crate) enum NoWrites {
     #[error("the disk refuses a write")]
     Refused(#[source] rusqlite::Error),
     /// The disk failed to make something durable.
-    #[error("the disk has failed, and only a new start can find out what it has: start it again")]
+    #[error(
+        "a sync failed, so what the disk has is not known: start Minutehand again, which checks it"
+    )]
     Failed,
 }
 
@@ -64,8 +68,8 @@ pub(crate) struct Log {
     has_failed: bool,
     /// Whether the database has free pages that the next checkpoint gives back.
     has_free_pages: bool,
-    /// When a write last succeeded, if none was refused since.
-    tried_at: Option<Instant>,
+    /// When a write last proved that the disk accepts writes, if none was refused since.
+    proven_at: Cell<Option<Instant>>,
 }
 
 #[derive(Debug)]
@@ -93,13 +97,15 @@ pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Re
     // All checkpoints are made in time by the thread. SQLite would make others in the middle of a commit.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
+    // On macOS a sync reaches the drive's cache only. There, this makes a checkpoint empty that cache, too.
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     // SQLite reads a negative number as KiB instead of pages.
     connection.pragma_update(None, "cache_size", -cache_kib)
 }
 
 impl Log {
     pub(crate) const fn in_memory() -> Self {
-        Self { disk: None, has_failed: false, has_free_pages: false, tried_at: None }
+        Self { disk: None, has_failed: false, has_free_pages: false, proven_at: Cell::new(None) }
     }
 
     /// Opens the log of a database, and makes the existence of both files durable.
@@ -123,7 +129,12 @@ impl Log {
             checkpointed_changes: changes,
             _data_dir: data_dir.clone(),
         };
-        Ok(Self { disk: Some(disk), has_failed: false, has_free_pages: false, tried_at: None })
+        Ok(Self {
+            disk: Some(disk),
+            has_failed: false,
+            has_free_pages: false,
+            proven_at: Cell::new(None),
+        })
     }
 
     /// Returns whether a sync has failed. What the log holds is unknown then, and only a restart can
@@ -153,10 +164,23 @@ impl Log {
         if let Some(disk) = self.disk.as_mut().filter(|_| !self.has_failed) {
             match disk.log.sync_data() {
                 Ok(()) => disk.synced_changes = changes,
-                Err(_) => self.has_failed = true,
+                Err(_) => self.fail(connection),
             }
         }
         !self.has_failed
+    }
+
+    /// Leaves the files as they are, for the next start to check. SQLite would otherwise make a
+    /// checkpoint when the connection is closed, and delete the log: a checkpoint checks no checksums.
+    fn fail(&mut self, connection: &Connection) {
+        self.has_failed = true;
+        // It only sets a flag, so it cannot fail on a connection that is open.
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    }
+
+    /// Has the next health check try a write, because one was refused.
+    pub(crate) fn doubt(&self) {
+        self.proven_at.set(None);
     }
 
     /// Moves the log into the database, and syncs the log in any case.
@@ -164,20 +188,24 @@ impl Log {
     /// A reader in another process can hold back a part of the log, a full disk all of it. That part
     /// stays in the log until the next checkpoint, and is durable there.
     pub(crate) fn checkpoint(&mut self, connection: &Connection) {
+        // A checkpoint that was due before a sync failed.
+        if self.has_failed {
+            return;
+        }
         // Space that cannot be given back now can be used again all the same.
         self.has_free_pages = vacuum_step(connection).unwrap_or(false);
         if self.try_checkpoint(connection).is_err() {
-            self.tried_at = None;
+            self.doubt();
         }
     }
 
     /// Checks whether the disk accepts writes: a full or read-only disk still answers reads. Unless a
     /// recent write succeeded, this writes a value that is already there, and makes a checkpoint.
-    pub(crate) fn takes_writes(&mut self, connection: &Connection) -> Result<(), NoWrites> {
-        if self.disk.is_none() || self.tried_at.is_some_and(|at| at.elapsed() < TRIED_FOR) {
+    pub(crate) fn accepts_writes(&mut self, connection: &Connection) -> Result<(), NoWrites> {
+        if self.disk.is_none() || self.proven_at.get().is_some_and(|at| at.elapsed() < PROVEN_FOR) {
             return Ok(());
         }
-        self.tried_at = None;
+        self.doubt();
         if !self.has_failed {
             write_again(connection).map_err(NoWrites::Refused)?;
             self.try_checkpoint(connection)?;
@@ -185,7 +213,7 @@ impl Log {
         if self.has_failed {
             return Err(NoWrites::Failed);
         }
-        self.tried_at = Some(Instant::now());
+        self.proven_at.set(Some(Instant::now()));
         Ok(())
     }
 
@@ -200,7 +228,7 @@ impl Log {
             }
             // A second try would succeed, and SQLite would overwrite the log.
             Err(error) if is_refused_sync(&error) => {
-                self.has_failed = true;
+                self.fail(connection);
                 return Err(NoWrites::Failed);
             }
             Ok(false) => {

@@ -25,7 +25,7 @@ pub const IN_FLIGHT_MAX: usize = 1024;
 pub(crate) enum ThreadMessage<R> {
     Request(R),
     /// Check whether the disk accepts writes.
-    Try(oneshot::Sender<Result<(), NoWrites>>),
+    CheckDisk(oneshot::Sender<Result<(), NoWrites>>),
     /// Stop, drop the database, and reply. Later requests are not answered.
     Close(oneshot::Sender<()>),
 }
@@ -47,33 +47,33 @@ pub(crate) trait Server: Send + 'static {
     /// Moves the log into the database.
     fn checkpoint(&mut self);
 
-    /// Checks whether the disk accepts writes, by trying one.
-    fn takes_writes(&mut self) -> Result<(), NoWrites>;
+    /// Checks whether the disk accepts writes, by making one.
+    fn accepts_writes(&mut self) -> Result<(), NoWrites>;
 }
 
 /// The requests that wait in the channel behind the first one of a pass.
 pub(crate) struct Waiting<'a, R> {
     messages: &'a Receiver<ThreadMessage<R>>,
     /// The reply to a caller that checks the disk.
-    trying: Option<oneshot::Sender<Result<(), NoWrites>>>,
+    checking: Option<oneshot::Sender<Result<(), NoWrites>>>,
     /// The reply to the caller that stops the thread.
     closing: Option<oneshot::Sender<()>>,
 }
 
 impl<'a, R> Waiting<'a, R> {
     pub(crate) const fn on(messages: &'a Receiver<ThreadMessage<R>>) -> Self {
-        Self { messages, trying: None, closing: None }
+        Self { messages, checking: None, closing: None }
     }
 
     /// Takes the next request. Returns `None` if none waits, or if another message came first.
     pub(crate) fn take(&mut self) -> Option<R> {
-        if self.closing.is_some() || self.trying.is_some() {
+        if self.closing.is_some() || self.checking.is_some() {
             return None;
         }
         match self.messages.try_recv() {
             Ok(ThreadMessage::Request(request)) => Some(request),
-            Ok(ThreadMessage::Try(reply)) => {
-                self.trying = Some(reply);
+            Ok(ThreadMessage::CheckDisk(reply)) => {
+                self.checking = Some(reply);
                 None
             }
             Ok(ThreadMessage::Close(reply)) => {
@@ -116,14 +116,14 @@ pub(crate) fn serve<S: Server>(mut server: S, messages: &Receiver<ThreadMessage<
     while waiting.closing.is_none() {
         match wait(messages, checkpoint_at) {
             Ok(ThreadMessage::Request(request)) => server.pass(request, &mut waiting),
-            Ok(ThreadMessage::Try(reply)) => waiting.trying = Some(reply),
+            Ok(ThreadMessage::CheckDisk(reply)) => waiting.checking = Some(reply),
             Ok(ThreadMessage::Close(reply)) => waiting.closing = Some(reply),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        if let Some(reply) = waiting.trying.take() {
+        if let Some(reply) = waiting.checking.take() {
             // The caller may have been cancelled.
-            let _ = reply.send(server.takes_writes());
+            let _ = reply.send(server.accepts_writes());
         }
         let now = Instant::now();
         if checkpoint_at.is_some_and(|at| at <= now) {

@@ -4,12 +4,14 @@
 //! dynoxide's storage trait is sealed, so these calls cannot be replaced. Instead, the connection has
 //! an authorizer: while a shared transaction is open, SQLite compiles a `BEGIN`, `COMMIT` or `ROLLBACK`
 //! to a statement that does nothing; dynoxide compiles them anew for each request. In their place, each
-//! request that dynoxide performs and that writes has a savepoint.
+//! request that dynoxide performs and that writes has a savepoint. A direct write needs none: it changes
+//! nothing unless all of it is decided, and if SQLite then refuses a part, the transaction ends.
 //!
-//! SQLite may roll back the whole transaction by itself, on a full disk for instance. dynoxide stops the
-//! request then, and the missing savepoint stops all others, so that nothing is written outside.
+//! SQLite may roll back the whole transaction by itself, on a full disk for instance, and even in a read.
+//! What came after would be written outside of it. So after each request it is checked that the
+//! transaction is still there.
 //!
-//! | after this step | a crash or a refused commit leaves |
+//! | after this step | a crash, a refused commit or the end of the transaction leaves |
 //! |---|---|
 //! | the transaction began | nothing |
 //! | some requests were performed | nothing |
@@ -45,8 +47,8 @@ impl SharedTransaction {
     ///
     /// # Errors
     ///
-    /// If a request fails in a way that it cannot undo, or SQLite refuses to commit, or has rolled back
-    /// already, as it does on a full disk. None of the requests has an effect then.
+    /// If a request fails in a way that it cannot undo, if SQLite has rolled back the transaction
+    /// already, or refuses to commit it. None of the requests has an effect then.
     pub(crate) fn perform<R, A>(
         &self,
         mut transaction: Transaction<'_>,
@@ -54,15 +56,25 @@ impl SharedTransaction {
         perform: impl Fn(&R, &mut Undo<'_, '_>) -> rusqlite::Result<A>,
     ) -> rusqlite::Result<Vec<A>> {
         self.is_open.store(true, Ordering::Relaxed);
-        let mut undo = Undo(&mut transaction);
-        let answers: rusqlite::Result<Vec<A>> =
-            requests.iter().map(|request| perform(request, &mut undo)).collect();
+        let answers: rusqlite::Result<Vec<A>> = requests
+            .iter()
+            .map(|request| {
+                let answer = perform(request, &mut Undo(&mut transaction))?;
+                // In a transaction, SQLite does not commit each statement.
+                if transaction.is_autocommit() { Err(rolled_back()) } else { Ok(answer) }
+            })
+            .collect();
         self.is_open.store(false, Ordering::Relaxed);
         // If this returns early, or the commit fails, the transaction is dropped and thereby rolled back.
         let answers = answers?;
         transaction.commit()?;
         Ok(answers)
     }
+}
+
+fn rolled_back() -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ABORT_ROLLBACK);
+    rusqlite::Error::SqliteFailure(code, None)
 }
 
 /// Undoes what single requests of a shared transaction have written.

@@ -86,8 +86,8 @@ impl Server for StoreServer {
         self.database.checkpoint();
     }
 
-    fn takes_writes(&mut self) -> Result<(), NoWrites> {
-        self.database.takes_writes()
+    fn accepts_writes(&mut self) -> Result<(), NoWrites> {
+        self.database.accepts_writes()
     }
 }
 

@@ -11,12 +11,12 @@ use crate::StoreError;
 #[async_trait]
 pub trait Disk: Send + Sync {
     /// Checks whether writes are accepted now. It may try a write that changes nothing.
-    async fn takes_writes(&self) -> Result<(), StoreError>;
+    async fn accepts_writes(&self) -> Result<(), StoreError>;
 }
 
 #[async_trait]
 impl Disk for () {
-    async fn takes_writes(&self) -> Result<(), StoreError> {
+    async fn accepts_writes(&self) -> Result<(), StoreError> {
         Ok(())
     }
 }

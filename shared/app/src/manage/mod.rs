@@ -156,7 +156,7 @@ impl Manage {
         let segment = PathSegment::new("health")?;
         let place = ResourceGroup { subscription: segment.clone(), group: segment };
         self.ports.collections.find(&place, &Name::new("health")?).await?;
-        self.ports.disk.takes_writes().await.map_err(AppError::NoWrites)
+        self.ports.disk.accepts_writes().await.map_err(AppError::NoWrites)
     }
 }
 

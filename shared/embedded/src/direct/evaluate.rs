@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::Stop;
+use super::NotPerformed;
 use super::expression::{Attribute, Comparison, Condition, Operand, Parsed, Term, Update};
 use super::layout::Layout;
 use super::request::Names;
@@ -37,7 +37,7 @@ impl<'e> Uses<'e> {
     }
 
     /// Checks that each name that is used has a meaning, and each one with a meaning is used.
-    pub(super) fn check(&self, bindings: Bindings<'_>) -> Result<(), Stop> {
+    pub(super) fn check(&self, bindings: Bindings<'_>) -> Result<(), NotPerformed> {
         let n_names = bindings.names.map_or(0, |names| names.0.len());
         let n_values = bindings.values.map_or(0, |values| values.0.len());
         let is_complete = self.aliases.len() == n_names
@@ -47,8 +47,12 @@ impl<'e> Uses<'e> {
         // No request has an empty map.
         let is_empty = bindings.names.is_some_and(|names| names.0.is_empty())
             || bindings.values.is_some_and(|values| values.0.is_empty());
-        let is_plain = bindings.values.is_none_or(Item::is_plain);
-        if is_complete && is_plain && !is_empty { Ok(()) } else { Err(Stop::NotSupported) }
+        let is_unchanged = bindings.values.is_none_or(Item::is_stored_unchanged);
+        if is_complete && is_unchanged && !is_empty {
+            Ok(())
+        } else {
+            Err(NotPerformed::NotSupported)
+        }
     }
 }
 
@@ -59,18 +63,18 @@ impl<'r> Bindings<'r> {
         (!name.is_empty()).then_some(name)
     }
 
-    pub(super) fn attribute<'x>(&self, attribute: &'x Attribute) -> Result<&'x str, Stop>
+    pub(super) fn attribute<'x>(&self, attribute: &'x Attribute) -> Result<&'x str, NotPerformed>
     where
         'r: 'x,
     {
         match attribute {
             Attribute::Name(name) => Ok(name),
-            Attribute::Alias(alias) => self.name(alias).ok_or(Stop::NotSupported),
+            Attribute::Alias(alias) => self.name(alias).ok_or(NotPerformed::NotSupported),
         }
     }
 
-    pub(super) fn value(&self, name: &str) -> Result<&'r Value<'r>, Stop> {
-        self.values.and_then(|values| values.get(name)).ok_or(Stop::NotSupported)
+    pub(super) fn value(&self, name: &str) -> Result<&'r Value<'r>, NotPerformed> {
+        self.values.and_then(|values| values.get(name)).ok_or(NotPerformed::NotSupported)
     }
 
     /// Finds what an operand stands for; nothing if the item has no such attribute.
@@ -78,7 +82,7 @@ impl<'r> Bindings<'r> {
         &self,
         operand: &Operand,
         item: Option<&'x Item<'x>>,
-    ) -> Result<Option<&'x Value<'x>>, Stop>
+    ) -> Result<Option<&'x Value<'x>>, NotPerformed>
     where
         'r: 'x,
     {
@@ -96,23 +100,23 @@ impl<'r> Bindings<'r> {
         left: &Operand,
         right: &Operand,
         item: Option<&'x Item<'x>>,
-    ) -> Result<Option<(&'x Value<'x>, &'x Value<'x>)>, Stop>
+    ) -> Result<Option<(&'x Value<'x>, &'x Value<'x>)>, NotPerformed>
     where
         'r: 'x,
     {
         Ok(self.operand(left, item)?.zip(self.operand(right, item)?))
     }
 
-    /// Checks the values that a condition names. dynoxide refuses a value of a wrong type even where the
-    /// condition is decided without it.
-    pub(super) fn check_condition(&self, condition: &Condition) -> Result<(), Stop> {
+    /// Checks the values that a condition names. dynoxide checks their types before it reads the item, so
+    /// that it refuses a wrong one even where the condition is decided without it.
+    pub(super) fn check_condition(&self, condition: &Condition) -> Result<(), NotPerformed> {
         let given = |operand: &Operand| match operand {
             Operand::Value(name) => self.value(name).map(Some),
             Operand::Attribute(_) => Ok(None),
         };
         let has_order = |operand: &Operand| match given(operand)? {
             None | Some(Value::Text(_) | Value::Number(_)) => Ok(()),
-            Some(_) => Err(Stop::NotSupported),
+            Some(_) => Err(NotPerformed::NotSupported),
         };
         match condition {
             Condition::And(a, b) | Condition::Or(a, b) => {
@@ -135,27 +139,27 @@ impl<'r> Bindings<'r> {
                 let limits = given(low)?.zip(given(high)?);
                 let order = limits.map(|(low, high)| low.order(high)).transpose()?;
                 let is_right = order.is_none_or(|order| order.is_some_and(Ordering::is_le));
-                if is_right { Ok(()) } else { Err(Stop::NotSupported) }
+                if is_right { Ok(()) } else { Err(NotPerformed::NotSupported) }
             }
             Condition::BeginsWith(operand, prefix) => {
                 let is_text = |given: Option<&_>| matches!(given, None | Some(Value::Text(_)));
                 let is_right = is_text(given(operand)?) && is_text(given(prefix)?);
-                if is_right { Ok(()) } else { Err(Stop::NotSupported) }
+                if is_right { Ok(()) } else { Err(NotPerformed::NotSupported) }
             }
         }
     }
 
     /// Checks the values that an update adds and subtracts, and that it changes no attribute twice, as two
     /// aliases may stand for one attribute.
-    pub(super) fn check_update(&self, update: &Update) -> Result<(), Stop> {
+    pub(super) fn check_update(&self, update: &Update) -> Result<(), NotPerformed> {
         let changed = update.set.iter().map(|(attribute, _)| attribute).chain(&update.remove);
         let changed = changed.map(|attribute| self.attribute(attribute));
         if has_twice(&changed.collect::<Result<Vec<_>, _>>()?) {
-            return Err(Stop::NotSupported);
+            return Err(NotPerformed::NotSupported);
         }
         let is_number = |term: &Term| match term {
             Term::Operand(Operand::Value(name)) | Term::IfMissing(_, Operand::Value(name)) => {
-                self.value(name)?.whole().map(drop)
+                self.value(name)?.as_integer().map(drop)
             }
             _ => Ok(()),
         };
@@ -170,7 +174,7 @@ impl<'r> Bindings<'r> {
         &self,
         condition: &Condition,
         item: Option<&'x Item<'x>>,
-    ) -> Result<bool, Stop>
+    ) -> Result<bool, NotPerformed>
     where
         'r: 'x,
     {
@@ -210,7 +214,7 @@ impl<'r> Bindings<'r> {
             }
             Condition::BeginsWith(operand, prefix) => {
                 let Some(Value::Text(prefix)) = self.operand(prefix, item)? else {
-                    return Err(Stop::NotSupported);
+                    return Err(NotPerformed::NotSupported);
                 };
                 let begins = |value: &Value<'_>| match value {
                     Value::Text(text) => text.starts_with(prefix.as_ref()),
@@ -227,13 +231,13 @@ impl<'r> Bindings<'r> {
         update: &Update,
         layout: &Layout,
         before: &Item<'x>,
-    ) -> Result<Item<'x>, Stop>
+    ) -> Result<Item<'x>, NotPerformed>
     where
         'r: 'x,
     {
         // dynoxide refuses to change the key, to which an alias may lead.
         let name_of = |attribute| match self.attribute(attribute)? {
-            name if layout.is_key(name) => Err(Stop::NotSupported),
+            name if layout.is_key(name) => Err(NotPerformed::NotSupported),
             name => Ok(name),
         };
         let mut after = before.clone();
@@ -246,7 +250,7 @@ impl<'r> Bindings<'r> {
         Ok(after)
     }
 
-    fn term<'x>(&self, term: &Term, item: &Item<'x>) -> Result<Value<'x>, Stop>
+    fn term<'x>(&self, term: &Term, item: &Item<'x>) -> Result<Value<'x>, NotPerformed>
     where
         'r: 'x,
     {
@@ -254,7 +258,7 @@ impl<'r> Bindings<'r> {
             Operand::Value(name) => self.value(name).cloned(),
             Operand::Attribute(attribute) => {
                 let name = self.attribute(attribute)?;
-                item.get(name).cloned().ok_or(Stop::NotSupported)
+                item.get(name).cloned().ok_or(NotPerformed::NotSupported)
             }
         };
         match term {
@@ -264,21 +268,21 @@ impl<'r> Bindings<'r> {
                 None => find(otherwise),
             },
             Term::Plus(a, b) => {
-                let (a, b) = (self.term(a, item)?.whole()?, self.term(b, item)?.whole()?);
-                number(a.checked_add(b).ok_or(Stop::NotSupported)?)
+                let (a, b) = (self.term(a, item)?.as_integer()?, self.term(b, item)?.as_integer()?);
+                number(a.checked_add(b).ok_or(NotPerformed::NotSupported)?)
             }
             Term::Minus(a, b) => {
-                let (a, b) = (self.term(a, item)?.whole()?, self.term(b, item)?.whole()?);
-                number(a.checked_sub(b).ok_or(Stop::NotSupported)?)
+                let (a, b) = (self.term(a, item)?.as_integer()?, self.term(b, item)?.as_integer()?);
+                number(a.checked_sub(b).ok_or(NotPerformed::NotSupported)?)
             }
         }
     }
 
     /// Checks that a projection names no attribute twice, which dynoxide refuses.
-    pub(super) fn check_projection(&self, projection: &[Attribute]) -> Result<(), Stop> {
+    pub(super) fn check_projection(&self, projection: &[Attribute]) -> Result<(), NotPerformed> {
         let names = projection.iter().map(|attribute| self.attribute(attribute));
         let names: Vec<_> = names.collect::<Result<_, _>>()?;
-        if has_twice(&names) { Err(Stop::NotSupported) } else { Ok(()) }
+        if has_twice(&names) { Err(NotPerformed::NotSupported) } else { Ok(()) }
     }
 
     /// The attributes of an item that a projection names.
@@ -286,7 +290,7 @@ impl<'r> Bindings<'r> {
         &self,
         projection: &[Attribute],
         item: &Item<'x>,
-    ) -> Result<Item<'x>, Stop> {
+    ) -> Result<Item<'x>, NotPerformed> {
         let mut projected = Item { 0: Vec::with_capacity(projection.len()) };
         for attribute in projection {
             let name = self.attribute(attribute)?;
@@ -309,7 +313,11 @@ fn has_twice(names: &[&str]) -> bool {
     false
 }
 
-fn compare(left: &Value<'_>, comparison: Comparison, right: &Value<'_>) -> Result<bool, Stop> {
+fn compare(
+    left: &Value<'_>,
+    comparison: Comparison,
+    right: &Value<'_>,
+) -> Result<bool, NotPerformed> {
     match comparison {
         Comparison::Equal => left.equals(right),
         Comparison::NotEqual => left.equals(right).map(|equal| !equal),

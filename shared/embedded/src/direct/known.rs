@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Stop;
+use super::NotPerformed;
 use super::expression::{self, Attribute, Condition, Parsed, Update};
 
 /// The most expressions of a kind. Minutehand has a few dozen.
@@ -21,7 +21,8 @@ pub(super) struct Known<T> {
     parsed: RefCell<HashMap<String, Option<Arc<Parsed<T>>>>>,
 }
 
-/// The expressions by what they are for: DynamoDB checks them differently.
+/// The expressions by what they are for. DynamoDB checks them differently: a filter, for instance, may not
+/// name an attribute of the key, as a condition may.
 #[derive(Debug)]
 pub(super) struct KnownExpressions {
     pub(super) conditions: Known<Condition>,
@@ -49,11 +50,11 @@ impl<T> Known<T> {
     }
 
     /// Finds an expression.
-    pub(super) fn find(&self, text: &str) -> Result<Arc<Parsed<T>>, Stop> {
+    pub(super) fn find(&self, text: &str) -> Result<Arc<Parsed<T>>, NotPerformed> {
         match self.parsed.borrow().get(text) {
             Some(Some(parsed)) => Ok(Arc::clone(parsed)),
-            Some(None) => Err(Stop::NotSupported),
-            None => Err(Stop::NotKnown),
+            Some(None) => Err(NotPerformed::NotSupported),
+            None => Err(NotPerformed::NotKnown),
         }
     }
 
@@ -77,11 +78,11 @@ mod tests {
     #[test]
     fn an_expression_is_unknown_until_it_is_kept() {
         let known = KnownExpressions::default().conditions;
-        assert!(matches!(known.find("a = :v"), Err(Stop::NotKnown)));
+        assert!(matches!(known.find("a = :v"), Err(NotPerformed::NotKnown)));
         known.keep("a = :v");
         assert!(known.find("a = :v").is_ok());
         known.keep("size(a) > :v");
-        assert!(matches!(known.find("size(a) > :v"), Err(Stop::NotSupported)));
+        assert!(matches!(known.find("size(a) > :v"), Err(NotPerformed::NotSupported)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use dynoxide::types::{
     ScalarAttributeType, normalize_number_for_sort,
 };
 
-use super::Stop;
+use super::NotPerformed;
 use super::value::{Item, Value};
 
 /// The longest partition key and the longest sort key in bytes.
@@ -110,14 +110,14 @@ impl Layout {
     }
 
     /// The key of an item.
-    pub(super) fn key_of(&self, item: &Item<'_>) -> Result<StoredKey, Stop> {
-        self.key.of_item(item)?.ok_or(Stop::NotSupported)
+    pub(super) fn key_of(&self, item: &Item<'_>) -> Result<StoredKey, NotPerformed> {
+        self.key.stored_key_of(item)?.ok_or(NotPerformed::NotSupported)
     }
 
     /// Checks that a key has its attributes only.
-    pub(super) fn only_key(&self, key: &Item<'_>) -> Result<StoredKey, Stop> {
+    pub(super) fn exact_key(&self, key: &Item<'_>) -> Result<StoredKey, NotPerformed> {
         let n_attributes = 1 + usize::from(self.key.range.is_some());
-        if key.0.len() == n_attributes { self.key_of(key) } else { Err(Stop::NotSupported) }
+        if key.0.len() == n_attributes { self.key_of(key) } else { Err(NotPerformed::NotSupported) }
     }
 }
 
@@ -155,7 +155,7 @@ impl KeyAttributes {
     }
 
     /// The key of an item; `None` if the item lacks an attribute of it.
-    pub(super) fn of_item(&self, item: &Item<'_>) -> Result<Option<StoredKey>, Stop> {
+    pub(super) fn stored_key_of(&self, item: &Item<'_>) -> Result<Option<StoredKey>, NotPerformed> {
         let part = |attribute: &KeyAttribute| {
             item.get(&attribute.name).map(|value| attribute.stored(value)).transpose()
         };
@@ -170,25 +170,25 @@ impl KeyAttributes {
 
 impl KeyAttribute {
     /// The value as a part of a key.
-    pub(super) fn stored(&self, value: &Value<'_>) -> Result<String, Stop> {
+    pub(super) fn stored(&self, value: &Value<'_>) -> Result<String, NotPerformed> {
         match value {
             Value::Text(text)
                 if !self.is_number && !text.is_empty() && text.len() <= self.bytes_max =>
             {
                 Ok(format!("S:{text}"))
             }
-            Value::Number(digits) if self.is_number && value.whole().is_ok() => {
+            Value::Number(digits) if self.is_number && value.as_integer().is_ok() => {
                 Ok(format!("N:{}", normalize_number_for_sort(digits)))
             }
-            _ => Err(Stop::NotSupported),
+            _ => Err(NotPerformed::NotSupported),
         }
     }
 
     /// The text as the beginning of a part of a key.
-    pub(super) fn stored_prefix(&self, value: &Value<'_>) -> Result<String, Stop> {
+    pub(super) fn stored_prefix(&self, value: &Value<'_>) -> Result<String, NotPerformed> {
         match value {
             Value::Text(_) => self.stored(value),
-            _ => Err(Stop::NotSupported),
+            _ => Err(NotPerformed::NotSupported),
         }
     }
 }
@@ -216,7 +216,7 @@ impl Index {
             projected,
             key,
             insert: format!(
-                "INSERT INTO {name} (gsi_pk, gsi_sk, table_pk, table_sk, item_json) \
+                "INSERT OR REPLACE INTO {name} (gsi_pk, gsi_sk, table_pk, table_sk, item_json) \
                  VALUES (?1, ?2, ?3, ?4, ?5)"
             ),
             delete: format!("DELETE FROM {name} WHERE table_pk = ?1 AND table_sk = ?2"),
@@ -225,8 +225,8 @@ impl Index {
     }
 
     /// What the index has of an item; `None` if the item lacks an attribute of the index's key.
-    pub(super) fn entry<'x>(&self, item: &Item<'x>) -> Result<Option<Entry<'x>>, Stop> {
-        let Some(key) = self.key.of_item(item)? else { return Ok(None) };
+    pub(super) fn entry<'x>(&self, item: &Item<'x>) -> Result<Option<Entry<'x>>, NotPerformed> {
+        let Some(key) = self.key.stored_key_of(item)? else { return Ok(None) };
         let is_projected = |name: &str| {
             self.projected.as_ref().is_none_or(|projected| projected.iter().any(|it| it == name))
         };

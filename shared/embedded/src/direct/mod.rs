@@ -56,7 +56,7 @@ pub(crate) enum Performed {
 
 /// Why a request is not performed here.
 #[derive(Debug)]
-enum Stop {
+enum NotPerformed {
     /// It is of a form that is left to dynoxide.
     NotSupported,
     /// dynoxide has not accepted one of its expressions yet.
@@ -65,7 +65,7 @@ enum Stop {
     Sql(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Stop {
+impl From<rusqlite::Error> for NotPerformed {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
@@ -101,7 +101,7 @@ impl Direct {
         body: &[u8],
     ) -> rusqlite::Result<Performed> {
         let tables = &Tables(storage);
-        let write = |kind| write::single(self, tables, kind, &request::read(body)?);
+        let write = |kind| write::single(self, tables, kind, &request::read(body)?, body.len());
         let answer = match operation {
             "GetItem" => request::read(body).and_then(|it| read::get(self, tables, &it)).map(Ok),
             "BatchGetItem" => {
@@ -114,13 +114,13 @@ impl Direct {
             "TransactWriteItems" => {
                 request::read(body).and_then(|it| write::transaction(self, tables, &it, body.len()))
             }
-            _ => Err(Stop::NotSupported),
+            _ => Err(NotPerformed::NotSupported),
         };
         match answer {
             Ok(answer) => Ok(Performed::Answered(answer)),
-            Err(Stop::NotSupported) => Ok(Performed::Left { to_learn: false }),
-            Err(Stop::NotKnown) => Ok(Performed::Left { to_learn: true }),
-            Err(Stop::Sql(error)) => Err(error),
+            Err(NotPerformed::NotSupported) => Ok(Performed::Left { to_learn: false }),
+            Err(NotPerformed::NotKnown) => Ok(Performed::Left { to_learn: true }),
+            Err(NotPerformed::Sql(error)) => Err(error),
         }
     }
 
@@ -138,7 +138,7 @@ impl Direct {
             }
             "TransactWriteItems" => {
                 let Ok(request) = request::read::<TransactWriteRequest<'_>>(body) else { return };
-                let writes = request.transact_items.iter().filter_map(|item| item.only().ok());
+                let writes = request.transact_items.iter().filter_map(|item| item.write().ok());
                 writes.for_each(|(_, write)| self.learn_write(write));
             }
             "Query" => {
@@ -169,16 +169,16 @@ impl Direct {
         self.layouts.borrow_mut().clear();
     }
 
-    fn layout(&self, tables: &Tables<'_>, name: &str) -> Result<Arc<Layout>, Stop> {
+    fn layout(&self, tables: &Tables<'_>, name: &str) -> Result<Arc<Layout>, NotPerformed> {
         if let Some(layout) = self.layouts.borrow().get(name) {
-            return layout.clone().ok_or(Stop::NotSupported);
+            return layout.clone().ok_or(NotPerformed::NotSupported);
         }
-        let table = tables.0.get_table_metadata(name).map_err(|_| Stop::NotSupported)?;
+        let table = tables.0.get_table_metadata(name).map_err(|_| NotPerformed::NotSupported)?;
         // A table that does not exist may be created.
-        let table = table.ok_or(Stop::NotSupported)?;
+        let table = table.ok_or(NotPerformed::NotSupported)?;
         let layout = Layout::of(&table).map(Arc::new);
         self.layouts.borrow_mut().insert(name.to_owned(), layout.clone());
-        layout.ok_or(Stop::NotSupported)
+        layout.ok_or(NotPerformed::NotSupported)
     }
 }
 

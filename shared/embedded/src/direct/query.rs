@@ -10,13 +10,13 @@ use super::expression::{Attribute, Comparison, Condition, Operand, Parsed};
 use super::layout::{Index, KeyAttribute, KeyAttributes, Layout};
 use super::request::{QueryRequest, Select};
 use super::value::Item;
-use super::{Direct, Stop, Tables};
+use super::{Direct, NotPerformed, Tables};
 
 /// The most bytes of items that a query reads. The item that would exceed it is the first of the next page.
 const PAGE_BYTES_MAX: usize = 1024 * 1024;
 
 /// The part of a partition that a query reads.
-struct Span {
+struct KeyRange {
     /// The partition, as it is stored.
     pk: String,
     /// Where it begins and ends: an operator of SQL, and the stored sort key.
@@ -52,7 +52,7 @@ pub(super) fn query(
     direct: &Direct,
     tables: &Tables<'_>,
     request: &QueryRequest<'_>,
-) -> Result<Vec<u8>, Stop> {
+) -> Result<Vec<u8>, NotPerformed> {
     let layout = direct.layout(tables, &request.table_name)?;
     let query = Prepared::new(direct, &layout, request)?;
     let (sql, values) = query.sql()?;
@@ -86,20 +86,22 @@ impl<'q> Prepared<'q> {
         direct: &Direct,
         layout: &'q Layout,
         request: &'q QueryRequest<'q>,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, NotPerformed> {
         let index = match &request.index_name {
             None => None,
             // dynoxide refuses a consistent read of an index.
-            Some(_) if request.consistent_read == Some(true) => return Err(Stop::NotSupported),
+            Some(_) if request.consistent_read == Some(true) => {
+                return Err(NotPerformed::NotSupported);
+            }
             Some(name) => {
                 let mut indexes = layout.indexes.iter();
-                Some(indexes.find(|index| index.name == name.0).ok_or(Stop::NotSupported)?)
+                Some(indexes.find(|index| index.name == name.0).ok_or(NotPerformed::NotSupported)?)
             }
         };
         if request.limit == Some(0)
             || (request.select.is_some() && request.projection_expression.is_some())
         {
-            return Err(Stop::NotSupported);
+            return Err(NotPerformed::NotSupported);
         }
         let known = &direct.known;
         let keys = known.keys.find(&request.key_condition_expression.0)?;
@@ -117,7 +119,7 @@ impl<'q> Prepared<'q> {
     }
 
     /// Checks what dynoxide would refuse.
-    fn check(&self) -> Result<(), Stop> {
+    fn check(&self) -> Result<(), NotPerformed> {
         let mut uses = Uses::default();
         uses.add(&self.keys);
         if let Some(filter) = &self.filter {
@@ -133,7 +135,7 @@ impl<'q> Prepared<'q> {
             let aliased = filter.aliases.iter().filter_map(|alias| self.bindings.name(alias));
             let mut names = filter.names.iter().map(String::as_str).chain(aliased);
             if names.any(|name| self.key().has(name)) {
-                return Err(Stop::NotSupported);
+                return Err(NotPerformed::NotSupported);
             }
         }
         match &self.projection {
@@ -147,19 +149,19 @@ impl<'q> Prepared<'q> {
         self.index.map_or(&self.layout.key, |index| &index.key)
     }
 
-    fn sql(&self) -> Result<(String, Vec<String>), Stop> {
+    fn sql(&self) -> Result<(String, Vec<String>), NotPerformed> {
         let forward = self.request.scan_index_forward != Some(false);
-        let mut span = Span::of(&self.keys.tree, self.key(), self.bindings)?;
+        let mut range = KeyRange::of(&self.keys.tree, self.key(), self.bindings)?;
         let start = match &self.request.exclusive_start_key {
-            Some(start) => span.start_after(start, self, forward)?,
+            Some(start) => range.start_after(start, self, forward)?,
             None => Vec::new(),
         };
         let query = self.index.map_or(&self.layout.query, |index| &index.query);
-        Ok(span.sql(query, self.index.is_some(), start, forward))
+        Ok(range.sql(query, self.index.is_some(), start, forward))
     }
 
     /// Adds an item to the answer, if it passes the filter.
-    fn add(&self, json: &str, answer: &mut Answer) -> Result<(), Stop> {
+    fn add(&self, json: &str, answer: &mut Answer) -> Result<(), NotPerformed> {
         if let Some(filter) = &self.filter
             && !self.bindings.holds(&filter.tree, Some(&Item::read(json)?))?
         {
@@ -183,7 +185,7 @@ impl<'q> Prepared<'q> {
     }
 
     /// Writes the answer.
-    fn written(&self, answer: &Answer, has_more: bool) -> Result<Vec<u8>, Stop> {
+    fn written(&self, answer: &Answer, has_more: bool) -> Result<Vec<u8>, NotPerformed> {
         let Answer { items, count, n_read, last, .. } = answer;
         let items = if self.is_counted() { String::new() } else { format!("\"Items\":[{items}],") };
         let last = if has_more { Some(self.last_key(&Item::read(last)?)?) } else { None };
@@ -193,43 +195,43 @@ impl<'q> Prepared<'q> {
     }
 
     /// The key of an item in the table, and in the index that is read.
-    fn last_key(&self, item: &Item<'_>) -> Result<String, Stop> {
+    fn last_key(&self, item: &Item<'_>) -> Result<String, NotPerformed> {
         let mut key = Item { 0: Vec::with_capacity(4) };
         for name in self.layout.key.names().chain(self.key().names()) {
-            key.set(name, item.get(name).ok_or(Stop::NotSupported)?.clone());
+            key.set(name, item.get(name).ok_or(NotPerformed::NotSupported)?.clone());
         }
         key.json()
     }
 }
 
-impl Span {
+impl KeyRange {
     /// Reads a condition on keys: the partition, and perhaps a part of it.
     fn of(
         condition: &Condition,
         key: &KeyAttributes,
         bindings: Bindings<'_>,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, NotPerformed> {
         let (hash, range) = match condition {
             Condition::And(hash, range) => (hash.as_ref(), Some(range.as_ref())),
             hash => (hash, None),
         };
         let value = |operand: &Operand| match operand {
             Operand::Value(name) => bindings.value(name),
-            Operand::Attribute(_) => Err(Stop::NotSupported),
+            Operand::Attribute(_) => Err(NotPerformed::NotSupported),
         };
         let is = |operand: &Operand, attribute: &KeyAttribute| match operand {
             Operand::Attribute(named) => Ok(bindings.attribute(named)? == attribute.name),
-            Operand::Value(_) => Err(Stop::NotSupported),
+            Operand::Value(_) => Err(NotPerformed::NotSupported),
         };
         let pk = match hash {
             Condition::Compare(left, Comparison::Equal, right) if is(left, &key.hash)? => {
                 key.hash.stored(value(right)?)?
             }
-            _ => return Err(Stop::NotSupported),
+            _ => return Err(NotPerformed::NotSupported),
         };
         let mut limits = Vec::new();
         if let Some(range) = range {
-            let attribute = key.range.as_ref().ok_or(Stop::NotSupported)?;
+            let attribute = key.range.as_ref().ok_or(NotPerformed::NotSupported)?;
             let stored = |operand: &Operand| attribute.stored(value(operand)?);
             match range {
                 Condition::Compare(left, comparison, right) if is(left, attribute)? => {
@@ -239,7 +241,7 @@ impl Span {
                         Comparison::LessOrEqual => "<=",
                         Comparison::Greater => ">",
                         Comparison::GreaterOrEqual => ">=",
-                        Comparison::NotEqual => return Err(Stop::NotSupported),
+                        Comparison::NotEqual => return Err(NotPerformed::NotSupported),
                     };
                     limits.push((operator, stored(right)?));
                 }
@@ -247,22 +249,22 @@ impl Span {
                     let (low, high) = (stored(low)?, stored(high)?);
                     // dynoxide refuses limits in the wrong order.
                     if low > high {
-                        return Err(Stop::NotSupported);
+                        return Err(NotPerformed::NotSupported);
                     }
                     limits.extend([(">=", low), ("<=", high)]);
                 }
                 Condition::BeginsWith(operand, prefix) if is(operand, attribute)? => {
                     let prefix = attribute.stored_prefix(value(prefix)?)?;
-                    limits.push(("<", after_prefix(&prefix).ok_or(Stop::NotSupported)?));
+                    limits.push(("<", after_prefix(&prefix).ok_or(NotPerformed::NotSupported)?));
                     limits.push((">=", prefix));
                 }
-                _ => return Err(Stop::NotSupported),
+                _ => return Err(NotPerformed::NotSupported),
             }
         }
         Ok(Self { pk, limits })
     }
 
-    /// Returns whether a sort key is in the span.
+    /// Returns whether a sort key is in the range.
     fn has(&self, sk: &str) -> bool {
         self.limits.iter().all(|(operator, limit)| match *operator {
             "=" => sk == limit,
@@ -279,24 +281,27 @@ impl Span {
         start: &Item<'_>,
         query: &Prepared<'_>,
         forward: bool,
-    ) -> Result<Vec<String>, Stop> {
-        let stored = |key: &KeyAttributes| key.of_item(start)?.ok_or(Stop::NotSupported);
+    ) -> Result<Vec<String>, NotPerformed> {
+        let stored =
+            |key: &KeyAttributes| key.stored_key_of(start)?.ok_or(NotPerformed::NotSupported);
         let (table, read) = (stored(&query.layout.key)?, stored(query.key())?);
         let names: HashSet<&str> = query.layout.key.names().chain(query.key().names()).collect();
-        // dynoxide refuses a start that is outside of what is read.
-        if start.0.len() != names.len() || read.pk != self.pk || !self.has(&read.sk) {
-            return Err(Stop::NotSupported);
+        // dynoxide refuses a start that is outside of what is read. Without a sort key, it begins anew.
+        let begins_anew = query.index.is_none() && query.layout.key.range.is_none();
+        if begins_anew || start.0.len() != names.len() || read.pk != self.pk || !self.has(&read.sk)
+        {
+            return Err(NotPerformed::NotSupported);
         }
         if query.index.is_some() {
             return Ok(vec![read.sk, table.pk, table.sk]);
         }
-        // The limit that is passed already says nothing more.
+        // A limit at which the range begins is behind the start.
         let passed = if forward { '>' } else { '<' };
         self.limits.retain(|(operator, _)| !operator.starts_with(passed));
         Ok(vec![read.sk])
     }
 
-    /// The statement that reads the span, and its values.
+    /// The statement that reads the range, and its values.
     fn sql(
         self,
         query: &str,

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::Stop;
+use super::NotPerformed;
 use super::value::{Item, Members, Text};
 
 /// The aliases of a request, and the names that they stand for.
@@ -28,13 +28,13 @@ pub(super) struct WriteRequest<'a> {
     pub(super) expression_attribute_names: Option<Names<'a>>,
     #[serde(borrow)]
     pub(super) expression_attribute_values: Option<Item<'a>>,
-    pub(super) return_values: Option<OfUpdate>,
-    pub(super) return_values_on_condition_check_failure: Option<OfFailure>,
+    pub(super) return_values: Option<ReturnValues>,
+    pub(super) return_values_on_condition_check_failure: Option<ReturnOnFalse>,
 }
 
 /// What an update answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(super) enum OfUpdate {
+pub(super) enum ReturnValues {
     #[serde(rename = "NONE")]
     Nothing,
     #[serde(rename = "ALL_NEW")]
@@ -43,7 +43,7 @@ pub(super) enum OfUpdate {
 
 /// What a write answers if its condition is false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(super) enum OfFailure {
+pub(super) enum ReturnOnFalse {
     #[serde(rename = "NONE")]
     Nothing,
     #[serde(rename = "ALL_OLD")]
@@ -135,6 +135,6 @@ pub(super) enum Select {
 }
 
 /// Reads a request.
-pub(super) fn read<'a, R: Deserialize<'a>>(body: &'a [u8]) -> Result<R, Stop> {
-    serde_json::from_slice(body).map_err(|_| Stop::NotSupported)
+pub(super) fn read<'a, R: Deserialize<'a>>(body: &'a [u8]) -> Result<R, NotPerformed> {
+    serde_json::from_slice(body).map_err(|_| NotPerformed::NotSupported)
 }

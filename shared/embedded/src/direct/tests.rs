@@ -1,7 +1,7 @@
 //! The same requests on two databases: one performs them directly where it can, the other one has dynoxide
 //! perform all of them. Their answers and their rows have to be the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use dynoxide::actions::vector_lifecycle::VectorIndexLifecycle;
 use rusqlite::types::Value as Sql;
@@ -12,77 +12,145 @@ use crate::database::Database;
 use crate::operation;
 
 const TABLE: &str = "table";
-const CREATE: &str = r#"{
-    "TableName": "table", "BillingMode": "PAY_PER_REQUEST",
-    "KeySchema": [
-        {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}
-    ],
-    "AttributeDefinitions": [
-        {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"},
-        {"AttributeName": "due_shard", "AttributeType": "N"},
-        {"AttributeName": "due_at", "AttributeType": "N"}
-    ],
-    "GlobalSecondaryIndexes": [{
-        "IndexName": "due",
-        "KeySchema": [
-            {"AttributeName": "due_shard", "KeyType": "HASH"},
-            {"AttributeName": "due_at", "KeyType": "RANGE"}
-        ],
-        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["state"]}
-    }]
-}"#;
+const OTHER_TABLE: &str = "other";
 
-/// How often random requests are made, and how many each time. Three hundred seeds have passed.
-const SEEDS: u64 = 10;
+/// The keys of a table and its indexes.
+struct Schema {
+    /// The type of the table's sort key, if it has one.
+    sk: Option<&'static str>,
+    indexes: &'static [IndexSchema],
+}
+
+struct IndexSchema {
+    name: &'static str,
+    hash: &'static str,
+    range: Option<&'static str>,
+    projection: &'static str,
+}
+
+const DUE: IndexSchema = IndexSchema {
+    name: "due",
+    hash: "due_shard",
+    range: Some("due_at"),
+    projection: r#"{"ProjectionType": "INCLUDE", "NonKeyAttributes": ["state"]}"#,
+};
+const BY_NOTE: IndexSchema = IndexSchema {
+    name: "by-note",
+    hash: "note",
+    range: None,
+    projection: r#"{"ProjectionType": "ALL"}"#,
+};
+const BY_STATE: IndexSchema = IndexSchema {
+    name: "by.state",
+    hash: "state",
+    range: Some("n"),
+    projection: r#"{"ProjectionType": "KEYS_ONLY"}"#,
+};
+
+/// The first one is Minutehand's own.
+const SCHEMAS: &[Schema] = &[
+    Schema { sk: Some("S"), indexes: &[DUE] },
+    Schema { sk: None, indexes: &[BY_NOTE] },
+    Schema { sk: Some("N"), indexes: &[BY_STATE, DUE] },
+    Schema { sk: Some("S"), indexes: &[] },
+];
+
+impl Schema {
+    fn create(&self, table: &str) -> Value {
+        let key = |hash: &str, range: Option<&str>| {
+            let range = range.map(|name| json!({"AttributeName": name, "KeyType": "RANGE"}));
+            let hash = json!({"AttributeName": hash, "KeyType": "HASH"});
+            std::iter::once(hash).chain(range).collect::<Vec<_>>()
+        };
+        let indexes = self.indexes.iter().map(|index| {
+            json!({
+                "IndexName": index.name, "KeySchema": key(index.hash, index.range),
+                "Projection": parsed(index.projection.as_bytes()),
+            })
+        });
+        let mut types = BTreeMap::from([("pk", "S")]);
+        types.extend(self.sk.map(|kind| ("sk", kind)));
+        for index in self.indexes {
+            for name in std::iter::once(index.hash).chain(index.range) {
+                let is_text = ["note", "state"].contains(&name);
+                types.insert(name, if is_text { "S" } else { "N" });
+            }
+        }
+        let types = types
+            .iter()
+            .map(|(name, kind)| json!({"AttributeName": name, "AttributeType": kind}))
+            .collect::<Vec<_>>();
+        let mut create = json!({
+            "TableName": table, "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": key("pk", self.sk.map(|_| "sk")), "AttributeDefinitions": types,
+        });
+        if !self.indexes.is_empty() {
+            create["GlobalSecondaryIndexes"] = json!(indexes.collect::<Vec<_>>());
+        }
+        create
+    }
+}
+
+/// How often random requests are made, and how many each time.
+const SEEDS: u64 = 12;
 const REQUESTS: usize = 500;
 
+/// Conditions that are performed directly.
 const CONDITIONS: &[&str] = &[
     "attribute_not_exists(pk)",
-    "attribute_exists(pk) AND (attribute_not_exists(text) OR text = :text)",
+    "attribute_exists(pk) AND (attribute_not_exists(note) OR note = :note)",
     "attribute_not_exists(pk) OR n <= :n",
-    "NOT #state IN (:text, :other)",
-    "n = :n AND #state <> :text",
+    "NOT #state IN (:note, :other)",
+    "n = :n AND #state <> :note",
     "n BETWEEN :n AND :m",
-    "begins_with(pk, :text) AND NOT n > :n",
+    "begins_with(pk, :note) AND NOT n > :n",
     "n < :n OR due_at >= :m",
-    "raw = :raw",
+    "payload = :payload",
     "flag = :flag",
-    // These are left to dynoxide, or refused.
-    "size(text) > :n",
-    "list[0] = :n",
-    "contains(text, :text)",
-    "state = :text",
+];
+/// Conditions that are left to dynoxide, or refused.
+const OTHER_CONDITIONS: &[&str] = &[
+    "size(note) > :n",
+    "steps[0] = :n",
+    "contains(note, :note)",
+    "state = :note",
     "n = ",
     "n < :flag",
     "tags = :tags",
 ];
 
+/// Updates that are performed directly.
 const UPDATES: &[&str] = &[
-    "SET text = :text",
-    "SET n = n + :n, #state = :text",
-    "SET n = if_not_exists(n, :m) - :n REMOVE text",
+    "SET note = :note",
+    "SET n = n + :n, #state = :note",
+    "SET n = if_not_exists(n, :m) - :n REMOVE note",
     "SET due_at = :n, due_shard = :one",
     "REMOVE due_at, due_shard",
-    "REMOVE raw SET #other = :raw, flag = :flag",
+    "REMOVE payload SET #other = :payload, flag = :flag",
     "SET n = m, m = :n",
-    "SET list = :list, nothing = :nothing",
-    // These are left to dynoxide, or refused.
+    "SET steps = :steps, nothing = :nothing",
+];
+/// Updates that are left to dynoxide, or refused.
+const OTHER_UPDATES: &[&str] = &[
     "ADD n :n",
-    "SET list[0] = :n",
-    "SET pk = :text",
-    "SET text = :text, text = :other",
+    "SET steps[0] = :n",
+    "SET pk = :note",
+    "SET note = :note, note = :other",
     "SET tags = :tags",
 ];
 
-/// Numbers that look random, the same from each seed.
-struct Random(u64);
+/// Numbers that look random, the same from each seed, and requests that are made of them.
+struct Random {
+    state: u64,
+    schema: &'static Schema,
+}
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % n as u64).unwrap()
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        usize::try_from(self.state % n as u64).unwrap()
     }
 
     fn one_in(&mut self, n: usize) -> bool {
@@ -93,6 +161,12 @@ impl Random {
         list[self.below(list.len())]
     }
 
+    /// One of the first list, and sometimes one of the second.
+    fn one_of<T: Copy>(&mut self, usual: &[T], other: &[T]) -> T {
+        let list = if self.one_in(4) { other } else { usual };
+        self.of(list)
+    }
+
     fn number(&mut self) -> Value {
         if self.one_in(20) {
             return json!({"N": self.of(&["1.5", "007", "1e3", "-0", "12345678901234567890123"])});
@@ -101,36 +175,54 @@ impl Random {
     }
 
     fn text(&mut self) -> Value {
+        if self.one_in(600) {
+            // About as large as an item may be.
+            return json!({"S": "x".repeat(409_540 + self.below(80))});
+        }
         json!({"S": self.of(&["", "a", "b", "P", "zwölf", "with \"quotes\" and \n", "ON"])})
     }
 
     /// A value for a name: usually of the type that the name promises.
     fn value(&mut self, name: &str) -> Value {
         if self.one_in(30) {
-            let wrong = self.of(&["text", "n", "flag", "tags", "list"]);
+            let wrong = self.of(&["note", "n", "flag", "tags", "steps"]);
             return self.value(wrong);
         }
         match name.trim_start_matches(':') {
             "n" | "m" | "due_at" => self.number(),
             "one" | "due_shard" => json!({"N": self.of(&["0", "1"])}),
-            "raw" => json!({"B": self.of(&["", "AA==", "AAE=", "AAEC"])}),
+            "payload" => json!({"B": self.of(&["", "AA==", "AAE=", "AAEC"])}),
             "flag" => json!({"BOOL": self.one_in(2)}),
             "nothing" => json!({"NULL": true}),
-            "list" => json!({"L": [self.text(), self.number()]}),
-            "map" => json!({"M": {"inner": self.text(), "more": {"L": []}}}),
+            "steps" => json!({"L": [self.text(), self.number()]}),
+            "extras" => json!({"M": {"inner": self.text(), "more": {"L": []}}}),
             "tags" => json!({"SS": ["b", "a"]}),
             _ => self.text(),
         }
     }
 
     fn key(&mut self) -> Value {
-        let sk = self.of(&["a", "ab", "ac", "b", "c\u{D7FF}", "d\u{10FFFF}x"]);
-        json!({"pk": {"S": self.of(&["P1", "P2", "P3"])}, "sk": {"S": sk}})
+        let mut key = json!({"pk": {"S": self.of(&["P1", "P2", "P3"])}});
+        if self.schema.sk.is_some() {
+            key["sk"] = self.sort_key();
+        }
+        key
+    }
+
+    fn sort_key(&mut self) -> Value {
+        match self.schema.sk {
+            Some("N") => self.number(),
+            _ => json!({"S": self.of(&["a", "ab", "ac", "b", "c\u{D7FF}", "d\u{10FFFF}x"])}),
+        }
+    }
+
+    fn table(&mut self) -> &'static str {
+        if self.one_in(8) { OTHER_TABLE } else { TABLE }
     }
 
     fn item(&mut self) -> Value {
         let mut item = self.key();
-        for name in ["n", "m", "text", "state", "raw", "flag", "nothing", "list", "map"] {
+        for name in ["n", "m", "note", "state", "payload", "flag", "nothing", "steps", "extras"] {
             if self.one_in(3) {
                 item[name] = self.value(name);
             }
@@ -160,7 +252,7 @@ impl Random {
         match self.below(60) {
             0 => drop(values.insert(":unused".to_owned(), self.text())),
             1 => drop(values.pop_first()),
-            2 => drop(names.insert("#state".to_owned(), json!(self.of(&["pk", "n", "text"])))),
+            2 => drop(names.insert("#state".to_owned(), json!(self.of(&["pk", "n", "note"])))),
             _ => {}
         }
         if !names.is_empty() {
@@ -172,7 +264,7 @@ impl Random {
     }
 
     fn write(&mut self, kind: &str) -> Value {
-        let mut request = json!({"TableName": TABLE});
+        let mut request = json!({"TableName": self.table()});
         let mut expressions = Vec::new();
         if kind == "Put" {
             request["Item"] = self.item();
@@ -180,12 +272,12 @@ impl Random {
             request["Key"] = self.key();
         }
         if kind == "Update" {
-            let update = self.of(UPDATES);
+            let update = self.one_of(UPDATES, OTHER_UPDATES);
             request["UpdateExpression"] = json!(update);
             expressions.push(update);
         }
         if kind == "ConditionCheck" || self.one_in(2) {
-            let condition = self.of(CONDITIONS);
+            let condition = self.one_of(CONDITIONS, OTHER_CONDITIONS);
             request["ConditionExpression"] = json!(condition);
             expressions.push(condition);
         }
@@ -213,30 +305,38 @@ impl Random {
     }
 
     fn query(&mut self) -> Value {
-        let (keys, index) = self.of(&[
-            ("pk = :key", false),
-            ("pk = :key AND begins_with(sk, :sk)", false),
-            ("pk = :key AND sk BETWEEN :sk AND :to", false),
-            ("pk = :key AND sk >= :sk", false),
-            ("pk = :key AND sk = :sk", false),
-            ("due_shard = :one", true),
-            ("due_shard = :one AND due_at <= :n", true),
-        ]);
+        let index = match self.schema.indexes {
+            [] => None,
+            indexes => self.one_in(3).then(|| &indexes[self.below(indexes.len())]),
+        };
+        let keys = match index {
+            Some(index) => self.keys_of(index),
+            None if self.schema.sk.is_none() => "pk = :key".to_owned(),
+            None => self
+                .of(&[
+                    "pk = :key",
+                    "pk = :key AND begins_with(sk, :sk)",
+                    "pk = :key AND sk BETWEEN :sk AND :to",
+                    "pk = :key AND sk >= :sk",
+                    "pk = :key AND sk = :sk",
+                ])
+                .to_owned(),
+        };
         let mut request = json!({"TableName": TABLE, "KeyConditionExpression": keys});
-        let mut expressions = vec![keys];
-        if index {
-            request["IndexName"] = json!("due");
+        let mut expressions = vec![keys.as_str()];
+        if let Some(index) = index {
+            request["IndexName"] = json!(index.name);
         } else {
             request["ConsistentRead"] = json!(self.one_in(2));
         }
         if self.one_in(3) {
             let filter =
-                self.of(&["attribute_not_exists(n) OR n > :n", "#state = :text", "sk = :sk"]);
+                self.of(&["attribute_not_exists(n) OR n > :n", "#state = :note", "sk = :sk"]);
             request["FilterExpression"] = json!(filter);
             expressions.push(filter);
         }
         if self.one_in(4) {
-            let projection = self.of(&["pk, sk", "pk, sk, #state", "list[0]"]);
+            let projection = self.of(&["pk, sk", "pk, sk, #state", "steps[0]"]);
             request["ProjectionExpression"] = json!(projection);
             expressions.push(projection);
         } else if self.one_in(6) {
@@ -249,25 +349,51 @@ impl Random {
             request["ScanIndexForward"] = json!(self.one_in(2));
         }
         self.bind(&mut request, &expressions);
-        let pk = self.of(&["P1", "P2", "P3"]);
-        for (name, texts) in
-            [(":key", &[pk][..]), (":sk", &["a", "ab", "d", "d\u{10FFFF}"]), (":to", &["b", "z"])]
-        {
+        let pk = json!({"S": self.of(&["P1", "P2", "P3"])});
+        let (low, high) = match self.schema.sk {
+            Some("N") => (self.number(), json!({"N": "9"})),
+            _ => (
+                json!({"S": self.of(&["a", "ab", "d", "d\u{10FFFF}"])}),
+                json!({"S": self.of(&["b", "z"])}),
+            ),
+        };
+        for (name, value) in [(":key", &pk), (":sk", &low), (":to", &high)] {
             if keys.contains(name) && !self.one_in(40) {
-                request["ExpressionAttributeValues"][name] = json!({"S": self.of(texts)});
+                request["ExpressionAttributeValues"][name] = value.clone();
             }
         }
         if self.one_in(3) {
-            let mut start = self.key();
-            if index {
-                start["due_at"] = self.value("due_at");
-                start["due_shard"] = request["ExpressionAttributeValues"][":one"].clone();
-            } else if !self.one_in(4) {
-                start["pk"] = json!({"S": pk});
-            }
-            request["ExclusiveStartKey"] = start;
+            request["ExclusiveStartKey"] = self.start(&request, &pk, index);
         }
         request
+    }
+
+    /// A key at which a query may begin, usually in the partition that it reads.
+    fn start(&mut self, request: &Value, pk: &Value, index: Option<&IndexSchema>) -> Value {
+        let mut start = self.key();
+        if let Some(index) = index {
+            let hash = format!(":{}", index.hash);
+            start[index.hash] = request["ExpressionAttributeValues"][hash].clone();
+            if let Some(range) = index.range {
+                start[range] = self.value(range);
+            }
+        } else if !self.one_in(4) {
+            start["pk"] = pk.clone();
+        }
+        start
+    }
+
+    /// A condition on the keys of an index.
+    fn keys_of(&mut self, index: &IndexSchema) -> String {
+        let name = |name: &str| if name == "state" { "#state".to_owned() } else { name.to_owned() };
+        let hash = format!("{} = :{}", name(index.hash), index.hash);
+        match index.range {
+            Some(range) if self.one_in(2) => {
+                let comparison = self.of(&["=", "<", "<=", ">", ">="]);
+                format!("{hash} AND {} {comparison} :{range}", name(range))
+            }
+            _ => hash,
+        }
     }
 
     fn request(&mut self) -> (&'static str, Value) {
@@ -277,7 +403,8 @@ impl Random {
             4 => ("DeleteItem", self.single("Delete")),
             5 | 6 => ("TransactWriteItems", self.transaction()),
             7 => {
-                ("GetItem", json!({"TableName": TABLE, "Key": self.key(), "ConsistentRead": true}))
+                let (table, key) = (self.table(), self.key());
+                ("GetItem", json!({"TableName": table, "Key": key, "ConsistentRead": true}))
             }
             8 => {
                 let keys: Vec<_> = (0..=self.below(5)).map(|_| self.key()).collect();
@@ -295,11 +422,12 @@ struct Both {
 }
 
 impl Both {
-    fn new() -> Self {
+    fn new(schema: &Schema) -> Self {
         let both =
             Self { ours: Database::in_memory().unwrap(), theirs: Storage::memory().unwrap() };
-        let created = both.perform("CreateTable", &serde_json::from_str(CREATE).unwrap());
-        assert_eq!(created, 200);
+        for table in [TABLE, OTHER_TABLE] {
+            assert_eq!(both.perform("CreateTable", &schema.create(table)), 200);
+        }
         both
     }
 
@@ -325,10 +453,14 @@ impl Both {
         status
     }
 
-    fn compare_rows(&self) {
+    fn compare_rows(&self, schema: &Schema) {
         let ours = crate::database::tests::connection(&self.ours);
-        for table in ["table", "table::gsi::due"] {
-            assert_eq!(rows(ours, table), rows(self.theirs.conn(), table), "{table}");
+        for table in [TABLE, OTHER_TABLE] {
+            let indexes =
+                schema.indexes.iter().map(|index| format!("{table}::gsi::{}", index.name));
+            for name in std::iter::once(table.to_owned()).chain(indexes) {
+                assert_eq!(rows(ours, &name), rows(self.theirs.conn(), &name), "{name}");
+            }
         }
     }
 }
@@ -339,7 +471,8 @@ fn parsed(body: &[u8]) -> Value {
 
 /// All rows of a table of SQLite, in the order of their keys, with their items parsed.
 fn rows(connection: &Connection, table: &str) -> Vec<Vec<Value>> {
-    let order = if table == TABLE { "pk, sk" } else { "gsi_pk, gsi_sk, table_pk, table_sk" };
+    let is_index = table.contains("::gsi::");
+    let order = if is_index { "gsi_pk, gsi_sk, table_pk, table_sk" } else { "pk, sk" };
     let sql = format!("SELECT * FROM \"{table}\" ORDER BY {order}");
     let mut select = connection.prepare(&sql).unwrap();
     let n_columns = select.column_count();
@@ -358,30 +491,38 @@ fn rows(connection: &Connection, table: &str) -> Vec<Vec<Value>> {
 #[test]
 fn random_requests_do_what_they_do_with_dynoxide() {
     let (mut n_direct, mut n_sent) = (0, 0);
-    for seed in 1..=SEEDS {
-        let both = Both::new();
-        let mut random = Random(u64::wrapping_mul(seed, 0x9E37_79B9_7F4A_7C15));
+    let mut expressions = HashSet::new();
+    for (seed, schema) in (1..=SEEDS).zip(SCHEMAS.iter().cycle()) {
+        let both = Both::new(schema);
+        let state = u64::wrapping_mul(seed, 0x9E37_79B9_7F4A_7C15);
+        let mut random = Random { state, schema };
         for _ in 0..REQUESTS {
             let (operation, request) = random.request();
             n_sent += 1;
-            n_direct += usize::from(
-                both.ours.is_performed_directly(operation, request.to_string().as_bytes()),
-            );
+            if both.ours.is_performed_directly(operation, request.to_string().as_bytes()) {
+                n_direct += 1;
+                let names = ["ConditionExpression", "UpdateExpression"];
+                let texts = names.iter().filter_map(|name| request[name].as_str());
+                expressions.extend(texts.map(str::to_owned));
+            }
             both.perform(operation, &request);
         }
-        both.compare_rows();
+        both.compare_rows(schema);
         println!("seed {seed}: {n_direct} of {n_sent} directly");
     }
     // Otherwise this would compare dynoxide with itself.
     assert!(n_direct * 3 > n_sent, "{n_direct} of {n_sent}");
+    for expression in CONDITIONS.iter().chain(UPDATES) {
+        assert!(expressions.contains(*expression), "not performed directly: {expression}");
+    }
 }
 
 #[test]
 fn a_query_ends_with_the_item_before_the_limit_of_a_page() {
-    let both = Both::new();
+    let both = Both::new(&SCHEMAS[0]);
     let text = "x".repeat(300_000);
     for sk in ["a", "b", "c", "d", "e"] {
-        let item = json!({"pk": {"S": "P"}, "sk": {"S": sk}, "text": {"S": text}});
+        let item = json!({"pk": {"S": "P"}, "sk": {"S": sk}, "note": {"S": text}});
         assert_eq!(both.perform("PutItem", &json!({"TableName": TABLE, "Item": item})), 200);
     }
     let mut query = json!({
@@ -405,8 +546,39 @@ fn a_query_ends_with_the_item_before_the_limit_of_a_page() {
 }
 
 #[test]
+fn what_is_nearly_too_large_is_refused_as_dynoxide_refuses_it() {
+    let both = Both::new(&SCHEMAS[0]);
+    let key = json!({"pk": {"S": "P1"}, "sk": {"S": "a"}});
+    let request = |update: &str, condition: Option<&str>, n_bytes: usize| {
+        let mut request = json!({
+            "TableName": TABLE, "Key": key, "UpdateExpression": update,
+            "ExpressionAttributeValues": {":note": {"S": "x".repeat(n_bytes)}},
+        });
+        if let Some(condition) = condition {
+            request["ConditionExpression"] = json!(condition);
+        }
+        request
+    };
+    let (set, set_new) = ("SET note = :note", "SET note = if_not_exists(note, :note)");
+    let is_new = Some("attribute_not_exists(pk)");
+    for (update, condition) in [(set, None), (set_new, None), (set, is_new)] {
+        // The first request of a form goes to dynoxide.
+        let small = request(update, condition, 1);
+        both.perform("UpdateItem", &small);
+        let small = small.to_string();
+        assert!(both.ours.is_performed_directly("UpdateItem", small.as_bytes()), "{update}");
+        for n_bytes in [250_000, 409_560, 409_580, 409_591, 409_600, 409_700, 500_000] {
+            let update = request(update, condition, n_bytes);
+            both.perform("UpdateItem", &update);
+            both.perform("TransactWriteItems", &json!({"TransactItems": [{"Update": update}]}));
+        }
+    }
+    both.compare_rows(&SCHEMAS[0]);
+}
+
+#[test]
 fn a_table_that_is_created_anew_may_have_another_key() {
-    let both = Both::new();
+    let both = Both::new(&SCHEMAS[0]);
     let item = json!({"pk": {"S": "P"}, "sk": {"S": "a"}});
     let put = json!({"TableName": TABLE, "Item": item});
     assert_eq!(both.perform("PutItem", &put), 200);

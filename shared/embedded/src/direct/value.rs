@@ -12,7 +12,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Stop;
+use super::NotPerformed;
 
 /// The most digits of a number in DynamoDB.
 const DIGITS_MAX: usize = 38;
@@ -51,13 +51,13 @@ impl<V> Members<'_, V> {
 
 impl<'a> Item<'a> {
     /// Reads the item from its JSON.
-    pub(super) fn read(json: &'a str) -> Result<Self, Stop> {
-        serde_json::from_str(json).map_err(|_| Stop::NotSupported)
+    pub(super) fn read(json: &'a str) -> Result<Self, NotPerformed> {
+        serde_json::from_str(json).map_err(|_| NotPerformed::NotSupported)
     }
 
     /// Writes the item as JSON.
-    pub(super) fn json(&self) -> Result<String, Stop> {
-        serde_json::to_string(self).map_err(|_| Stop::NotSupported)
+    pub(super) fn json(&self) -> Result<String, NotPerformed> {
+        serde_json::to_string(self).map_err(|_| NotPerformed::NotSupported)
     }
 
     pub(super) fn set(&mut self, name: &str, value: Value<'a>) {
@@ -77,25 +77,25 @@ impl<'a> Item<'a> {
     }
 
     /// Returns whether dynoxide would store the values as they are.
-    pub(super) fn is_plain(&self) -> bool {
-        self.is_plain_at(0)
+    pub(super) fn is_stored_unchanged(&self) -> bool {
+        self.is_stored_unchanged_at(0)
     }
 
-    fn is_plain_at(&self, depth: usize) -> bool {
-        self.0.iter().all(|(name, value)| !name.is_empty() && value.is_plain(depth))
+    fn is_stored_unchanged_at(&self, depth: usize) -> bool {
+        self.0.iter().all(|(name, value)| !name.is_empty() && value.is_stored_unchanged(depth))
     }
 }
 
 impl Value<'_> {
-    fn is_plain(&self, depth: usize) -> bool {
+    fn is_stored_unchanged(&self, depth: usize) -> bool {
         match self {
             Self::Text(_) | Self::Flag(_) | Self::Null => true,
-            Self::Number(digits) => is_whole(digits),
+            Self::Number(digits) => is_integer(digits),
             Self::Bytes(base64) => is_base64(base64),
             Self::List(values) => {
-                depth < DEPTH_MAX && values.iter().all(|value| value.is_plain(depth + 1))
+                depth < DEPTH_MAX && values.iter().all(|value| value.is_stored_unchanged(depth + 1))
             }
-            Self::Map(item) => depth < DEPTH_MAX && item.is_plain_at(depth + 1),
+            Self::Map(item) => depth < DEPTH_MAX && item.is_stored_unchanged_at(depth + 1),
         }
     }
 
@@ -115,41 +115,43 @@ impl Value<'_> {
     }
 
     /// The number, if it is a whole one.
-    pub(super) fn whole(&self) -> Result<i128, Stop> {
+    pub(super) fn as_integer(&self) -> Result<i128, NotPerformed> {
         match self {
-            Self::Number(digits) => whole_number(digits).ok_or(Stop::NotSupported),
-            _ => Err(Stop::NotSupported),
+            Self::Number(digits) => integer(digits).ok_or(NotPerformed::NotSupported),
+            _ => Err(NotPerformed::NotSupported),
         }
     }
 
     /// Returns whether the values are equal.
-    pub(super) fn equals(&self, other: &Self) -> Result<bool, Stop> {
+    pub(super) fn equals(&self, other: &Self) -> Result<bool, NotPerformed> {
         match (self, other) {
             (Self::Text(a), Self::Text(b)) | (Self::Bytes(a), Self::Bytes(b)) => Ok(a == b),
             (Self::Number(a), Self::Number(b)) if a == b => Ok(true),
-            (Self::Number(_), Self::Number(_)) => Ok(self.whole()? == other.whole()?),
+            (Self::Number(_), Self::Number(_)) => Ok(self.as_integer()? == other.as_integer()?),
             (Self::Flag(a), Self::Flag(b)) => Ok(a == b),
             (Self::Null, Self::Null) => Ok(true),
             (Self::List(_) | Self::Map(_), _) | (_, Self::List(_) | Self::Map(_)) => {
-                Err(Stop::NotSupported)
+                Err(NotPerformed::NotSupported)
             }
             _ => Ok(false),
         }
     }
 
     /// Compares two texts or two numbers. Values of two types have no order.
-    pub(super) fn order(&self, other: &Self) -> Result<Option<Ordering>, Stop> {
+    pub(super) fn order(&self, other: &Self) -> Result<Option<Ordering>, NotPerformed> {
         match (self, other) {
             (Self::Text(a), Self::Text(b)) => Ok(Some(a.cmp(b))),
-            (Self::Number(_), Self::Number(_)) => Ok(Some(self.whole()?.cmp(&other.whole()?))),
+            (Self::Number(_), Self::Number(_)) => {
+                Ok(Some(self.as_integer()?.cmp(&other.as_integer()?)))
+            }
             (Self::Text(_), Self::Number(_)) | (Self::Number(_), Self::Text(_)) => Ok(None),
-            _ => Err(Stop::NotSupported),
+            _ => Err(NotPerformed::NotSupported),
         }
     }
 }
 
 /// Returns whether these are the digits of a whole number, as DynamoDB answers them.
-fn is_whole(digits: &str) -> bool {
+fn is_integer(digits: &str) -> bool {
     let positive = digits.strip_prefix('-').unwrap_or(digits);
     match positive.as_bytes() {
         [b'0'] => digits == "0",
@@ -158,13 +160,13 @@ fn is_whole(digits: &str) -> bool {
     }
 }
 
-fn whole_number(digits: &str) -> Option<i128> {
-    is_whole(digits).then(|| digits.parse().ok()).flatten()
+fn integer(digits: &str) -> Option<i128> {
+    is_integer(digits).then(|| digits.parse().ok()).flatten()
 }
 
 /// The size of a number: a byte, one more for two significant digits each, and one for the sign.
 fn size_of_number(digits: &str) -> usize {
-    if !is_whole(digits) {
+    if !is_integer(digits) {
         return number_size(digits);
     }
     let positive = digits.trim_start_matches('-');
@@ -173,9 +175,9 @@ fn size_of_number(digits: &str) -> usize {
 }
 
 /// The number as a value, if DynamoDB can store it.
-pub(super) fn number<'a>(number: i128) -> Result<Value<'a>, Stop> {
+pub(super) fn number<'a>(number: i128) -> Result<Value<'a>, NotPerformed> {
     let digits = number.to_string();
-    whole_number(&digits).map(|_| Value::Number(Cow::Owned(digits))).ok_or(Stop::NotSupported)
+    integer(&digits).map(|_| Value::Number(Cow::Owned(digits))).ok_or(NotPerformed::NotSupported)
 }
 
 fn is_base64(text: &str) -> bool {
@@ -283,7 +285,7 @@ mod tests {
             r#"{"L":[{"S":""},{"M":{"a":{"N":"0"}}}]}"#,
         ] {
             let value = value(json).unwrap();
-            assert!(value.is_plain(0), "{json}");
+            assert!(value.is_stored_unchanged(0), "{json}");
             assert_eq!(serde_json::to_string(&value).unwrap(), json);
         }
     }
@@ -298,7 +300,7 @@ mod tests {
     #[test]
     fn numbers_that_dynoxide_would_write_differently_are_not_plain() {
         let most = "9".repeat(DIGITS_MAX);
-        for (digits, is_plain) in [
+        for (digits, is_stored_unchanged) in [
             ("0", true),
             ("-1", true),
             (most.as_str(), true),
@@ -310,7 +312,11 @@ mod tests {
             (&format!("{most}0"), false),
             ("", false),
         ] {
-            assert_eq!(Value::Number(digits.into()).is_plain(0), is_plain, "{digits}");
+            assert_eq!(
+                Value::Number(digits.into()).is_stored_unchanged(0),
+                is_stored_unchanged,
+                "{digits}"
+            );
         }
     }
 

@@ -13,15 +13,20 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::evaluate::{Bindings, Uses};
 use super::expression::{Condition, Parsed, Update};
 use super::layout::{Entry, Layout, StoredKey};
-use super::request::{OfFailure, OfUpdate, TransactItem, TransactWriteRequest, WriteRequest};
+use super::request::{
+    ReturnOnFalse, ReturnValues, TransactItem, TransactWriteRequest, WriteRequest,
+};
 use super::value::{Item, Value};
-use super::{Direct, Stop, Tables};
+use super::{Direct, NotPerformed, Tables};
 use crate::operation::OperationAnswer;
 
 /// The most writes of a transaction.
 const TRANSACTION_MAX: usize = 100;
 /// The largest transaction that is performed here; dynoxide knows DynamoDB's limit of 4 MB.
 const TRANSACTION_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// The largest update alone that is performed here. dynoxide adds up the names and values of larger ones
+/// before it reads the item, and refuses 400 KB of them.
+const UPDATE_BYTES_MAX: usize = 256 * 1024;
 
 const CONDITION_FAILED: &str = "The conditional request failed";
 const CONDITION_FAILED_TYPE: &str =
@@ -98,14 +103,18 @@ pub(super) fn single(
     tables: &Tables<'_>,
     kind: Kind,
     request: &WriteRequest<'_>,
-) -> Result<OperationAnswer, Stop> {
+    n_bytes: usize,
+) -> Result<OperationAnswer, NotPerformed> {
+    if kind == Kind::Update && n_bytes > UPDATE_BYTES_MAX {
+        return Err(NotPerformed::NotSupported);
+    }
     let write = Prepared::new(direct, tables, kind, request)?;
     let row = write.row(tables.connection())?;
     match write.decide(row.as_ref())? {
         Decision::Failed => Ok(Err(failed(&write, row.as_ref()))),
         Decision::Change(change) => {
             let mut answer = String::from("{");
-            if request.return_values == Some(OfUpdate::Item)
+            if request.return_values == Some(ReturnValues::Item)
                 && let Some(item) = change.row.item()
             {
                 answer.push_str("\"Attributes\":");
@@ -124,28 +133,28 @@ pub(super) fn transaction(
     tables: &Tables<'_>,
     request: &TransactWriteRequest<'_>,
     n_bytes: usize,
-) -> Result<OperationAnswer, Stop> {
+) -> Result<OperationAnswer, NotPerformed> {
     let items = &request.transact_items;
     if items.is_empty() || items.len() > TRANSACTION_MAX || n_bytes > TRANSACTION_BYTES_MAX {
-        return Err(Stop::NotSupported);
+        return Err(NotPerformed::NotSupported);
     }
     let mut writes = Vec::with_capacity(items.len());
     for item in items {
-        let (kind, request) = item.only()?;
+        let (kind, request) = item.write()?;
         // Only a single update has an answer.
         if request.return_values.is_some() {
-            return Err(Stop::NotSupported);
+            return Err(NotPerformed::NotSupported);
         }
         writes.push(Prepared::new(direct, tables, kind, request)?);
     }
     let mut targets = HashSet::with_capacity(writes.len());
     if !writes.iter().all(|write| targets.insert((&write.request.table_name, &write.key))) {
-        return Err(Stop::NotSupported);
+        return Err(NotPerformed::NotSupported);
     }
     let decided = writes.iter().map(|write| {
         let row = write.row(tables.connection())?;
         let decision = write.decide(row.as_ref())?;
-        Ok::<_, Stop>((row, decision))
+        Ok::<_, NotPerformed>((row, decision))
     });
     let decided: Vec<_> = decided.collect::<Result<_, _>>()?;
     if decided.iter().any(|(_, decision)| matches!(decision, Decision::Failed)) {
@@ -160,14 +169,14 @@ pub(super) fn transaction(
 }
 
 impl<'r> TransactItem<'r> {
-    /// The only member of the item.
-    pub(super) fn only(&self) -> Result<(Kind, &WriteRequest<'r>), Stop> {
+    /// The write that the item is.
+    pub(super) fn write(&self) -> Result<(Kind, &WriteRequest<'r>), NotPerformed> {
         match (&self.put, &self.update, &self.delete, &self.condition_check) {
             (Some(put), None, None, None) => Ok((Kind::Put, put)),
             (None, Some(update), None, None) => Ok((Kind::Update, update)),
             (None, None, Some(delete), None) => Ok((Kind::Delete, delete)),
             (None, None, None, Some(check)) => Ok((Kind::Check, check)),
-            _ => Err(Stop::NotSupported),
+            _ => Err(NotPerformed::NotSupported),
         }
     }
 }
@@ -178,16 +187,24 @@ impl<'r> Prepared<'r> {
         tables: &Tables<'_>,
         kind: Kind,
         request: &'r WriteRequest<'r>,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, NotPerformed> {
         let layout = direct.layout(tables, &request.table_name)?;
         let key = match (kind, &request.item, &request.key) {
-            (Kind::Put, Some(item), None) if item.is_plain() && item.size() <= MAX_ITEM_SIZE => {
-                // dynoxide refuses a wrong type in an index even if the condition is false.
-                layout.indexes.iter().try_for_each(|index| index.key.of_item(item).map(drop))?;
+            (Kind::Put, Some(item), None)
+                if item.is_stored_unchanged() && item.size() <= MAX_ITEM_SIZE =>
+            {
+                // dynoxide checks the types of the indexes' keys before it reads the item, so that it refuses
+                // a wrong one even if the condition is false.
+                layout
+                    .indexes
+                    .iter()
+                    .try_for_each(|index| index.key.stored_key_of(item).map(drop))?;
                 layout.key_of(item)?
             }
-            (Kind::Update | Kind::Delete | Kind::Check, None, Some(key)) => layout.only_key(key)?,
-            _ => return Err(Stop::NotSupported),
+            (Kind::Update | Kind::Delete | Kind::Check, None, Some(key)) => {
+                layout.exact_key(key)?
+            }
+            _ => return Err(NotPerformed::NotSupported),
         };
         let known = &direct.known;
         let condition = request.condition_expression.as_ref();
@@ -198,7 +215,7 @@ impl<'r> Prepared<'r> {
             && (condition.is_some() || kind != Kind::Check)
             && (request.return_values.is_none() || kind == Kind::Update);
         if !is_complete {
-            return Err(Stop::NotSupported);
+            return Err(NotPerformed::NotSupported);
         }
         let bindings = Bindings {
             names: request.expression_attribute_names.as_ref(),
@@ -221,7 +238,7 @@ impl<'r> Prepared<'r> {
         Ok(Self { kind, request, bindings, layout, key, condition, update })
     }
 
-    fn row(&self, connection: &Connection) -> Result<Option<Row>, Stop> {
+    fn row(&self, connection: &Connection) -> Result<Option<Row>, NotPerformed> {
         let mut select = connection.prepare_cached(&self.layout.select)?;
         let row = select.query_row(params![self.key.pk, self.key.sk], |row| {
             Ok(Row { id: row.get(0)?, json: row.get(1)? })
@@ -230,7 +247,7 @@ impl<'r> Prepared<'r> {
     }
 
     /// Decides what the write does to the stored item.
-    fn decide(&self, row: Option<&Row>) -> Result<Decision, Stop> {
+    fn decide(&self, row: Option<&Row>) -> Result<Decision, NotPerformed> {
         let before = row.map(|row| Item::read(&row.json)).transpose()?;
         let before = before.as_ref();
         if let Some(condition) = &self.condition
@@ -246,17 +263,17 @@ impl<'r> Prepared<'r> {
                 Ok(Decision::Change(change(deleted, self.index_changes(before, None)?)))
             }
             Kind::Put => {
-                let item = self.request.item.as_ref().ok_or(Stop::NotSupported)?;
+                let item = self.request.item.as_ref().ok_or(NotPerformed::NotSupported)?;
                 let indexes = self.index_changes(before, Some(item))?;
                 Ok(Decision::Change(change(self.stored(row, item)?, indexes)))
             }
             Kind::Update => {
                 let key = self.request.key.as_ref();
-                let update = self.update.as_ref().ok_or(Stop::NotSupported)?;
-                let old = before.or(key).ok_or(Stop::NotSupported)?;
+                let update = self.update.as_ref().ok_or(NotPerformed::NotSupported)?;
+                let old = before.or(key).ok_or(NotPerformed::NotSupported)?;
                 let item = self.bindings.apply(&update.tree, &self.layout, old)?;
-                if !item.is_plain() {
-                    return Err(Stop::NotSupported);
+                if !item.is_stored_unchanged() {
+                    return Err(NotPerformed::NotSupported);
                 }
                 let indexes = self.index_changes(before, Some(&item))?;
                 Ok(Decision::Change(change(self.stored(row, &item)?, indexes)))
@@ -264,17 +281,17 @@ impl<'r> Prepared<'r> {
         }
     }
 
-    fn stored(&self, row: Option<&Row>, item: &Item<'_>) -> Result<RowChange, Stop> {
+    fn stored(&self, row: Option<&Row>, item: &Item<'_>) -> Result<RowChange, NotPerformed> {
         let (json, size) = (item.json()?, item.size());
         if size > MAX_ITEM_SIZE {
-            return Err(Stop::NotSupported);
+            return Err(NotPerformed::NotSupported);
         }
         if let Some(row) = row {
             return Ok(RowChange::Replace { id: row.id, json, size });
         }
-        // The order of a scan.
+        // dynoxide scans a table in the order of this hash of the partition key.
         let Some(Value::Text(hash)) = item.get(&self.layout.key.hash.name) else {
-            return Err(Stop::NotSupported);
+            return Err(NotPerformed::NotSupported);
         };
         let hash_prefix = compute_hash_prefix(&AttributeValue::S(hash.to_string()));
         Ok(RowChange::Insert { json, size, hash_prefix })
@@ -284,10 +301,10 @@ impl<'r> Prepared<'r> {
         &self,
         before: Option<&Item<'_>>,
         after: Option<&Item<'_>>,
-    ) -> Result<Vec<IndexChange>, Stop> {
+    ) -> Result<Vec<IndexChange>, NotPerformed> {
         let mut changes = Vec::new();
         for (position, index) in self.layout.indexes.iter().enumerate() {
-            let entry = |item: Option<&_>| -> Result<Option<Entry<'_>>, Stop> {
+            let entry = |item: Option<&_>| -> Result<Option<Entry<'_>>, NotPerformed> {
                 item.map(|item| index.entry(item)).transpose().map(Option::flatten)
             };
             let (old, new) = (entry(before)?, entry(after)?);
@@ -297,7 +314,7 @@ impl<'r> Prepared<'r> {
                 _ => false,
             };
             if !is_same {
-                let inserted = new.map(|new| Ok::<_, Stop>((new.item.json()?, new.key)));
+                let inserted = new.map(|new| Ok::<_, NotPerformed>((new.item.json()?, new.key)));
                 let inserted = inserted.transpose()?.map(|(json, key)| (key, json));
                 changes.push(IndexChange { index: position, is_deleted: old.is_some(), inserted });
             }
@@ -305,7 +322,7 @@ impl<'r> Prepared<'r> {
         Ok(changes)
     }
 
-    fn perform(&self, connection: &Connection, change: Change) -> Result<(), Stop> {
+    fn perform(&self, connection: &Connection, change: Change) -> Result<(), NotPerformed> {
         let (layout, StoredKey { pk, sk }) = (&self.layout, &self.key);
         match change.row {
             RowChange::None => {}
@@ -335,7 +352,8 @@ impl<'r> Prepared<'r> {
 
     /// The stored item, if the request asks for it when its condition is false.
     fn item_if_failed<'x>(&self, row: Option<&'x Row>) -> Option<&'x str> {
-        let asks = self.request.return_values_on_condition_check_failure == Some(OfFailure::Item);
+        let asks =
+            self.request.return_values_on_condition_check_failure == Some(ReturnOnFalse::Item);
         row.filter(|_| asks).map(|row| row.json.as_str())
     }
 }

@@ -81,6 +81,11 @@ impl QueueFile {
         transaction.commit()
     }
 
+    /// Has the next health check try a write, because one was refused.
+    pub(super) fn doubt(&self) {
+        self.log.doubt();
+    }
+
     /// Returns whether an `fsync` has failed. The queue then refuses every request.
     pub(super) const fn has_failed(&self) -> bool {
         self.log.has_failed()
@@ -101,8 +106,8 @@ impl QueueFile {
         self.log.checkpoint(&self.connection);
     }
 
-    pub(super) fn takes_writes(&mut self) -> Result<(), NoWrites> {
-        self.log.takes_writes(&self.connection)
+    pub(super) fn accepts_writes(&mut self) -> Result<(), NoWrites> {
+        self.log.accepts_writes(&self.connection)
     }
 
     #[cfg(test)]

@@ -64,7 +64,9 @@ pub(super) enum QueueFailure {
     #[error("cannot change the queue's database")]
     Database(#[source] Arc<rusqlite::Error>),
     /// The pass may have been performed or not.
-    #[error("the disk refused a write of the embedded queue: start it again")]
+    #[error(
+        "a sync of the embedded queue failed, so what the disk has is not known: start Minutehand again"
+    )]
     Disk,
     /// The thread has ended.
     #[error("the queue is closed")]
@@ -147,8 +149,8 @@ impl Server for QueueServer {
         self.file.checkpoint();
     }
 
-    fn takes_writes(&mut self) -> Result<(), NoWrites> {
-        self.file.takes_writes()
+    fn accepts_writes(&mut self) -> Result<(), NoWrites> {
+        self.file.accepts_writes()
     }
 }
 
@@ -161,7 +163,10 @@ impl QueueServer {
             .transact(|connection| {
                 commands.iter_mut().try_for_each(|command| command.work.perform(connection))
             })
-            .map_err(|error| QueueFailure::Database(Arc::new(error)))?;
+            .map_err(|error| {
+                self.file.doubt();
+                QueueFailure::Database(Arc::new(error))
+            })?;
         let mut kinds = commands.iter().map(|command| command.kind);
         let waits_for_disk = kinds.any(|kind| kind.waits_for_disk(self.sync));
         if waits_for_disk && !self.file.sync() {

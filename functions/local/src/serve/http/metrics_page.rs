@@ -46,7 +46,8 @@ impl MetricsPage for PrometheusPage {
         let mut text = self.metrics.text();
         // Writing to a string does not fail.
         let _ = write_queue(&mut text, &stats, self.clock.now());
-        let is_ready = self.disk.takes_writes().await.is_ok() && self.condition.trouble().is_none();
+        let is_ready =
+            self.disk.accepts_writes().await.is_ok() && self.condition.trouble().is_none();
         let _ = self.write_condition(&mut text, is_ready);
         if let Some(counted) = self.state_count.last() {
             let _ = write_states(&mut text, &counted);

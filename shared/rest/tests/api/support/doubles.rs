@@ -137,7 +137,7 @@ impl Readiness for Troubles {
 
 #[async_trait]
 impl Disk for Troubles {
-    async fn takes_writes(&self) -> Result<(), StoreError> {
+    async fn accepts_writes(&self) -> Result<(), StoreError> {
         match self.get() {
             Trouble::Full => Err(StoreError::Unavailable("/secret/path is full".into())),
             _ => Ok(()),
