@@ -49,7 +49,7 @@
 //! | leave occurrences out | left out | none: it is the same again |
 //! | count | timer | the recently counted attempts are those that were read |
 //! | expire a definition | definition | its version |
-//! | finish a job | timer | its generation and the version of its definition, and it is enabled |
+//! | finish a job | timer | its generation and the version of its definition, and it is enabled or still in the index |
 //! | correct a count of jobs | collection | the count and the number of creations are those that were read |
 //! | keep a retry timer | retry timer | it does not exist |
 //! | remove a retry timer | retry timer | none |

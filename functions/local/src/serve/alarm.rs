@@ -39,9 +39,13 @@ impl Alarm {
         if at <= self.clock.now() {
             return;
         }
-        let woken = self.enlist(collection, at);
+        let woken = Arc::clone(&self).enlist(collection, at);
         // It is always woken: the task that does so ends after the last one.
         let _ = woken.await;
+        // The clock may have been set back while others were woken.
+        if self.clock.now() < at {
+            self.clock.wait_until(at).await;
+        }
     }
 
     fn enlist(self: Arc<Self>, collection: Arc<str>, at: DateTime<Utc>) -> oneshot::Receiver<()> {
@@ -159,6 +163,28 @@ mod tests {
         assert_eq!(order.len(), 1_001);
         let turn = order.iter().position(|collection| collection == "other").unwrap();
         assert!(turn < WOKEN_TOGETHER, "{turn}");
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_set_back_while_attempts_wake_makes_the_others_wait_again() {
+        let clock = Arc::new(ManualClock::at(DateTime::UNIX_EPOCH));
+        let alarm = Alarm::new(clock.clone());
+        let second = TimeDelta::seconds(1);
+        let at = clock.now() + second;
+        let (sender, mut awake) = mpsc::unbounded_channel();
+        for _ in 0..3 {
+            let (alarm, clock, sender) = (alarm.clone(), clock.clone(), sender.clone());
+            tokio::spawn(async move {
+                alarm.wait_until("c".into(), at).await;
+                sender.send(clock.now()).unwrap();
+                clock.advance(-second);
+            });
+            yield_now().await;
+        }
+        for _ in 0..3 {
+            clock.advance(second);
+            assert_eq!(awake.recv().await, Some(at));
+        }
     }
 
     #[tokio::test]

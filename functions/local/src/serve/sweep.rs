@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use app::fire::Sweeper;
-use domain::firing::limits::AHEAD;
+use domain::firing::limits::{AHEAD, PASS};
 use ports::Clock;
 use runtime::chain;
 use store_dynamodb::TimerChanges;
@@ -15,6 +15,9 @@ use super::tasks::Stop;
 
 /// The longest wait between two passes: half of the minute between two ticks on AWS.
 const PASS_EVERY: Duration = Duration::from_secs(30);
+/// So a timer is found before it is due, although nothing told of it.
+const _: () =
+    assert!(PASS_EVERY.as_secs().cast_signed() + PASS.num_seconds() < AHEAD.num_seconds());
 /// The shortest wait between two passes: with a test clock timers may be due faster than passes are
 /// made.
 const PASS_PAUSE: Duration = Duration::from_millis(5);
@@ -57,8 +60,9 @@ pub(super) async fn sweep(sweeping: Sweeping, clock: Arc<dyn Clock>, stop: Stop)
 
 /// Waits until the next timer is so nearly due that a pass dispatches it.
 ///
-/// The index is read once. If the API moves a timer meanwhile, [`TimerChanges`] tells when that one is
-/// due, so that the index is not read again for each of thousands of new jobs.
+/// The index is asked once. If the API moves a timer meanwhile, [`TimerChanges`] tells when that one is
+/// due, so that the index is not asked again for each of thousands of new jobs. It tells of timers that
+/// are due soon; the passes at regular times find the others.
 async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, changes: &TimerChanges) {
     let mut next = match sweeper.next_due_at().await {
         Ok(next) => next,

@@ -149,7 +149,8 @@ impl Executor {
         }
     }
 
-    /// Claims an attempt. Without the claim, does all that can be done, and returns how that ended.
+    /// Claims an attempt. Returns `None` if the caller has the claim. Otherwise does what can be done
+    /// without it, and returns how that ended.
     pub(super) async fn claim(
         &self,
         request: &ClaimRequest,
@@ -159,7 +160,8 @@ impl Executor {
             Claimed::Won => None,
             Claimed::Held { lease_until } => Some(self.again_after(lease_until)),
             Claimed::Ended(record) => {
-                // Boxed, and not before it is needed: its record is large, too.
+                // The block owns the record, which is large: so it is in the box, and not in the future of
+                // every attempt.
                 let follow = async move {
                     let ended = EndedAttempt { job, attempt, record: &record };
                     self.follow(ended, None).await

@@ -8,8 +8,8 @@
 //! A pass may gather the timers of several pages and dispatch them together, so that the queue can put
 //! attempts of one second into one message, whichever shards their timers are in. It dispatches near the
 //! end of a second: instants are whole seconds, and a queue that delays by whole seconds then delivers
-//! a message shortly before it is due. It gathers for a second at most, so a slow shard still delays
-//! only itself.
+//! a message shortly before it is due. It gathers for less than two seconds, so a slow shard still
+//! delays only itself.
 //!
 //! A pass only reads the index and dispatches. A crash in it leaves the rest of the timers due, and
 //! the next pass begins with the oldest again. The same holds for a pass that runs out of time: it
@@ -37,8 +37,10 @@ use crate::error::AppError;
 const PAGE_ITEMS: u32 = 100;
 /// The part of a second after which gathered timers are dispatched. The rest is enough to send them.
 const SEND_AFTER: TimeDelta = TimeDelta::milliseconds(800);
-/// How long a pass gathers although pages are still read.
+/// How long a pass gathers although pages are still read. What it has is sent at the next end of a second.
 const GATHER_MAX: TimeDelta = TimeDelta::seconds(1);
+/// How long it is believed when the first timer of a shard is due.
+const FIRST_DUE_FOR: TimeDelta = TimeDelta::seconds(30);
 
 /// Finds due timers and dispatches them.
 #[derive(Clone)]
@@ -53,23 +55,44 @@ pub struct Sweeper {
     first_due: Arc<FirstDue>,
 }
 
-/// When the first timer of each shard is due, as it was last read. A pass that finds timers of a shard,
-/// or should have found some, has it read again.
+/// When the first timer of each shard is due, as it was last read.
+///
+/// A pass that finds timers of a shard, or should have found some, has it read again, and so has a failed
+/// one. All are read again after [`FIRST_DUE_FOR`], because others create and move timers.
 #[derive(Default)]
-struct FirstDue(Mutex<HashMap<u32, Option<DateTime<Utc>>>>);
+struct FirstDue(Mutex<KnownShards>);
+
+#[derive(Default)]
+struct KnownShards {
+    /// When the first of them was read.
+    since: Option<DateTime<Utc>>,
+    first: HashMap<u32, Option<DateTime<Utc>>>,
+}
 
 impl FirstDue {
-    fn shards(&self) -> MutexGuard<'_, HashMap<u32, Option<DateTime<Utc>>>> {
+    fn known(&self) -> MutexGuard<'_, KnownShards> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, shard: u32, first: Option<DateTime<Utc>>) {
+        self.known().first.insert(shard, first);
     }
 
     /// Forgets the shards with timers that a pass until this instant dispatches.
     fn forget_until(&self, until: DateTime<Utc>) {
-        self.shards().retain(|_, first| first.is_none_or(|first| first > until));
+        self.known().first.retain(|_, first| first.is_none_or(|first| first > until));
     }
 
     fn forget(&self, shard: u32) {
-        self.shards().remove(&shard);
+        self.known().first.remove(&shard);
+    }
+
+    /// Forgets all shards if they were read too long ago.
+    fn forget_old(&self, now: DateTime<Utc>) {
+        let mut known = self.known();
+        if known.since.is_none_or(|since| now >= since + FIRST_DUE_FOR) {
+            *known = KnownShards { since: Some(now), first: HashMap::new() };
+        }
     }
 }
 
@@ -264,24 +287,25 @@ impl Sweeper {
         }
     }
 
-    /// When the next timer is due, as far as the index knew at the last passes. It reads the shards of
-    /// which a pass has found timers since. A timer that is created meanwhile, or moved to an earlier
-    /// instant, is found by the next pass.
+    /// When the next timer is due. It reads the shards of which passes have found timers, and all of them
+    /// if they were last read half a minute ago. So a timer that was created or moved since, and is due
+    /// after the passes of that time, may not be known yet.
     ///
     /// # Errors
     ///
     /// If the store does not answer.
     pub async fn next_due_at(&self) -> Result<Option<DateTime<Utc>>, AppError> {
+        self.first_due.forget_old(self.clock.work_now());
         let mut next = None;
         for shard in 0..self.timers.shards() {
-            let known = self.first_due.shards().get(&shard).copied();
+            let known = self.first_due.known().first.get(&shard).copied();
             let first = if let Some(first) = known {
                 first
             } else {
                 let page = PageRequest { from: None, items_max: 1 };
                 let page = self.timers.due(shard, DateTime::<Utc>::MAX_UTC, page).await?;
                 let first = page.items.first().map(|due| due.due_at);
-                self.first_due.shards().insert(shard, first);
+                self.first_due.keep(shard, first);
                 first
             };
             next = [next, first].into_iter().flatten().min();
@@ -307,10 +331,11 @@ impl Sweeper {
     ) -> Result<(Vec<Due>, Option<ShardCursor>), AppError> {
         let ShardCursor { reached, pages, turn, shard, from } = cursor;
         let request = PageRequest { from, items_max: PAGE_ITEMS };
-        let page = self.timers.due(shard, until, request).await?;
-        if !page.items.is_empty() {
+        let page = self.timers.due(shard, until, request).await;
+        if page.as_ref().map_or(true, |page| !page.items.is_empty()) {
             self.first_due.forget(shard);
         }
+        let page = page?;
         let reached = page.items.last().map_or(reached, |last| Some(last.due_at));
         let due = match &self.healer {
             Some(healer) => healer.heal(page.items).await,
@@ -493,12 +518,19 @@ mod tests {
     fn after_a_pass_the_shards_are_read_again_whose_first_timer_it_should_have_found() {
         let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap();
         let first_due = FirstDue::default();
-        *first_due.shards() =
-            HashMap::from([(0, Some(at(10))), (1, Some(at(11))), (2, None), (3, Some(at(9)))]);
+        first_due.forget_old(at(0));
+        for (shard, first) in [(0, Some(at(10))), (1, Some(at(11))), (2, None), (3, Some(at(9)))] {
+            first_due.keep(shard, first);
+        }
+        let known = || first_due.known().first.clone();
         first_due.forget_until(at(10));
-        assert_eq!(*first_due.shards(), HashMap::from([(1, Some(at(11))), (2, None)]));
+        assert_eq!(known(), HashMap::from([(1, Some(at(11))), (2, None)]));
         first_due.forget(2);
-        assert_eq!(*first_due.shards(), HashMap::from([(1, Some(at(11)))]));
+        assert_eq!(known(), HashMap::from([(1, Some(at(11)))]));
+        first_due.forget_old(at(29));
+        assert_eq!(known(), HashMap::from([(1, Some(at(11)))]));
+        first_due.forget_old(at(30));
+        assert_eq!(known(), HashMap::new());
     }
 
     #[test]

@@ -144,7 +144,6 @@ impl<P: Performer> Worker<P> {
     ) -> Disposition {
         let ending = match delivery.work_item {
             Err(error) => Ending::Unreadable(error),
-            // Thousands of these may wait for their instant, so no allocation.
             Ok(work_item) => self.perform(work_item, delivery.place, deadline, stop).await,
         };
         self.log(delivery, &ending);

@@ -1,14 +1,15 @@
 //! Places: how many attempts may be under way, and which of those that wait is the next.
 //!
-//! An attempt holds a place from its claim to its record, and a name while it is looked up. There are only so many places, because each
-//! needs a connection and memory. Attempts of one collection, or at one origin, must not keep those
-//! of others waiting, even if their target takes a minute to fail. Two rules see to that:
+//! An attempt holds a place from the delivery of its message until the message is deleted or put back;
+//! a name that is looked up holds one of other places, under the same rules. There are only so many
+//! places, because each needs a connection and memory. Attempts of one collection, or at one origin, must
+//! not keep those of others waiting, even if their target takes a minute to fail. Two rules see to that:
 //!
-//! - **A bound that depends on what is free.** A collection may take a place only while it holds
-//!   less than its [`Share`] of those that are free, for example seven times as many; the same is
-//!   true for an origin. One alone then gets seven eighths of all. A second one beside it gets seven eighths of the rest, and so on: a
-//!   collection that holds no place gets one at once, unless very many others are busy. Nothing is
-//!   divided in advance, so a collection that is alone is as fast as without the rule.
+//! - **A bound that depends on what is free.** A collection may take a place only while it holds fewer
+//!   than its [`Share`] of those that are free, for example seven times as many; the same is true for an
+//!   origin. One alone then gets seven eighths of all. A second one beside it gets seven eighths of the
+//!   rest, and so on: a collection that holds no place gets one at once, unless very many others are
+//!   busy. Nothing is divided in advance, so a collection that is alone is as fast as without the rule.
 //! - **Turns.** What gets no place waits in a line of its collection, and there in one of its origin.
 //!   A place that becomes free goes to the next collection in turn that may take it, and there to
 //!   the next origin in turn.

@@ -2,7 +2,7 @@
 //!
 //! On one machine a commit costs the same whether it holds one claim or a hundred. So calls of one
 //! kind go through one task: while it performs a group, the next group gathers. A call that comes
-//! alone is a group of its own, and waits for no other call.
+//! alone is a group of its own, and waits for no other call of its kind.
 //!
 //! A call is performed even if its caller has gone, as if its answer was lost.
 //!
@@ -11,7 +11,8 @@
 //!
 //! 1. claims and snapshots go at once;
 //! 2. records go when no call of the first kind is open and no attempt waits for its start permit;
-//! 3. counter updates, releases and the ends of jobs go when no record is open either.
+//! 3. counter updates, releases, failed occurrences, look-ups of evicted attempts and the ends of jobs go
+//!    when no record is open either.
 //!
 //! Collections take turns for claims and snapshots: a burst of one collection is not before the calls of
 //! another.
@@ -61,8 +62,8 @@ use priority::Priorities;
 use start_limiter::StartLimiter;
 pub use timer_changes::TimerChanges;
 
-/// A store that gathers concurrent claims, releases, reads, records, counter updates and ends of jobs into
-/// groups, and limits how many attempts start at the same moment.
+/// A store that gathers concurrent calls of each kind that firing repeats into groups, and limits how many
+/// attempts start at the same moment.
 pub struct BatchingStore<S = DynamoStore> {
     store: Arc<S>,
     claims: Gathering<ClaimRequest, Claimed>,
