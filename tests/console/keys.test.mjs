@@ -292,7 +292,7 @@ describe('what needs someone', () => {
   const shown = async (page) => {
     await instead(page, '/overview', (route) => route.fulfill({ json: overview }));
     await instead(page, '/failures', (route) => route.fulfill({ json: failures }));
-    // What other tests leave behind would come to these lines whenever it is read: jobs far away.
+    // Other tests leave jobs that are due far away. Each would be a line more, once it is read.
     await instead(page, '/load', async (route) => {
       const answer = await route.fetch();
       await route.fulfill({ json: { ...(await answer.json()), far: [] } });

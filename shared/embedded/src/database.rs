@@ -29,8 +29,6 @@ const CACHE_KIB: i32 = 16 * 1024;
 const STATEMENTS_MAX: usize = 64;
 /// The name of the store in errors, and of its thread.
 pub(crate) const STORE: &str = "store";
-/// The answer of a store whose disk has failed.
-const FAILED: &str = "a sync of the embedded store failed, so what the disk has is not known: start Minutehand again";
 
 /// The status and the body of an answer.
 #[derive(Debug)]
@@ -225,7 +223,7 @@ impl Database {
 
     /// Returns the answer of a store whose disk has failed.
     pub(crate) fn failed() -> StoreAnswer {
-        Err(operation::internal_error(FAILED)).into()
+        Err(operation::internal_error(&NoWrites::Failed.to_string())).into()
     }
 
     /// Returns whether a power cut would lose commits.
@@ -577,7 +575,7 @@ pub(crate) mod tests {
                       VALUES (?1, '', '{}', 2, '')";
         let transaction = connection.unchecked_transaction().unwrap();
         let inserted = Cell::new(0);
-        // The third one fails, rolls back, and tells nobody.
+        // The third insertion fails and rolls back, and its error is not returned.
         let outcome =
             database.shared.perform(transaction, &["S:a", "S:b", "S:a", "S:c"], |pk, _| {
                 inserted.set(inserted.get() + connection.execute(insert, [pk]).unwrap_or(0));

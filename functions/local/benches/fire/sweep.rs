@@ -51,8 +51,7 @@ pub(crate) async fn measure(figures: &mut Figures, many: u64) {
         let (events, clock) = (Arc::new(()), Arc::new(SystemClock));
         let dispatcher =
             Dispatcher::new(jobs.clone(), jobs.clone(), Arc::new(queue), events, clock.clone());
-        let heartbeat = Heartbeat::new(jobs.clone(), clock.clone(), PulseOf::Sweepers);
-        let heartbeat = Arc::new(heartbeat);
+        let heartbeat = Arc::new(Heartbeat::new(jobs.clone(), clock.clone(), PulseOf::Sweepers));
         let (mut pass, mut next) = (f64::MAX, f64::MAX);
         for n in 0..PASSES {
             // One that has read the index remembers what is due next.

@@ -36,15 +36,11 @@ impl Alarm {
 
     /// Waits for an instant, for an attempt of a collection.
     pub(super) async fn wait_until(self: Arc<Self>, collection: Arc<str>, at: DateTime<Utc>) {
-        if at <= self.clock.now() {
-            return;
-        }
-        let woken = Arc::clone(&self).enlist(collection, at);
-        // It is always woken: the task that does so ends after the last one.
-        let _ = woken.await;
-        // The clock may have been set back while others were woken.
-        if self.clock.now() < at {
-            self.clock.wait_until(at).await;
+        // Once, unless the clock is set back while attempts are woken.
+        while self.clock.now() < at {
+            let woken = Arc::clone(&self).enlist(Arc::clone(&collection), at);
+            // It is always woken: the task that does so ends after the last one.
+            let _ = woken.await;
         }
     }
 
@@ -62,8 +58,8 @@ impl Alarm {
 
     /// Waits for an instant, and wakes all that wait for it.
     async fn ring(self: Arc<Self>, at: DateTime<Utc>) {
-        self.clock.wait_until(at).await;
         loop {
+            self.clock.wait_until(at).await;
             let few = {
                 let mut instants = self.instants();
                 let few = instants.get_mut(&at).map(Sleepers::next_few).unwrap_or_default();

@@ -15,7 +15,7 @@ use super::tasks::Stop;
 
 /// The longest wait between two passes: half of the minute between two ticks on AWS.
 const PASS_EVERY: Duration = Duration::from_secs(30);
-/// So a timer is found before it is due, although nothing told of it.
+/// A pass finds each timer before it is due, even if nothing told of it.
 const _: () =
     assert!(PASS_EVERY.as_secs().cast_signed() + PASS.num_seconds() < AHEAD.num_seconds());
 /// The shortest wait between two passes: with a test clock timers may be due faster than passes are

@@ -57,8 +57,7 @@ pub struct Sweeper {
 
 /// When the first timer of each shard is due, as it was last read.
 ///
-/// A pass that finds timers of a shard, or should have found some, has it read again, and so has a failed
-/// one. All are read again after [`FIRST_DUE_FOR`], because others create and move timers.
+/// A pass that finds timers of a shard, should have found some, or cannot read it, has it read again. All are read again after [`FIRST_DUE_FOR`], because others create and move timers.
 #[derive(Default)]
 struct FirstDue(Mutex<KnownShards>);
 

@@ -64,9 +64,7 @@ pub(super) enum QueueFailure {
     #[error("cannot change the queue's database")]
     Database(#[source] Arc<rusqlite::Error>),
     /// The pass may have been performed or not.
-    #[error(
-        "a sync of the embedded queue failed, so what the disk has is not known: start Minutehand again"
-    )]
+    #[error("{}", NoWrites::Failed)]
     Disk,
     /// The thread has ended.
     #[error("the queue is closed")]
