@@ -1,4 +1,4 @@
-//! Compares the table of crates in `shared/ARCHITECTURE.md` with the manifests: folders and dependencies.
+//! Compares the table of crates in `shared/ARCHITECTURE.md` with the manifests: folders, names, dependencies.
 //!
 //! The checks are functions from text to a list of problems. The first two tests apply them to this
 //! workspace; the others show on made-up workspaces that each check can fail. Development dependencies
@@ -106,6 +106,12 @@ fn arrow_problems(metadata: &Value, document: &str) -> Vec<String> {
         if folder != name && !folder.ends_with(&format!("/{name}")) {
             problems.push(format!(
                 "`{name}` is in `{folder}`: give the crate and its folder the same name"
+            ));
+        }
+        for alias in aliases(package) {
+            problems.push(format!(
+                "`{name}` calls a crate `{alias}`: name it by its package, so that an import says \
+                 which crate it means"
             ));
         }
         for known in in_house(package).filter(|known| !row.may_know.contains(known)) {
@@ -249,6 +255,15 @@ fn in_house(package: &Value) -> impl Iterator<Item = &str> {
         .map(short)
 }
 
+/// The names that a manifest gives to packages in place of their own, in its tests too.
+fn aliases(package: &Value) -> impl Iterator<Item = &str> {
+    package["dependencies"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|dependency| dependency["rename"].as_str())
+}
+
 fn metadata() -> Value {
     let text = cargo(&["metadata", "--no-deps", "--format-version", "1", "--locked", "--offline"]);
     serde_json::from_str(&text).expect("cargo metadata prints JSON")
@@ -331,6 +346,16 @@ fn a_dependency_that_is_not_in_the_table_is_a_problem() {
         let metadata = workspace(&[on("recurrence", kind)]);
         let problems = arrow_problems(&metadata, &table(&[RECURRENCE, local]));
         assert_one(&problems, &["`local` depends on `recurrence`", "functions/local/Cargo.toml"]);
+    }
+}
+
+#[test]
+fn a_crate_under_another_name_is_a_problem() {
+    for kind in [None, Some("dev")] {
+        let mut metadata = workspace(&[on("recurrence", kind)]);
+        metadata["packages"][1]["dependencies"][0]["rename"] = json!("recurrence");
+        let problems = arrow_problems(&metadata, &table(&[RECURRENCE, LOCAL]));
+        assert_one(&problems, &["`local` calls a crate `recurrence`"]);
     }
 }
 

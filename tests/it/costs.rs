@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 
 use chrono::DateTime;
-use domain::attempt::{Attempt, Occurrence};
-use domain::history_days::HistoryDays;
-use domain::work_item::{JobRef, PACKET_ATTEMPTS_MAX, WorkItem, pack};
-use runtime_aws::Metric;
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::work_item::{JobRef, PACKET_ATTEMPTS_MAX, WorkItem, pack};
+use minutehand_runtime_aws::Metric;
 
 /// List prices of us-east-1, in USD.
 mod price {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use runtime_aws::Metric;
+use minutehand_runtime_aws::Metric;
 use serde_json::Value;
 
 /// The folders whose Markdown files are documents.
@@ -63,7 +63,7 @@ fn the_migration_page_shows_the_lines_that_the_clients_run() {
 fn the_api_page_has_a_row_for_every_route() {
     let page = read("shared/docs/api.md");
     // A test of `rest` compares this description with the table of routes.
-    let description: Value = serde_json::from_str(rest::OPENAPI).unwrap();
+    let description: Value = serde_json::from_str(minutehand_rest::OPENAPI).unwrap();
     for (path, methods) in description["paths"].as_object().unwrap() {
         for method in methods.as_object().unwrap().keys().filter(|key| *key != "parameters") {
             let row = api_row(&method.to_uppercase(), path);

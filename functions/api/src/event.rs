@@ -16,8 +16,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::ready;
 use futures_util::stream::once;
 use http_body_util::BodyExt;
+use minutehand_rest::Principal;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
-use rest::Principal;
 use serde::{Deserialize, Serialize};
 
 /// The payload version that this module reads.

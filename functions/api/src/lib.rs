@@ -9,22 +9,22 @@ mod settings;
 
 use std::sync::{Arc, RwLock};
 
-use app::fire::Dispatcher;
-use app::{Manage, ManagePorts};
-use archive_objects::{ArchivedBodies, ArchivedHistory};
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, Request};
 use axum::response::Response;
+use minutehand_app::fire::Dispatcher;
+use minutehand_app::{Manage, ManagePorts};
+use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
 use minutehand_console::SignIn;
-use ports::{Clock, DeadLetters, History, IdSource};
-use queue_sqs::{SqsDeadLetters, SqsQueue};
-use rest::{BuildInfo, Rest, Scheme};
-use runtime::{PfxReader, RandomIds};
-use runtime_aws::{DynamoDb, Tally, print_metrics};
-use sealer_kms::KmsSealer;
-use store_dynamodb::DynamoStore;
+use minutehand_ports::{Clock, DeadLetters, History, IdSource};
+use minutehand_queue_sqs::{SqsDeadLetters, SqsQueue};
+use minutehand_rest::{BuildInfo, Rest, Scheme};
+use minutehand_runtime::{PfxReader, RandomIds};
+use minutehand_runtime_aws::{DynamoDb, Tally, print_metrics};
+use minutehand_sealer_kms::KmsSealer;
+use minutehand_store_dynamodb::DynamoStore;
 use tower::ServiceExt;
 
 pub use event::{HttpAnswer, HttpEvent, NotARequest};
@@ -114,14 +114,14 @@ impl Function {
             disk: Arc::new(()),
             bodies: settings.bodies.map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
         };
-        let wanted = app::ManageSettings {
+        let wanted = minutehand_app::ManageSettings {
             region: region.to_owned(),
             plan_limits: settings.plan_limits,
             has_aws: settings.has_aws,
             own: settings.own,
             history: settings.history,
         };
-        let router = rest::router(Rest {
+        let router = minutehand_rest::router(Rest {
             manage: Manage::new(ports, wanted),
             clock: clock.clone(),
             ids,
@@ -132,7 +132,7 @@ impl Function {
             build: build_info(),
             readiness: Arc::new(()),
             metrics: None,
-            home: rest::Home::Aws,
+            home: minutehand_rest::Home::Aws,
         });
         Self { router, clock, tally, table: settings.table, sign_in: settings.sign_in }
     }
@@ -178,6 +178,6 @@ fn build_info() -> BuildInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("MINUTEHAND_COMMIT").to_owned(),
         store: "DynamoDB".to_owned(),
-        time_zones: recurrence::zone::database_version().to_owned(),
+        time_zones: minutehand_recurrence::zone::database_version().to_owned(),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_api::{ApiClients, ApiSettings, Function, HttpEvent};
-use runtime::SystemClock;
-use runtime_aws::{DynamoDb, ErrorType, Started, report, serve};
+use minutehand_runtime::SystemClock;
+use minutehand_runtime_aws::{DynamoDb, ErrorType, Started, report, serve};
 
 fn main() -> ExitCode {
     serve(ApiSettings::read, run)

@@ -1,13 +1,13 @@
 //! The API's settings, from environment variables.
 
-use archive_objects::Objects;
-use domain::history_days::HistoryDays;
-use domain::ids;
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
+use minutehand_archive_objects::Objects;
 use minutehand_console::SignIn;
-use rest::{Access, Token};
-use runtime_aws::Variables;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::ids;
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_rest::{Access, Token};
+use minutehand_runtime_aws::Variables;
 
 /// The API's settings.
 pub struct ApiSettings {

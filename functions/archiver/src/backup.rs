@@ -10,15 +10,15 @@
 //! | old backups cannot be deleted | an error in the log, and trouble; the new one is there, and the next run deletes them |
 //! | Lambda hands over the event twice | two backups, or one of the same second |
 
-use archive::{BackupAbout, SealedWith, backup_name};
-use archive_objects::{ArchiveError, RemovedBackups};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::StreamExt as _;
-use ports::StoreError;
-use runtime::chain;
-use runtime_aws::{ErrorType, Metric};
+use minutehand_archive::{BackupAbout, SealedWith, backup_name};
+use minutehand_archive_objects::{ArchiveError, RemovedBackups};
+use minutehand_ports::StoreError;
+use minutehand_runtime::chain;
+use minutehand_runtime_aws::{ErrorType, Metric};
+use minutehand_store_dynamodb::CARRIED_KINDS;
 use serde_json::{Value, json};
-use store_dynamodb::CARRIED_KINDS;
 
 use crate::Function;
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use ports::StoreError;
+use minutehand_ports::StoreError;
+use minutehand_store_dynamodb::JsonItem;
 use serde::Deserialize;
-use store_dynamodb::JsonItem;
 
 /// An event: a batch, or a request to write a day again from the table, to sort what is over, or to write a
 /// backup.

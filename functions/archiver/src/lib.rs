@@ -29,15 +29,17 @@ mod sort;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use archive::Object;
-use archive_objects::{ArchiveError, ArchiveWriter, Objects, Written};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use domain::ended::EndedItem;
-use ports::{Clock, StoreError};
-use runtime::chain;
-use runtime_aws::{BatchAnswer, ErrorType, Metric, Tally, counting_throttles, print_metrics};
+use minutehand_archive::Object;
+use minutehand_archive_objects::{ArchiveError, ArchiveWriter, Objects, Written};
+use minutehand_domain::ended::EndedItem;
+use minutehand_ports::{Clock, StoreError};
+use minutehand_runtime::chain;
+use minutehand_runtime_aws::{
+    BatchAnswer, ErrorType, Metric, Tally, counting_throttles, print_metrics,
+};
+use minutehand_store_dynamodb::{DynamoStore, WalkPosition, read_ended};
 use serde_json::{Value, json};
-use store_dynamodb::{DynamoStore, WalkPosition, read_ended};
 
 pub use backup::BackupFailed;
 pub use event::{Event, StreamRecord};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_archiver::{ArchiverSettings, Event, Function};
-use runtime::SystemClock;
-use runtime_aws::{Started, dynamodb_client, report, serve};
+use minutehand_runtime::SystemClock;
+use minutehand_runtime_aws::{Started, dynamodb_client, report, serve};
 
 /// Lines are many small allocations, which this allocator does faster.
 #[global_allocator]

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use archive_objects::Objects;
-use runtime_aws::Variables;
+use minutehand_archive_objects::Objects;
+use minutehand_runtime_aws::Variables;
 
 /// The archiver's settings.
 #[derive(Debug)]

@@ -11,9 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use archive::{Batches, Line, Stream, has_several_letters, letter};
-use archive_objects::{ArchiveError, ArchiveWriter, Written};
 use chrono::{DateTime, Days, NaiveDate, Utc};
+use minutehand_archive::{Batches, Line, Stream, has_several_letters, letter};
+use minutehand_archive_objects::{ArchiveError, ArchiveWriter, Written};
 use serde_json::{Value, json};
 
 use crate::{Function, RESERVE, RequestFailed};
@@ -89,13 +89,13 @@ impl Function {
 mod tests {
     use std::sync::Arc;
 
-    use archive::{Execution, JobHistory, Position, may_contain};
-    use archive_objects::{Location, Objects};
     use chrono::TimeDelta;
-    use domain::attempt::{Attempt, Occurrence, Outcome, Record};
+    use minutehand_archive::{Execution, JobHistory, Position, may_contain};
+    use minutehand_archive_objects::{Location, Objects};
+    use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+    use minutehand_testkit::aws::{AwsAnswer, FakeAws};
+    use minutehand_testkit::{SetClock, fake_client};
     use tempfile::TempDir;
-    use testkit::aws::{AwsAnswer, FakeAws};
-    use testkit::{SetClock, fake_client};
 
     use super::*;
 

@@ -4,23 +4,23 @@ use std::slice::from_ref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actions::{Actions, Aws, SettingsError};
-use app::fire::{
+use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::future::join_all;
+use minutehand_actions::{Actions, Aws, SettingsError};
+use minutehand_app::fire::{
     Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, Stop, Unbounded,
     Wait, Worker,
 };
-use archive_objects::ArchivedBodies;
-use chrono::{DateTime, TimeDelta, Utc};
-use domain::firing::limits::{FUNCTION, VISIBILITY};
-use domain::work_item::{PACKET_RECEIVES_MAX, UnreadableMessage, WorkItem};
-use events_eventbridge::Bus;
-use futures_util::future::join_all;
-use ports::{ActionSender, Clock, EventSink};
-use queue_sqs::{Batch, SqsDelivery, SqsQueue, SqsReceipt};
-use runtime::{RandomIds, chain};
-use runtime_aws::{BatchAnswer, DynamoDb, ErrorType, Metric, Tally, print_metrics};
-use sealer_kms::KmsSealer;
-use store_dynamodb::{BatchingStore, DynamoStore};
+use minutehand_archive_objects::ArchivedBodies;
+use minutehand_domain::firing::limits::{FUNCTION, VISIBILITY};
+use minutehand_domain::work_item::{PACKET_RECEIVES_MAX, UnreadableMessage, WorkItem};
+use minutehand_events_eventbridge::Bus;
+use minutehand_ports::{ActionSender, Clock, EventSink};
+use minutehand_queue_sqs::{Batch, SqsDelivery, SqsQueue, SqsReceipt};
+use minutehand_runtime::{RandomIds, chain};
+use minutehand_runtime_aws::{BatchAnswer, DynamoDb, ErrorType, Metric, Tally, print_metrics};
+use minutehand_sealer_kms::KmsSealer;
+use minutehand_store_dynamodb::{BatchingStore, DynamoStore};
 
 use crate::ExecutorSettings;
 
@@ -86,7 +86,7 @@ impl Function {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SettingsError> {
         let region = aws.region.clone();
-        let mut wanted = actions::ActionSettings::new(settings.targets);
+        let mut wanted = minutehand_actions::ActionSettings::new(settings.targets);
         wanted.authority.clone_from(&settings.authority);
         wanted.aws = settings.actions_role.as_ref().map(|role| aws.in_role(role));
         wanted.own.clone_from(&settings.own);

@@ -1,7 +1,7 @@
 //! The executor: handles batches of messages, each message with an outcome of its own.
 //!
 //! All messages of a batch are handled concurrently, and so are the work items of a packet. A slow
-//! target delays no other message, and their requests to the store are grouped. `app::fire` sees one
+//! target delays no other message, and their requests to the store are grouped. `minutehand_app::fire` sees one
 //! work item at a time and decides what becomes of it; this function tells Lambda and the queue:
 //!
 //! | disposition | a message with one work item | a work item of a packet |
@@ -16,7 +16,7 @@
 //! that cannot be done does not hold up the others. A packet that is delivered for the fifth time has
 //! ended its processes: it is divided, so that the work item that does it stands alone.
 //!
-//! `app::fire` says what a crash leaves in the store. In the queue it leaves:
+//! `minutehand_app::fire` says what a crash leaves in the store. In the queue it leaves:
 //!
 //! | after | leaves | repaired by |
 //! |---|---|---|

@@ -4,13 +4,13 @@ use std::convert::Infallible;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use actions::Aws;
 use chrono::{DateTime, Utc};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
+use minutehand_actions::Aws;
 use minutehand_executor::{ExecutorClients, ExecutorSettings, Function};
-use queue_sqs::Batch;
-use runtime::SystemClock;
-use runtime_aws::{DynamoDb, Started, serve};
+use minutehand_queue_sqs::Batch;
+use minutehand_runtime::SystemClock;
+use minutehand_runtime_aws::{DynamoDb, Started, serve};
 
 /// A request to AWS makes hundreds of small allocations, which this allocator does faster.
 #[global_allocator]

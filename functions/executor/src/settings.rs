@@ -1,10 +1,10 @@
 //! The settings of the executor, read from its environment.
 
-use actions::{AUTHORITY, TargetPolicy, is_authority, is_on_loopback};
-use archive_objects::Objects;
-use domain::history_days::HistoryDays;
-use domain::own::OwnResources;
-use runtime_aws::Variables;
+use minutehand_actions::{AUTHORITY, TargetPolicy, is_authority, is_on_loopback};
+use minutehand_archive_objects::Objects;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::own::OwnResources;
+use minutehand_runtime_aws::Variables;
 
 /// The executor's settings.
 #[derive(Debug, Clone)]

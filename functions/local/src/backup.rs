@@ -17,8 +17,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use app::fire::RepairReport;
-use embedded::{DataDir, DataDirError, snapshot_store, sync_entries};
+use minutehand_app::fire::RepairReport;
+use minutehand_embedded::{DataDir, DataDirError, snapshot_store, sync_entries};
 
 use crate::repair::{check_is_data, repair};
 

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use archive_objects::Location;
 use chrono::{DateTime, NaiveDate, Utc};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error, Parser, Subcommand};
-use client::ServerUrl;
 use minutehand::archive;
 use minutehand::backup::backup;
 use minutehand::health;
@@ -19,7 +17,9 @@ use minutehand::installation::{self, ExportOptions, ImportOptions, Place};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
 use minutehand::repair::repair;
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
-use recurrence::WrittenDate;
+use minutehand_archive_objects::Location;
+use minutehand_client::ServerUrl;
+use minutehand_recurrence::WrittenDate;
 
 /// Exit code if a file cannot be read or written, or the server cannot run.
 const FAILED: u8 = 1;
@@ -199,7 +199,7 @@ const URL_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://127.0
 /// Job scheduler: calls URLs and sends messages on a calendar, with retries and history
 #[derive(Parser)]
 #[command(name = "minutehand", version = version(), max_term_width = HELP_WIDTH_MAX)]
-#[command(after_long_help = cli::EXIT_CODES)]
+#[command(after_long_help = minutehand_cli::EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -229,10 +229,11 @@ enum Command {
     #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
     #[command(flatten)]
-    Client(cli::Command),
+    Client(minutehand_cli::Command),
 }
 
-const ENVIRONMENT: cli::Environment = cli::Environment { variable: environment, now };
+const ENVIRONMENT: minutehand_cli::Environment =
+    minutehand_cli::Environment { variable: environment, now };
 
 #[derive(clap::Args)]
 struct HealthArgs {
@@ -352,7 +353,7 @@ struct PreviewArgs {
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
-    cli::complete(|| cli::with_names(Cli::command(), ENVIRONMENT));
+    minutehand_cli::complete(|| minutehand_cli::with_names(Cli::command(), ENVIRONMENT));
     let cli = Cli::try_parse().unwrap_or_else(|error| with_tip(error).exit());
     match cli.command {
         Command::Serve(args) => run_server(&args),
@@ -375,7 +376,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Installation(InstallationCommand::Export(args)) => export_installation(&args),
         Command::Installation(InstallationCommand::Import(args)) => import_installation(&args),
         Command::Health(args) => health(args),
-        Command::Client(command) => cli::run(command, Cli::command(), ENVIRONMENT),
+        Command::Client(command) => minutehand_cli::run(command, Cli::command(), ENVIRONMENT),
     }
 }
 
@@ -522,7 +523,7 @@ fn version() -> String {
         BUILD.version,
         BUILD.commit,
         BUILD.store,
-        recurrence::zone::database_version()
+        minutehand_recurrence::zone::database_version()
     )
 }
 

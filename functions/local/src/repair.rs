@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use app::fire::{FireStore, RepairPorts, RepairReport};
-use embedded::{BegunRepair, DataDir, DataDirectory};
-use ports::{Clock, IdSource};
-use runtime::{ProcessClock, RandomIds};
-use store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_app::fire::{FireStore, RepairPorts, RepairReport};
+use minutehand_embedded::{BegunRepair, DataDir, DataDirectory};
+use minutehand_ports::{Clock, IdSource};
+use minutehand_runtime::{ProcessClock, RandomIds};
+use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 
 use crate::serve::TABLE;
 use crate::wait_for;
@@ -83,7 +83,8 @@ async fn run(dir: &DataDir) -> Result<Option<Repaired>> {
         queue: Arc::new(directory.queue.clone()),
         clock,
     };
-    let report = app::fire::repair(&ports).await.context("cannot send again what may be lost")?;
+    let report =
+        minutehand_app::fire::repair(&ports).await.context("cannot send again what may be lost")?;
     directory.close().await?;
     Ok(Some(Repaired { damage: damage.to_string(), aside, report }))
 }

@@ -237,7 +237,7 @@ fn a_job_that_is_too_long_is_refused() {
 fn the_version_names_the_commit_and_the_time_zones() {
     let version = String::from_utf8(minutehand(&["--version"], "").stdout).unwrap();
     assert!(version.starts_with("minutehand ") && version.contains("(commit "), "{version}");
-    assert!(version.contains(recurrence::zone::database_version()), "{version}");
+    assert!(version.contains(minutehand_recurrence::zone::database_version()), "{version}");
 }
 
 #[test]

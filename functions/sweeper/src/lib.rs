@@ -1,6 +1,6 @@
 //! The sweeper: each minute, one pass over the timers that are due.
 //!
-//! `app::fire` makes the pass. A crash in it leaves timers due, and the next tick finds them. So a tick
+//! `minutehand_app::fire` makes the pass. A crash in it leaves timers due, and the next tick finds them. So a tick
 //! that is missing, doubled or cut off needs no repair, and a failed pass is not retried before the
 //! next minute.
 
@@ -10,15 +10,15 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::fire::{Dispatcher, Healer, Heartbeat, Pass, Sweeper};
-use domain::firing::limits::PASS_MAX;
-use events_eventbridge::Bus;
-use ports::Clock;
-use ports::store::PulseOf;
-use queue_sqs::{IN_FLIGHT_MAX, SqsQueue};
-use runtime_aws::{DynamoDb, ErrorType, Metric, Tally, print_metrics};
+use minutehand_app::fire::{Dispatcher, Healer, Heartbeat, Pass, Sweeper};
+use minutehand_domain::firing::limits::PASS_MAX;
+use minutehand_events_eventbridge::Bus;
+use minutehand_ports::Clock;
+use minutehand_ports::store::PulseOf;
+use minutehand_queue_sqs::{IN_FLIGHT_MAX, SqsQueue};
+use minutehand_runtime_aws::{DynamoDb, ErrorType, Metric, Tally, print_metrics};
+use minutehand_store_dynamodb::{DynamoStore, SINGLES_IN_FLIGHT_MAX};
 use serde_json::{Value, json};
-use store_dynamodb::{DynamoStore, SINGLES_IN_FLIGHT_MAX};
 
 pub use settings::SweeperSettings;
 

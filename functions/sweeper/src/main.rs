@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
+use minutehand_runtime::SystemClock;
+use minutehand_runtime_aws::{DynamoDb, ErrorType, Started, serve};
 use minutehand_sweeper::{Function, SweeperClients, SweeperSettings};
-use runtime::SystemClock;
-use runtime_aws::{DynamoDb, ErrorType, Started, serve};
 use serde::de::IgnoredAny;
 
 /// A request to AWS makes hundreds of small allocations, which this allocator does faster.

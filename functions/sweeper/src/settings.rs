@@ -1,7 +1,7 @@
 //! What the sweeper reads from its environment.
 
-use domain::history_days::HistoryDays;
-use runtime_aws::Variables;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_runtime_aws::Variables;
 
 /// The sweeper's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]

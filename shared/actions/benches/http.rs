@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::DateTime;
-use domain::action::{HttpRequest, Target};
-use domain::attempt::Outcome;
 use minutehand_actions::{ActionSettings, Actions, TargetPolicy};
-use ports::{ActionSender as _, AttemptContext};
+use minutehand_domain::action::{HttpRequest, Target};
+use minutehand_domain::attempt::Outcome;
+use minutehand_ports::{ActionSender as _, AttemptContext};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;

@@ -1,8 +1,8 @@
 //! The headers and ids by which a target identifies the execution that it serves.
 
-use domain::ids::{encode_path, guid};
 use http::{HeaderName, HeaderValue};
-use ports::AttemptContext;
+use minutehand_domain::ids::{encode_path, guid};
+use minutehand_ports::AttemptContext;
 use sha2::{Digest as _, Sha256};
 
 /// The headers that the scheduler adds to a stored request.
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 /// `x-ms-execution-tag` and `x-ms-client-request-id` are derived from the id of the execution. If an
 /// attempt is made twice, both requests have the same values.
 pub(crate) fn headers(context: &AttemptContext) -> [(HeaderName, HeaderValue); 8] {
-    let expected_at = recurrence::format_instant(context.expected_at);
+    let expected_at = minutehand_recurrence::format_instant(context.expected_at);
     [
         ("x-ms-execution-tag", execution_tag(context)),
         ("x-ms-client-request-id", client_request_id(context)),

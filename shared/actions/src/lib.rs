@@ -37,8 +37,8 @@ use std::sync::Arc;
 
 use ::http::HeaderValue;
 use async_trait::async_trait;
-use domain::action::Target;
-use ports::{ActionOutcome, ActionSender, AttemptContext, NotMade};
+use minutehand_domain::action::Target;
+use minutehand_ports::{ActionOutcome, ActionSender, AttemptContext, NotMade};
 
 use crate::aws::{Account, AwsSender};
 use crate::azure::{AmqpSender, ServiceBusSender, StorageQueueSender};

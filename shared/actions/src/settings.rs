@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
-use domain::firing::limits::ACTION;
-use domain::own::OwnResources;
+use minutehand_domain::firing::limits::ACTION;
+use minutehand_domain::own::OwnResources;
 use url::Url;
 
 use crate::net::{Endpoint, NetError, Roots, TargetPolicy};

@@ -2,13 +2,13 @@
 
 use std::error::Error;
 
-use domain::collection::{Collection, CollectionDefinition};
-use domain::document::{
+use minutehand_domain::collection::{Collection, CollectionDefinition};
+use minutehand_domain::document::{
     Shape, load, load_collection, load_shown, merge_patch, unknown_extension, write_collection,
 };
-use domain::job::JobDefinition;
-use ports::Sealer;
-use ports::store::CollectionRecord;
+use minutehand_domain::job::JobDefinition;
+use minutehand_ports::Sealer;
+use minutehand_ports::store::CollectionRecord;
 use serde_json::Value;
 
 use crate::error::AppError;

@@ -1,8 +1,8 @@
 //! Errors of the services, independent of HTTP.
 
-use domain::history_name::HistoryName;
-use domain::refusal::Refusal;
-use ports::{NotMade, QueueError, SealError, StoreError};
+use minutehand_domain::history_name::HistoryName;
+use minutehand_domain::refusal::Refusal;
+use minutehand_ports::{NotMade, QueueError, SealError, StoreError};
 
 use crate::manage::Etag;
 

@@ -6,11 +6,11 @@
 use std::io;
 use std::pin::pin;
 
-use archive::{
+use futures_util::stream::{Stream, StreamExt as _};
+use minutehand_archive::{
     BACKUPS, BackupAbout, BackupChunk, BackupEntry, BackupFile, BackupPart, BackupParts, MANIFEST,
     Manifest, backup_name, backup_time, sha256,
 };
-use futures_util::stream::{Stream, StreamExt as _};
 use tokio::task::spawn_blocking;
 
 use crate::error::ArchiveError;
@@ -146,9 +146,9 @@ pub(crate) fn backup_path(name: &str, file: &str) -> String {
 mod tests {
     use std::fs;
 
-    use archive::{BackupLine, SealedWith};
     use chrono::DateTime;
     use futures_util::stream;
+    use minutehand_archive::{BackupLine, SealedWith};
     use tempfile::TempDir;
 
     use super::*;

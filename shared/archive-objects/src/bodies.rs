@@ -5,8 +5,8 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::history_name::HistoryName;
-use ports::{Bytes, FailureBodies, StoreError};
+use minutehand_domain::history_name::HistoryName;
+use minutehand_ports::{Bytes, FailureBodies, StoreError};
 
 use crate::error::ArchiveError;
 use crate::objects::Objects;
@@ -81,7 +81,7 @@ fn unavailable(error: ArchiveError) -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use domain::attempt::{Attempt, Occurrence};
+    use minutehand_domain::attempt::{Attempt, Occurrence};
     use tempfile::TempDir;
 
     use super::*;

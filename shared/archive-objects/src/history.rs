@@ -8,14 +8,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use archive::{Execution, JobHistory, Position, Stream, may_contain};
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::attempt::Attempt;
-use domain::firing::LeftOut;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use ports::store::{HistoryEntry, Page, PageRequest};
-use ports::{History, StoreError};
+use minutehand_archive::{Execution, JobHistory, Position, Stream, may_contain};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::LeftOut;
+use minutehand_ports::store::{HistoryEntry, Page, PageRequest};
+use minutehand_ports::{History, StoreError};
 use tokio::time::timeout;
 
 use crate::error::ArchiveError;

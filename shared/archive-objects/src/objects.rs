@@ -2,8 +2,8 @@
 
 use std::io;
 
-use archive::{Contents, Object, Stream, day_folder, day_of_folder, unpack};
 use chrono::{DateTime, NaiveDate, Utc};
+use minutehand_archive::{Contents, Object, Stream, day_folder, day_of_folder, unpack};
 use serde_json::{Value, json};
 
 use crate::bucket::Bucket;

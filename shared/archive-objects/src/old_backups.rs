@@ -21,8 +21,8 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use archive::{MANIFEST, Manifest, backup_name, backup_time};
 use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_archive::{MANIFEST, Manifest, backup_name, backup_time};
 
 use crate::backups::backup_path;
 use crate::error::ArchiveError;
@@ -159,8 +159,8 @@ impl Objects {
 mod tests {
     use std::fs;
 
-    use archive::{BackupAbout, BackupEntry, BackupLine, SealedWith};
     use futures_util::stream;
+    use minutehand_archive::{BackupAbout, BackupEntry, BackupLine, SealedWith};
     use tempfile::TempDir;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use archive::{Batches, Chunk, Line};
+use minutehand_archive::{Batches, Chunk, Line};
 use tokio::task::spawn_blocking;
 
 use crate::error::ArchiveError;

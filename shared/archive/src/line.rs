@@ -4,10 +4,10 @@
 //! changes its meaning gets a new [`VERSION`].
 
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
-use domain::attempt::{Attempt, Outcome, Record, Role};
-use domain::attempt_key::{attempt_key, read_attempt};
-use domain::ended::EndedItem;
-use domain::journal::JournalEntry;
+use minutehand_domain::attempt::{Attempt, Outcome, Record, Role};
+use minutehand_domain::attempt_key::{attempt_key, read_attempt};
+use minutehand_domain::ended::EndedItem;
+use minutehand_domain::journal::JournalEntry;
 use serde_json::{Map, Value, json};
 
 /// The version of the lines that this build writes, and the newest that it reads.
@@ -129,7 +129,7 @@ impl From<&ArchivedChange> for Line {
             "who": who,
             "request_id": request_id,
             "operation": operation.name(),
-            "job": job.as_ref().map(domain::name::Name::as_str),
+            "job": job.as_ref().map(minutehand_domain::name::Name::as_str),
             "changed": difference.names,
             // As text: their properties differ from line to line, and a query has one type for each.
             "patch": patches.map(|patches| patches.there.to_string()),
@@ -139,7 +139,11 @@ impl From<&ArchivedChange> for Line {
             stream: Stream::Audit,
             day: at.date_naive(),
             uid: collection_uid.clone(),
-            key: audit_key(&written(*at), job.as_ref().map(domain::name::Name::as_str), request_id),
+            key: audit_key(
+                &written(*at),
+                job.as_ref().map(minutehand_domain::name::Name::as_str),
+                request_id,
+            ),
             text: line.to_string(),
         }
     }
@@ -238,8 +242,8 @@ fn audit_key(at: &str, job: Option<&str>, request_id: &str) -> String {
 
 fn run_id(attempt: &Attempt) -> Option<&str> {
     match &attempt.occurrence {
-        domain::attempt::Occurrence::Scheduled { .. } => None,
-        domain::attempt::Occurrence::Run { run_id, .. } => Some(run_id),
+        minutehand_domain::attempt::Occurrence::Scheduled { .. } => None,
+        minutehand_domain::attempt::Occurrence::Run { run_id, .. } => Some(run_id),
     }
 }
 
@@ -265,9 +269,9 @@ fn read_outcome(name: &str) -> Option<Outcome> {
 #[cfg(test)]
 pub(crate) mod tests {
     use chrono::TimeDelta;
-    use domain::attempt::Occurrence;
-    use domain::journal::{DocumentChange, Operation, Patches};
-    use domain::name::Name;
+    use minutehand_domain::attempt::Occurrence;
+    use minutehand_domain::journal::{DocumentChange, Operation, Patches};
+    use minutehand_domain::name::Name;
 
     use super::*;
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{Days, NaiveDate, NaiveTime};
-use domain::attempt_key::{attempt_key, nominal_key, read_attempt};
+use minutehand_domain::attempt_key::{attempt_key, nominal_key, read_attempt};
 
 use crate::line::Execution;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use client::Method;
+use minutehand_client::Method;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, TimeDelta, Timelike as _, Utc, Weekday};
 use clap::{Args, ValueEnum};
-use client::AheadQuery;
-use recurrence::zone::Zone;
-use recurrence::{WrittenDate, format_instant};
+use minutehand_client::AheadQuery;
+use minutehand_recurrence::zone::Zone;
+use minutehand_recurrence::{WrittenDate, format_instant};
 use serde_json::json;
 
 use crate::environment::Environment;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use client::MeAnswer;
+use minutehand_client::MeAnswer;
 
 use crate::output::times::read;
 

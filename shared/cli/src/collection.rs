@@ -1,7 +1,7 @@
 //! `collection`: lists, creates, switches and deletes collections.
 
 use clap::{Args, Subcommand};
-use client::{CollectionDocument, Error, Listed, Precondition};
+use minutehand_client::{CollectionDocument, Error, Listed, Precondition};
 use serde_json::{Map, Value, json};
 
 use crate::editor::{self, Saved};

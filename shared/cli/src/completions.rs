@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use clap_complete::CompletionCandidate;
 use clap_complete::env::Shells;
-use client::Limits;
+use minutehand_client::Limits;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};

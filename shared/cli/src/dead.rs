@@ -1,7 +1,7 @@
 //! `dead`: messages that are no longer delivered.
 
 use clap::{Args, Subcommand};
-use client::{Chosen, DeadLetterItem, Listed};
+use minutehand_client::{Chosen, DeadLetterItem, Listed};
 use serde_json::Value;
 
 use crate::environment::Environment;
@@ -184,14 +184,14 @@ fn what(letter: &DeadLetterItem) -> String {
 
 fn report(
     work: &Work,
-    done: &client::Answer<client::DeadLettersAnswer>,
+    done: &minutehand_client::Answer<minutehand_client::DeadLettersAnswer>,
     did: &str,
     how: &str,
 ) -> Result<()> {
     if let Some(json) = &work.json {
         json.document(&work.screen, &done.text)?;
     } else {
-        let client::DeadLettersAnswer { count, goes_on, .. } = &done.value;
+        let minutehand_client::DeadLettersAnswer { count, goes_on, .. } = &done.value;
         let about = if *goes_on { "about " } else { "" };
         let goes_on = if *goes_on { "; the queue goes on with it" } else { "" };
         let what = output::count(*count, "dead letter");

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta};
 use clap::Args;
-use client::Job;
+use minutehand_client::Job;
 use serde_json::{Value, json};
 
 use crate::environment::Environment;

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use client::{CollectionPath, Job};
-use recurrence::format_instant;
+use minutehand_client::{CollectionPath, Job};
+use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 use crate::environment::Environment;
@@ -280,7 +280,7 @@ pub(crate) fn definition(job: &Job) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use client::GroupPath;
+    use minutehand_client::GroupPath;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use client::Error;
+use minutehand_client::Error;
 
 /// The work could not be done: network, file, or a failure of the server.
 pub(crate) const FAILED: u8 = 1;
@@ -96,7 +96,7 @@ impl From<Error> for Failure {
 
 #[cfg(test)]
 mod tests {
-    use client::ServerRefusal;
+    use minutehand_client::ServerRefusal;
 
     use super::*;
 
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    fn http_status(code: u16) -> client::StatusCode {
-        client::StatusCode::from_u16(code).unwrap()
+    fn http_status(code: u16) -> minutehand_client::StatusCode {
+        minutehand_client::StatusCode::from_u16(code).unwrap()
     }
 }

@@ -1,8 +1,8 @@
 //! `failures`: the occurrences that failed for good.
 
 use clap::Args;
-use client::{CollectionPath, FailureItem, GroupPath, Listed};
-use recurrence::format_instant;
+use minutehand_client::{CollectionPath, FailureItem, GroupPath, Listed};
+use minutehand_recurrence::format_instant;
 
 use crate::environment::Environment;
 use crate::failure::Result;

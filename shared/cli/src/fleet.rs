@@ -1,8 +1,8 @@
 //! Many jobs at once, for commands that look at a whole group.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use client::{CollectionPath, Job};
-use recurrence::{Recurrence, Rule, Start, Timetable};
+use minutehand_client::{CollectionPath, Job};
+use minutehand_recurrence::{Recurrence, Rule, Start, Timetable};
 use serde_json::{Map, Value};
 
 use crate::failure::Result;

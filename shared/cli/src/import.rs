@@ -8,10 +8,12 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
-use client::{CollectionPath, Precondition};
-use convert::{Conversion, ConvertOptions, ConvertedJob, CrontabForm, SourceFormat, SourcePlace};
 use futures_util::{StreamExt, stream};
-use recurrence::zone::Zone;
+use minutehand_client::{CollectionPath, Precondition};
+use minutehand_convert::{
+    Conversion, ConvertOptions, ConvertedJob, CrontabForm, SourceFormat, SourcePlace,
+};
+use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
 use crate::environment::Environment;
@@ -222,10 +224,11 @@ impl IntoArgs {
         let mut all = Vec::new();
         for file in &self.files {
             let text = input::text(file)?;
-            let conversion = convert::convert(format, &text, &options).map_err(|unsayable| {
-                let file = file.display();
-                Failure::refused(format!("{file}: {}", unsayable.why)).hint(unsayable.remedy)
-            })?;
+            let conversion =
+                minutehand_convert::convert(format, &text, &options).map_err(|unsayable| {
+                    let file = file.display();
+                    Failure::refused(format!("{file}: {}", unsayable.why)).hint(unsayable.remedy)
+                })?;
             options.names_taken.extend(conversion.jobs.iter().map(|job| job.name.clone()));
             all.push(Read { file: file.clone(), conversion });
         }

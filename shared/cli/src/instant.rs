@@ -1,8 +1,8 @@
 //! Instants as a person types them: `now+2h`, `yesterday 02:30`, `2026-11-22 02:30`.
 
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
-use recurrence::WrittenDate;
-use recurrence::zone::Zone;
+use minutehand_recurrence::WrittenDate;
+use minutehand_recurrence::zone::Zone;
 
 use crate::failure::{Failure, Result};
 use crate::output::times::{hours_and_minutes, local};
@@ -159,7 +159,7 @@ fn refused(text: &str, why: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use recurrence::format_instant;
+    use minutehand_recurrence::format_instant;
 
     use super::*;
     use crate::output::times::read;

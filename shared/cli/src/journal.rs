@@ -1,7 +1,7 @@
 //! `journal`: who changed what in a collection.
 
 use clap::Args;
-use client::{JournalChange, Listed};
+use minutehand_client::{JournalChange, Listed};
 
 use crate::environment::Environment;
 use crate::failure::Result;

@@ -1,7 +1,7 @@
 //! The commands of the `minutehand` program that talk to a server.
 //!
 //! [`Command`] is their part of the command line, and [`run`] carries one out: it opens a
-//! [`client::Client`] for the context, asks, and prints. Answers go to standard output, everything
+//! [`minutehand_client::Client`] for the context, asks, and prints. Answers go to standard output, everything
 //! else to standard error. What is printed depends on where it goes: tables for a terminal, lines
 //! with tabs for a pipe, and JSON as the server sent it with `--json`.
 //!

@@ -2,8 +2,8 @@
 
 use chrono::TimeDelta;
 use clap::Args;
-use client::{AheadQuery, LoadAnswer};
-use recurrence::format_instant;
+use minutehand_client::{AheadQuery, LoadAnswer};
+use minutehand_recurrence::format_instant;
 
 use crate::failure::Result;
 use crate::instant;

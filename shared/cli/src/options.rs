@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use client::ServerUrl;
+use minutehand_client::ServerUrl;
 
 const HEADING: &str = "Options of every command";
 

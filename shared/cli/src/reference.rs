@@ -1,6 +1,6 @@
 //! Names of collections and jobs, as a person writes them.
 
-use client::{CollectionPath, GroupPath, JobPath};
+use minutehand_client::{CollectionPath, GroupPath, JobPath};
 
 use crate::failure::{Failure, Result};
 

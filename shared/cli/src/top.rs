@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use clap::Args;
-use client::{AheadQuery, Answer, CollectionPath, GroupPath, Listed, OverviewAnswer, UpcomingItem};
-use recurrence::format_instant;
+use minutehand_client::{
+    AheadQuery, Answer, CollectionPath, GroupPath, Listed, OverviewAnswer, UpcomingItem,
+};
+use minutehand_recurrence::format_instant;
 
 use crate::environment::Environment;
 use crate::failure::Result;

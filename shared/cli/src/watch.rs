@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
-use client::{HistoryFilter, HistoryItem, JobPath, Listed};
+use minutehand_client::{HistoryFilter, HistoryItem, JobPath, Listed};
 
 use crate::environment::Environment;
 use crate::failure::Result;
@@ -111,7 +111,7 @@ fn print(
     work: &Work,
     path: &JobPath,
     item: &Listed<HistoryItem>,
-    zone: Option<recurrence::zone::Zone>,
+    zone: Option<minutehand_recurrence::zone::Zone>,
 ) -> Result<()> {
     if work.json.is_some() {
         return work.screen.line(&item.text);

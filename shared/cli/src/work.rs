@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use client::{Client, CollectionPath, Limits};
-use recurrence::zone::Zone;
+use minutehand_client::{Client, CollectionPath, Limits};
+use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
 use crate::clock::TestClock;
@@ -113,14 +113,14 @@ pub(crate) fn no_collection(work: &Work, path: &CollectionPath) -> Failure {
 pub(crate) fn in_collection(
     work: &Work,
     path: &CollectionPath,
-) -> impl Fn(client::Error) -> Failure {
+) -> impl Fn(minutehand_client::Error) -> Failure {
     move |error| {
         if is_collection_missing(&error) { no_collection(work, path) } else { error.into() }
     }
 }
 
 /// Whether a call was refused because the collection does not exist.
-pub(crate) fn is_collection_missing(error: &client::Error) -> bool {
+pub(crate) fn is_collection_missing(error: &minutehand_client::Error) -> bool {
     error.refusal().is_some_and(|refusal| refusal.code == "ResourceNotFound")
 }
 

@@ -177,7 +177,7 @@ impl Reading<'_> {
         let drafts = timings.into_iter().map(|timing| Draft {
             name: name(&command),
             place: SourcePlace::Line(n),
-            start_time: Some(recurrence::format_instant(timing.start_time).into()),
+            start_time: Some(minutehand_recurrence::format_instant(timing.start_time).into()),
             recurrence: Some(timing.recurrence),
             action: action.clone(),
             is_enabled: true,

@@ -1,11 +1,11 @@
 //! From what a format says to a job: a valid name, a checked document, and what has to be reported.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::document::{self, JOB};
-use domain::job::JobDefinition;
-use domain::name::Name;
-use domain::plan::Plan;
-use recurrence::{ClockChange, Rule, Timetable, format_instant};
+use minutehand_domain::document::{self, JOB};
+use minutehand_domain::job::JobDefinition;
+use minutehand_domain::name::Name;
+use minutehand_domain::plan::Plan;
+use minutehand_recurrence::{ClockChange, Rule, Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use crate::ConvertOptions;

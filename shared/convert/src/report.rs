@@ -1,7 +1,7 @@
 //! The result of a conversion: jobs, and a report of problems.
 
 use chrono::{DateTime, Utc};
-use recurrence::format_instant;
+use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 use crate::secrets::{self, SecretReference};

@@ -7,9 +7,9 @@
 //! and of their headers; without the prefix it could name any variable of the environment, and have it
 //! sent to any URL.
 
-use domain::action::Target;
-use domain::credentials::{WITHHELD, is_credential_header, query_credentials};
-use domain::secret::Secret;
+use minutehand_domain::action::Target;
+use minutehand_domain::credentials::{WITHHELD, is_credential_header, query_credentials};
+use minutehand_domain::secret::Secret;
 use serde_json::{Map, Value, json};
 
 use crate::unique::UniqueNames;

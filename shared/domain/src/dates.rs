@@ -7,8 +7,8 @@
 //! them, and the timer's line has only a hash: see [`Schedule`](crate::schedule::Schedule).
 
 use chrono::{DateTime, NaiveDate, Utc};
-use recurrence::zone::Zone;
-use recurrence::{DateError, Exceptions, Refused, Rule, WrittenDate, format_instant};
+use minutehand_recurrence::zone::Zone;
+use minutehand_recurrence::{DateError, Exceptions, Refused, Rule, WrittenDate, format_instant};
 use serde_json::Value;
 
 use crate::extensions::{EXTENSIONS, JobExtensions};

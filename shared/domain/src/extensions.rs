@@ -5,8 +5,8 @@
 //! property, so [`keep_extensions`](crate::document::keep_extensions) keeps all of it in a PUT that
 //! leaves it out.
 
-use recurrence::nearest;
-use recurrence::zone::{self, Zone};
+use minutehand_recurrence::nearest;
+use minutehand_recurrence::zone::{self, Zone};
 
 use crate::action::{FAILURE_ACTION, FailureAction};
 use crate::backoff::{BACKOFF, Backoff};

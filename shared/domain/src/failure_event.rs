@@ -3,7 +3,7 @@
 //! `docs/events.md` describes it. Receivers depend on its form, so it only ever grows.
 
 use chrono::{DateTime, Utc};
-use recurrence::format_instant;
+use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};

@@ -38,7 +38,7 @@ pub fn unusually_far(schedule: &Schedule, from: DateTime<Utc>) -> Option<DateTim
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable, WrittenDate};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate};
     use serde_json::{Value, json};
 
     use super::*;

@@ -1,7 +1,7 @@
 //! Jobs: the user's part of a job, its states and its counters.
 
 use chrono::{DateTime, Utc};
-use recurrence::Recurrence;
+use minutehand_recurrence::Recurrence;
 
 use crate::action::MainAction;
 use crate::attempt::Role;

@@ -1,8 +1,8 @@
 //! How many occurrences fall due in each step of a time, for calendars.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::WrittenDate;
-use recurrence::zone::Zone;
+use minutehand_recurrence::WrittenDate;
+use minutehand_recurrence::zone::Zone;
 
 use crate::schedule::Schedule;
 
@@ -126,7 +126,7 @@ pub fn add_load(timetable: &Schedule, bounds: &[DateTime<Utc>], counts: &mut [u6
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable};
     use serde_json::{Value, json};
 
     use super::*;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use recurrence::format_instant;
+use minutehand_recurrence::format_instant;
 
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::firing::{FollowPolicy, is_final_failure};

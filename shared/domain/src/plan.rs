@@ -4,7 +4,7 @@
 //! asks for them; a collection's own quota always applies.
 
 use chrono::TimeDelta;
-use recurrence::Frequency;
+use minutehand_recurrence::Frequency;
 
 use crate::name::Name;
 use crate::refusal::{Code, Refusal};

@@ -1,7 +1,9 @@
 //! Previews: when a job would fire, and what to know about it, without storing anything.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
-use recurrence::{ClockChange, Recurrence, Refused, Rule, Start, Timetable, read_start_time};
+use minutehand_recurrence::{
+    ClockChange, Recurrence, Refused, Rule, Start, Timetable, read_start_time,
+};
 use serde_json::{Map, Value, json};
 
 use crate::dates::{check_dates, exceptions};
@@ -275,7 +277,7 @@ fn time(at: NaiveDateTime) -> String {
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{WrittenDate, format_instant};
+    use minutehand_recurrence::{WrittenDate, format_instant};
     use serde_json::json;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use recurrence::Refused;
+use minutehand_recurrence::Refused;
 
 /// Defines the codes, one per line, each with what is wrong: the request, or its conflict with the
 /// present state.

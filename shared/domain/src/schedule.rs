@@ -23,7 +23,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::{Exceptions, Refused, Rule, Start, Timetable, UnreadableTimetable};
+use minutehand_recurrence::{Exceptions, Refused, Rule, Start, Timetable, UnreadableTimetable};
 
 use crate::attempt::{Attempt, Occurrence};
 use crate::dates::stored_exceptions;
@@ -364,7 +364,8 @@ mod tests {
         let document = document("2027-01-02");
         let exceptions = stored_exceptions(&document, None).unwrap();
         let rule = serde_json::json!({"frequency": "day", "count": 5});
-        let rule = Rule::canonical(&recurrence::Recurrence::from_json(&rule).unwrap()).unwrap();
+        let rule =
+            Rule::canonical(&minutehand_recurrence::Recurrence::from_json(&rule).unwrap()).unwrap();
         let start = "2027-01-01T09:00:00Z".parse().unwrap();
         let since = "2027-01-01T18:00:00Z".parse().unwrap();
         let schedule =
@@ -379,7 +380,7 @@ mod tests {
         assert!(Schedule::needs_document(&line) && Schedule::has_policies(&line));
         let read = Schedule::read(&line, &document).unwrap();
         assert_eq!(read, schedule);
-        let all: Vec<_> = read.iter().map(recurrence::format_instant).collect();
+        let all: Vec<_> = read.iter().map(minutehand_recurrence::format_instant).collect();
         assert_eq!(all, ["2027-01-03T09:00:00Z", "2027-01-03T12:00:00Z", "2027-01-04T09:00:00Z"]);
         assert_eq!(
             schedule.sentence(),

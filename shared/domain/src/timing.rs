@@ -6,7 +6,7 @@
 //! change leaves the timing, and so the messages that are already sent, as they are.
 
 use chrono::{DateTime, Utc};
-use recurrence::{Exceptions, Refused, Rule, Start, Timetable};
+use minutehand_recurrence::{Exceptions, Refused, Rule, Start, Timetable};
 
 use crate::dates::exceptions;
 use crate::duration::Span;
@@ -173,7 +173,7 @@ fn rule(job: &JobDefinition) -> Result<Option<Rule>, Refused> {
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{WrittenDate, format_instant};
+    use minutehand_recurrence::{WrittenDate, format_instant};
     use serde_json::json;
 
     use super::*;

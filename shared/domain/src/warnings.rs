@@ -1,7 +1,7 @@
 //! Warnings about a job that is valid and may still surprise its author.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::{Recurrence, format_instant};
+use minutehand_recurrence::{Recurrence, format_instant};
 use serde_json::Value;
 use url::{Host, Url};
 

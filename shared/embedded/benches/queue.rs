@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use disk::{fsync_micros, new_dir};
-use domain::attempt::{Attempt, Occurrence};
-use domain::work_item::{JobRef, WorkItem};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::work_item::{JobRef, WorkItem};
 use minutehand_embedded::queue::ReceiptHandle;
 use minutehand_embedded::{DataDir, Queue, SyncMode};
-use ports::{Clock, DispatchQueue as _, QueueMessage};
+use minutehand_ports::{Clock, DispatchQueue as _, QueueMessage};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
@@ -46,7 +46,7 @@ struct Subject {
 async fn main() {
     let dir = new_dir();
     let (median, p99) = fsync_micros(dir.path());
-    let message = domain::work_item::encode(&message(0).work_item);
+    let message = minutehand_domain::work_item::encode(&message(0).work_item);
     println!("one fsync of an appended page: median {median} us, p99 {p99} us");
     println!("a message has {} bytes\n", message.len());
     print!("{:<9} |", "sent/s");

@@ -21,7 +21,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ports::Clock;
+use minutehand_ports::Clock;
 
 use crate::data_dir::DataDir;
 use crate::database::{Database, STORE};

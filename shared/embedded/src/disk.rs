@@ -3,7 +3,7 @@
 use std::sync::mpsc::Sender;
 
 use async_trait::async_trait;
-use ports::StoreError;
+use minutehand_ports::StoreError;
 use tokio::sync::oneshot;
 
 use crate::log::NoWrites;
@@ -33,7 +33,7 @@ impl WriteProbe {
 }
 
 #[async_trait]
-impl ports::Disk for WriteProbe {
+impl minutehand_ports::Disk for WriteProbe {
     async fn accepts_writes(&self) -> Result<(), StoreError> {
         accepts_writes(&self.store).await?;
         accepts_writes(&self.queue).await

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::primitives::DateTime as AwsTime;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
-use ports::{Clock, Event, EventSink};
+use minutehand_ports::{Clock, Event, EventSink};
 
 use crate::SOURCE;
 use crate::detail::{BusEvent, bus_event};

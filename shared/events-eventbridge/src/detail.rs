@@ -1,11 +1,11 @@
 //! Converts an event into the form of the bus.
 
 use chrono::{DateTime, Utc};
-use domain::attempt::{Occurrence, Outcome, Role};
-use domain::firing::SkipReason;
-use domain::work_item::JobRef;
-use ports::Event;
-use recurrence::format_instant;
+use minutehand_domain::attempt::{Occurrence, Outcome, Role};
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::Event;
+use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 /// An event in the form of the bus.
@@ -69,7 +69,7 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
             Some(about_job("Occurrences Skipped", job, detail, None))
         }
         Event::Finished { job, state } => {
-            let faulted = state == domain::job::JobState::Faulted;
+            let faulted = state == minutehand_domain::job::JobState::Faulted;
             let detail_type = if faulted { "Job Faulted" } else { "Job Completed" };
             Some(about_job(detail_type, job, json!({"state": state.name()}), None))
         }

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::action::Target;
-use domain::attempt::Outcome;
-use domain::sign::Signing;
+use minutehand_domain::action::Target;
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::sign::Signing;
 
 use super::Bytes;
 

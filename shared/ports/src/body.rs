@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 pub use bytes::Bytes;
-use domain::history_name::HistoryName;
+use minutehand_domain::history_name::HistoryName;
 
 use super::StoreError;
 

@@ -1,7 +1,7 @@
 //! Opening client certificates.
 
-use domain::action::{CertificateFacts, ClientCertificate};
-use domain::refusal::Refusal;
+use minutehand_domain::action::{CertificateFacts, ClientCertificate};
+use minutehand_domain::refusal::Refusal;
 
 /// Opens the file of a client certificate.
 pub trait CertificateReader: Send + Sync {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::work_item::{UnreadableMessage, WorkItem};
+use minutehand_domain::work_item::{UnreadableMessage, WorkItem};
 
 use crate::QueueError;
 

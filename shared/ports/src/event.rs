@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Record};
-use domain::firing::SkipReason;
-use domain::job::JobState;
-use domain::work_item::JobRef;
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::job::JobState;
+use minutehand_domain::work_item::JobRef;
 
 /// An event that is counted, or sent to subscribers.
 #[derive(Debug, Clone, Copy, PartialEq)]

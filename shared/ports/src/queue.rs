@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::work_item::WorkItem;
+use minutehand_domain::work_item::WorkItem;
 
 /// A message for the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,8 +18,10 @@ use aws_sdk_sqs::types::{
     DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName, QueueAttributeName,
 };
 use chrono::{DateTime, Utc};
-use domain::work_item::decode;
-use ports::{ChosenLetters, DeadLetter, DeadLetters, DeadLettersDone, DeadLettersSeen, QueueError};
+use minutehand_domain::work_item::decode;
+use minutehand_ports::{
+    ChosenLetters, DeadLetter, DeadLetters, DeadLettersDone, DeadLettersSeen, QueueError,
+};
 
 use crate::error::queue_error;
 use crate::send::{SqsQueue, unbuilt};

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use aws_sdk_sqs::config::http::HttpResponse;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
-use ports::QueueError;
+use minutehand_ports::QueueError;
 
 /// Codes of throttling and temporary failures, whatever status they come with.
 const TEMPORARY: [&str; 6] = [

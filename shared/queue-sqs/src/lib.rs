@@ -1,6 +1,6 @@
 //! The dispatch queue on SQS.
 //!
-//! [`SqsQueue`] implements the port for sending. It [packs](domain::work_item::pack) the attempts of a
+//! [`SqsQueue`] implements the port for sending. It [packs](minutehand_domain::work_item::pack) the attempts of a
 //! second into messages, sends ten messages in a request and several requests concurrently, and delays
 //! each message until it is due. Each message names a group, its collection or `shared`: the queue
 //! delivers messages of other groups first while one group has many under way. Lambda receives the

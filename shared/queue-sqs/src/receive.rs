@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use domain::work_item::{UnreadableMessage, WorkItem, decode, deliveries_before};
+use minutehand_domain::work_item::{UnreadableMessage, WorkItem, decode, deliveries_before};
 use serde::Deserialize;
 
 /// The messages of an invocation.
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_deliveries_before_a_wait_count() {
-        let body = domain::work_item::encode_waiting(
+        let body = minutehand_domain::work_item::encode_waiting(
             &WorkItem::PurgeCollection { collection_uid: "c".to_owned() },
             7,
         );

@@ -8,9 +8,9 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry};
 use chrono::{DateTime, Utc};
-use domain::work_item::{SHARED_GROUP, WorkItem, encode_waiting, pack};
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
-use ports::{Clock, DispatchQueue, QueueError, QueueMessage};
+use minutehand_domain::work_item::{SHARED_GROUP, WorkItem, encode_waiting, pack};
+use minutehand_ports::{Clock, DispatchQueue, QueueError, QueueMessage};
 
 use crate::error::{is_temporary, queue_error};
 use crate::receive::SqsReceipt;

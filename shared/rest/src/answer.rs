@@ -1,6 +1,5 @@
 //! Answers: a status and headers, with a JSON body or without a body.
 
-use app::Etag;
 use axum::body::Body;
 use axum::http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY,
@@ -10,7 +9,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
-use domain::ids;
+use minutehand_app::Etag;
+use minutehand_domain::ids;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -2,8 +2,8 @@
 //! group exists.
 
 use axum::http::StatusCode;
-use domain::location::AZURE_LOCATIONS;
-use domain::name::PathSegment;
+use minutehand_domain::location::AZURE_LOCATIONS;
+use minutehand_domain::name::PathSegment;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;

@@ -3,10 +3,10 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use app::{Author, Condition, Etags, Manage};
 use axum::http::HeaderMap;
 use axum::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use axum::http::request::Parts;
+use minutehand_app::{Author, Condition, Etags, Manage};
 use serde_json::Value;
 
 use crate::Rest;

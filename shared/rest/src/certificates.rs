@@ -9,8 +9,8 @@ use std::sync::Arc;
 use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
 use chrono::{DateTime, Utc};
-use domain::ids;
-use recurrence::format_instant;
+use minutehand_domain::ids;
+use minutehand_recurrence::format_instant;
 
 use crate::access::{Caller, Principal, Scope};
 use crate::failure::{ErrorCode, Failure};

@@ -1,9 +1,9 @@
 //! The operations on job collections.
 
-use app::CollectionView;
 use axum::http::StatusCode;
-use domain::collection::CollectionState;
-use domain::name::PathSegment;
+use minutehand_app::CollectionView;
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::name::PathSegment;
 
 use crate::answer::Answer;
 use crate::call::Call;

@@ -3,9 +3,9 @@
 //! The answer contains no secret of the request: a document has references in their place, so that a
 //! tool can put in what the user has.
 
-use ::convert::{ConvertOptions, CrontabForm, SourceFormat, sentence};
 use axum::http::StatusCode;
-use recurrence::nearest;
+use minutehand_convert::{ConvertOptions, CrontabForm, SourceFormat, sentence};
+use minutehand_recurrence::nearest;
 use serde_json::{Map, Value};
 
 use crate::answer::Answer;
@@ -38,7 +38,7 @@ pub(crate) fn convert(call: &Call) -> Result<Answer, Failure> {
     })?;
     let mut options = sent.options(call)?;
     options.schedules_max = SCHEDULES_MAX;
-    let converted = ::convert::convert(format, text, &options).map_err(|unsayable| {
+    let converted = minutehand_convert::convert(format, text, &options).map_err(|unsayable| {
         let (why, remedy) = (sentence(&unsayable.why), sentence(&unsayable.remedy));
         Failure::invalid(format!("{why} {remedy}"))
     })?;

@@ -4,7 +4,7 @@
 //! from a specification that says ISO 8601, and fail on every answer in another form; they get
 //! ISO 8601. Requests may use both forms.
 
-use domain::document::Durations;
+use minutehand_domain::document::Durations;
 
 /// Where a document is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //!
 //! This is the only module that maps failures to statuses. `ERRORS.md` documents the codes.
 
-use app::AppError;
 use axum::http::{Method, StatusCode};
-use domain::refusal::{Code, Refusal};
+use minutehand_app::AppError;
+use minutehand_domain::refusal::{Code, Refusal};
 
 use crate::near::nothing_here;
 

@@ -1,7 +1,7 @@
 //! The operation on the history of jobs.
 
-use app::ExecutionView;
-use domain::attempt::MESSAGE_BYTES_MAX;
+use minutehand_app::ExecutionView;
+use minutehand_domain::attempt::MESSAGE_BYTES_MAX;
 
 use crate::answer::Answer;
 use crate::call::Call;

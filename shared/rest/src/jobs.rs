@@ -1,7 +1,7 @@
 //! The operations on jobs.
 
-use app::PutOutcome;
 use axum::http::StatusCode;
+use minutehand_app::PutOutcome;
 
 use crate::answer::Answer;
 use crate::call::Call;

@@ -38,9 +38,9 @@ mod wire;
 
 use std::sync::{Arc, RwLock};
 
-use app::Manage;
 use axum::Router;
-use ports::{Clock, IdSource};
+use minutehand_app::Manage;
+use minutehand_ports::{Clock, IdSource};
 
 pub use access::{Access, Principal, Scope, Token};
 pub use certificates::{ManagementCertificate, PresentedCertificate, Thumbprint};

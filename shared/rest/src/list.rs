@@ -10,8 +10,8 @@
 use axum::http::StatusCode;
 use axum::http::header::{HOST, HeaderName};
 use axum::http::uri::Authority;
+use minutehand_ports::store::PageRequest;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use ports::store::PageRequest;
 use serde_json::Value;
 
 use crate::answer::Answer;

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode};
-use ports::ErrorType;
+use minutehand_ports::ErrorType;
 
 use crate::answer::Answer;
 use crate::call::Call;

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use axum::http::Method;
-use recurrence::nearest;
+use minutehand_recurrence::nearest;
 
 use crate::path::Captured;
 use crate::route::{ROUTES, job_switches};

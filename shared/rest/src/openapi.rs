@@ -15,7 +15,7 @@ pub(crate) fn get() -> Answer {
 mod tests {
     use std::collections::BTreeSet;
 
-    use domain::document::{CARRIED, COLLECTION, JOB, NESTED, Shape};
+    use minutehand_domain::document::{CARRIED, COLLECTION, JOB, NESTED, Shape};
     use serde_json::Value;
 
     use super::*;

@@ -1,8 +1,8 @@
 //! Paths of requests, matched against the paths of routes.
 
-use domain::name::{Name, PathSegment};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_ports::store::ResourceGroup;
 use percent_encoding::percent_decode_str;
-use ports::store::ResourceGroup;
 
 use crate::failure::Failure;
 

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::attempt::Outcome;
-use domain::job::JobState;
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::job::JobState;
 use url::form_urlencoded;
 
 use crate::failure::{ErrorCode, Failure};

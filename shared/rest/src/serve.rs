@@ -13,7 +13,7 @@ use axum::http::request::Parts;
 use axum::http::{Request, Version as HttpVersion};
 use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use ports::ErrorType;
+use minutehand_ports::ErrorType;
 use serde_json::Value;
 
 use crate::Rest;
@@ -194,7 +194,7 @@ fn log_cause(failure: &Failure, request_id: &str) {
     tracing::error!(
         error_type = %ErrorType::RequestFailed,
         code = failure.code.as_str(),
-        error = ports::chain(cause.as_ref()),
+        error = minutehand_ports::chain(cause.as_ref()),
         request.id = request_id,
         "request failed"
     );

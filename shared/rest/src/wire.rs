@@ -1,14 +1,14 @@
 //! Collections and jobs as they are answered.
 
-use app::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
-use domain::attempt::{Attempt, Occurrence, Outcome, Role};
-use domain::document::Durations;
-use domain::extensions::EXTENSIONS;
-use domain::firing::{LeftOut, LeftOutReason, Outage};
-use domain::history_name::HistoryName;
-use domain::name::Name;
-use ports::store::ResourceGroup;
-use recurrence::format_instant;
+use minutehand_app::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Role};
+use minutehand_domain::document::Durations;
+use minutehand_domain::extensions::EXTENSIONS;
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
+use minutehand_domain::history_name::HistoryName;
+use minutehand_domain::name::Name;
+use minutehand_ports::store::ResourceGroup;
+use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 /// A collection: id, type, name, location, tags, properties.

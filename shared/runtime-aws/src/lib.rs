@@ -28,7 +28,7 @@ pub use batch_answer::BatchAnswer;
 pub use clients::{AwsSettings, dynamodb_client};
 pub use dynamodb::DynamoDb;
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
-pub use ports::ErrorType;
+pub use minutehand_ports::ErrorType;
 pub use start::{Started, report, serve};
 pub use throttling::counting_throttles;
 pub use variables::{PREFIX, Variables};

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
-use ports::{Event, EventSink};
-use runtime::Counter;
+use minutehand_ports::{Event, EventSink};
+use minutehand_runtime::Counter;
 use serde_json::{Map, Value, json};
 
 /// The namespace of all metrics.
@@ -232,10 +232,10 @@ pub fn print_metrics(tally: &Tally, table: &str, now: DateTime<Utc>) {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::attempt::{Attempt, Occurrence, Outcome, Record};
-    use domain::firing::SkipReason;
-    use domain::job::JobState;
-    use domain::work_item::JobRef;
+    use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+    use minutehand_domain::firing::SkipReason;
+    use minutehand_domain::job::JobState;
+    use minutehand_domain::work_item::JobRef;
 
     use super::*;
 

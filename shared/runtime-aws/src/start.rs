@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use runtime::{LogFormat, chain, start_log};
+use minutehand_runtime::{LogFormat, chain, start_log};
 
 use crate::{AwsSettings, ErrorType, Variables};
 

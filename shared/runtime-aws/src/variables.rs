@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use archive_objects::{Location, Objects};
-use domain::history_days::HistoryDays;
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
-use runtime::{LogLevel, system_now};
+use minutehand_archive_objects::{Location, Objects};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_runtime::{LogLevel, system_now};
 
 /// The prefix of Minutehand's own variables.
 pub const PREFIX: &str = "MINUTEHAND_";

@@ -1,8 +1,8 @@
 //! Reads client certificates with the `pfx` crate.
 
-use domain::action::{CertificateFacts, ClientCertificate};
-use domain::refusal::Refusal;
-use ports::CertificateReader;
+use minutehand_domain::action::{CertificateFacts, ClientCertificate};
+use minutehand_domain::refusal::Refusal;
+use minutehand_ports::CertificateReader;
 
 /// Reads PKCS#12 files that jobs contain as Base64.
 #[derive(Debug, Clone, Copy, Default)]
@@ -10,7 +10,7 @@ pub struct PfxReader;
 
 impl CertificateReader for PfxReader {
     fn read(&self, client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
-        let opened = pfx::open_base64(client.pfx.expose(), client.password.expose())
+        let opened = minutehand_pfx::open_base64(client.pfx.expose(), client.password.expose())
             .map_err(|error| Refusal::invalid(format!("The client certificate: {error}.")))?;
         Ok(CertificateFacts {
             thumbprint: opened.thumbprint,

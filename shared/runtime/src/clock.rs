@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
-use domain::tick::LAST_SECOND;
-use ports::Clock;
+use minutehand_domain::tick::LAST_SECOND;
+use minutehand_ports::Clock;
 
 /// The fractional digits of a second in the API and in the store: ticks of 100 ns.
 const FRACTION_DIGITS: u16 = 7;

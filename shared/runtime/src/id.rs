@@ -1,6 +1,6 @@
 //! New ids, from the system's source of randomness.
 
-use ports::IdSource;
+use minutehand_ports::IdSource;
 
 /// The bytes of an id: with 128 random bits, no two are ever the same.
 const BYTES: usize = 16;

@@ -16,4 +16,4 @@ pub use clock::{ProcessClock, Rate, RateError, SystemClock, TestClock, system_no
 pub use id::RandomIds;
 pub use log::{LogFormat, LogLevel, start_log};
 pub use metrics::{Counter, Metrics, counter, gauge, head};
-pub use ports::chain;
+pub use minutehand_ports::chain;

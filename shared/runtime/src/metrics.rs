@@ -10,8 +10,8 @@ use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use domain::attempt::Outcome;
-use ports::{Event, EventSink};
+use minutehand_domain::attempt::Outcome;
+use minutehand_ports::{Event, EventSink};
 
 /// The upper bounds of the histogram of delays, in milliseconds.
 const LATE_MS: [i64; 18] = [
@@ -262,9 +262,9 @@ fn add(to: &AtomicU64, n: u64) {
 #[cfg(test)]
 mod tests {
     use chrono::{DateTime, TimeDelta};
-    use domain::attempt::{Attempt, Occurrence, Record};
-    use domain::firing::SkipReason;
-    use domain::work_item::JobRef;
+    use minutehand_domain::attempt::{Attempt, Occurrence, Record};
+    use minutehand_domain::firing::SkipReason;
+    use minutehand_domain::work_item::JobRef;
 
     use super::*;
 

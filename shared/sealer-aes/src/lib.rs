@@ -10,7 +10,7 @@
 use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Key, Nonce};
 use async_trait::async_trait;
-use ports::{SealError, Sealer};
+use minutehand_ports::{SealError, Sealer};
 use zeroize::Zeroizing;
 
 /// The version of the format, which is the first byte of a sealed text.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sealer_aes::AesSealer;
+use minutehand_sealer_aes::AesSealer;
 use tokio::sync::OnceCell;
 
 /// The maximum number of keys in the cache; each process that seals secrets has its own key.

@@ -21,8 +21,8 @@ use aws_sdk_kms::error::SdkError;
 use aws_sdk_kms::operation::decrypt::DecryptError;
 use aws_sdk_kms::primitives::Blob;
 use aws_sdk_kms::types::DataKeySpec;
-use ports::{SealError, Sealer};
-use sealer_aes::{AesSealer, KEY_BYTES};
+use minutehand_ports::{SealError, Sealer};
+use minutehand_sealer_aes::{AesSealer, KEY_BYTES};
 use tokio::sync::OnceCell;
 use zeroize::Zeroizing;
 

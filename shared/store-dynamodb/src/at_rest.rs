@@ -4,9 +4,9 @@
 //! the process keeps.
 
 use async_trait::async_trait;
-use domain::work_item::JobRef;
-use ports::StoreError;
-use ports::store::{JobsAtRest, Page, PageRequest};
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::StoreError;
+use minutehand_ports::store::{JobsAtRest, Page, PageRequest};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, text};

@@ -22,15 +22,15 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::query::QueryInput;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Outcome, Record, Then};
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::LeftOut;
-use domain::history_days::HistoryDays;
-use domain::tick;
-use ports::store::{
+use minutehand_domain::attempt::{Attempt, Outcome, Record, Then};
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::tick;
+use minutehand_ports::store::{
     CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Page, PageRequest, Recorded,
 };
-use ports::{Attempts, History, StoreError};
+use minutehand_ports::{Attempts, History, StoreError};
 
 use crate::left_out;
 use crate::message::{read_message, write_message};
@@ -39,7 +39,7 @@ use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
 use crate::table::{List, MeteredCall, Write, WriteOutcome, store_error};
-use domain::attempt_key::{attempt_key, nominal_key, read_attempt};
+use minutehand_domain::attempt_key::{attempt_key, nominal_key, read_attempt};
 
 /// How often a claim is tried again when other claims came first.
 const CLAIM_ROUNDS_MAX: usize = 5;
@@ -520,8 +520,8 @@ fn expiry(from: DateTime<Utc>, history: HistoryDays) -> AttributeValue {
 
 #[cfg(test)]
 mod tests {
-    use domain::attempt::Occurrence;
-    use domain::work_item::JobRef;
+    use minutehand_domain::attempt::Occurrence;
+    use minutehand_domain::work_item::JobRef;
 
     use super::*;
 

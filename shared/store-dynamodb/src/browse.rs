@@ -2,21 +2,21 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::collection_place::CollectionPlace;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::LeftOut;
-use domain::journal::JournalEntry;
-use domain::name::{Name, PathSegment};
-use ports::store::{
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_ports::store::{
     CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
 };
-use ports::{Browse, StoreError};
+use minutehand_ports::{Browse, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, number};
 use crate::table::{Consistency, List, MeteredCall, keys};
 use crate::{attempts, collections, failures, jobs, journal, left_out, pulses};
-use domain::attempt_key::nominal_key;
+use minutehand_domain::attempt_key::nominal_key;
 
 /// The most attempts that are read at one instant: an occurrence has 63 at most, with all retries of
 /// the action, the error action and the notice.

@@ -26,20 +26,20 @@
 
 use std::collections::VecDeque;
 
-use archive::{BackupEntry, BackupLine};
 use aws_sdk_dynamodb::types::Put;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Then};
-use domain::firing::limits::LOOK_AGAIN;
-use domain::name::PathSegment;
-use domain::schedule::Schedule;
-use domain::work_item::JobRef;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
-use ports::store::{
+use minutehand_archive::{BackupEntry, BackupLine};
+use minutehand_domain::attempt::{Attempt, Then};
+use minutehand_domain::firing::limits::LOOK_AGAIN;
+use minutehand_domain::name::PathSegment;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
     CloudServiceRecord, CollectionRecord, DueTimer, HistoryEntry, JobRecord, LongRetry,
     PageRequest, Saved,
 };
-use ports::{Collections, History, RetryTimers, StoreError};
+use minutehand_ports::{Collections, History, RetryTimers, StoreError};
 
 use crate::browse::read_subscription;
 use crate::store::DynamoStore;
@@ -314,7 +314,7 @@ impl DynamoStore {
                 if self.table.transact(vec![put]).await?.is_none() {
                     return Ok(Brought::Kept);
                 }
-                let found = ports::CloudServices::find(self, place).await?;
+                let found = minutehand_ports::CloudServices::find(self, place).await?;
                 let is_same = found.is_some_and(|found| found.uid == service.uid);
                 Ok(if is_same { Brought::Already } else { Brought::Taken })
             }
@@ -597,7 +597,7 @@ fn read_or_name(read: Result<Carried, StoreError>, item: &Item) -> Found {
 
 #[cfg(test)]
 mod tests {
-    use domain::attempt::{Occurrence, Outcome, Record};
+    use minutehand_domain::attempt::{Occurrence, Outcome, Record};
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{Delete, Put};
-use domain::name::PathSegment;
-use ports::store::{CloudServiceRecord, Page, PageRequest, ResourceGroup, Saved};
-use ports::{CloudServices, StoreError};
+use minutehand_domain::name::PathSegment;
+use minutehand_ports::store::{CloudServiceRecord, Page, PageRequest, ResourceGroup, Saved};
+use minutehand_ports::{CloudServices, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, key, number, text};

@@ -14,11 +14,11 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::Attempt;
-use domain::history_days::HistoryDays;
-use domain::recently_counted::{Evicted, end_of};
-use ports::store::{AfterUpdate, CounterUpdate, PageRequest};
-use ports::{Counters, StoreError};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::recently_counted::{Evicted, end_of};
+use minutehand_ports::store::{AfterUpdate, CounterUpdate, PageRequest};
+use minutehand_ports::{Counters, StoreError};
 
 use crate::only_answer;
 use crate::store::DynamoStore;

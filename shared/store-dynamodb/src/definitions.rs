@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::name::Name;
-use ports::StoreError;
+use minutehand_domain::name::Name;
+use minutehand_ports::StoreError;
 
 use crate::table::item::Reader;
 use crate::table::keys::Key;

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
-use domain::attempt_key::nominal_key;
-use domain::ended::EndedItem;
-use ports::StoreError;
-use ports::store::HistoryEntry;
+use minutehand_domain::attempt_key::nominal_key;
+use minutehand_domain::ended::EndedItem;
+use minutehand_ports::StoreError;
+use minutehand_ports::store::HistoryEntry;
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, text, ticks};

@@ -6,10 +6,10 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::attempt_key::nominal_key;
-use domain::collection_place::CollectionPlace;
-use domain::name::Name;
-use ports::StoreError;
+use minutehand_domain::attempt_key::nominal_key;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::name::Name;
+use minutehand_ports::StoreError;
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, number, text, ticks};

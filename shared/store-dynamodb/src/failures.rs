@@ -6,9 +6,9 @@
 //! again.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::history_days::HistoryDays;
-use ports::StoreError;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_ports::StoreError;
 
 use crate::collections::{PATH, read_path};
 use crate::store::DynamoStore;

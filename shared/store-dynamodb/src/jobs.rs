@@ -3,15 +3,15 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
-use domain::job::{JobCounters, JobState};
-use domain::journal::JournalEntry;
-use domain::name::Name;
-use domain::recent::{LastSkip, Recent};
-use domain::timing::Timing;
-use ports::store::{
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::Name;
+use minutehand_domain::recent::{LastSkip, Recent};
+use minutehand_domain::timing::Timing;
+use minutehand_ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved, TimerRecord,
 };
-use ports::{Collections, Jobs, StoreError};
+use minutehand_ports::{Collections, Jobs, StoreError};
 
 use crate::counters::{LAST_SKIP, RECENT};
 use crate::journal;

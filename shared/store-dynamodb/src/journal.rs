@@ -2,10 +2,10 @@
 //! stored without the other.
 
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
-use domain::journal::{DocumentChange, JournalEntry, Operation, Patches};
-use domain::name::Name;
-use domain::tick;
-use ports::StoreError;
+use minutehand_domain::journal::{DocumentChange, JournalEntry, Operation, Patches};
+use minutehand_domain::name::Name;
+use minutehand_domain::tick;
+use minutehand_ports::StoreError;
 
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::{keys, transact_item};

@@ -6,9 +6,9 @@
 //! permission than for moving timers.
 
 use chrono::{DateTime, Utc};
-use domain::firing::{LeftOut, LeftOutReason, Outage};
-use domain::history_days::HistoryDays;
-use ports::StoreError;
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_ports::StoreError;
 
 use crate::table::item::{Item, Reader, number, text, ticks};
 use crate::table::{Write, keys};

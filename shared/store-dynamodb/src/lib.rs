@@ -1,4 +1,4 @@
-//! The store on DynamoDB, the only implementation of [`ports::store`].
+//! The store on DynamoDB, the only implementation of [`minutehand_ports::store`].
 //!
 //! One table holds everything; `table::keys` makes all keys. Every change that depends on a reading
 //! has that reading as its condition, and changes that belong together are one transaction: a crash
@@ -7,7 +7,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
+//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse` | one trait of [`minutehand_ports::store`] each |
 //! | `carried` | what an export carries, as lines, and brings it into another table |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `at_rest`, `ended`, `expired`, `states` | walks over the whole table, on one machine only |
@@ -88,7 +88,7 @@ mod table;
 mod timers;
 mod turns;
 
-use ports::StoreError;
+use minutehand_ports::StoreError;
 
 pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
 pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};

@@ -1,9 +1,9 @@
 //! The messages of records: as text, or deflated where that saves a write unit.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::attempt::MESSAGE_BYTES_MAX;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use minutehand_domain::attempt::MESSAGE_BYTES_MAX;
 
 use crate::table::item::{bytes, text};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ports::store::JobSnapshot;
+use minutehand_ports::store::JobSnapshot;
 
 use crate::table::ReadVersion;
 

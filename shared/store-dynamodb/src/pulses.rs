@@ -6,10 +6,10 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::firing::{Outage, Pulse};
-use domain::history_days::HistoryPast;
-use ports::store::{PulseOf, PulseRecord};
-use ports::{Pulses, StoreError};
+use minutehand_domain::firing::{Outage, Pulse};
+use minutehand_domain::history_days::HistoryPast;
+use minutehand_ports::store::{PulseOf, PulseRecord};
+use minutehand_ports::{Pulses, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, text, ticks};

@@ -9,8 +9,8 @@
 //! History expires by itself.
 
 use async_trait::async_trait;
-use ports::store::PageRequest;
-use ports::{Removal, StoreError};
+use minutehand_ports::store::PageRequest;
+use minutehand_ports::{Removal, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::Reader;

@@ -1,16 +1,16 @@
 //! The timers of retries that are too far in the future for a message.
 
 use async_trait::async_trait;
-use domain::attempt::Attempt;
-use ports::store::{LongRetry, PageRequest};
-use ports::{RetryTimers, StoreError};
+use minutehand_domain::attempt::Attempt;
+use minutehand_ports::store::{LongRetry, PageRequest};
+use minutehand_ports::{RetryTimers, StoreError};
 
 use crate::attempts::own_due_at;
 use crate::store::DynamoStore;
 use crate::table::item::{ItemBuilder, Reader, text, ticks};
 use crate::table::keys::{self, RETRIES};
 use crate::table::{List, MeteredCall, Write};
-use domain::attempt_key::{attempt_key, read_attempt};
+use minutehand_domain::attempt_key::{attempt_key, read_attempt};
 
 /// Of the timer of a retry: whether its job has policies, and which of the two marks says so. The
 /// attribute is one that the index has, and that says nothing else of a retry.

@@ -19,10 +19,10 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::limits::Concurrent;
-use domain::tick::from_ticks;
-use ports::store::Claim;
-use ports::{Seats, StoreError};
+use minutehand_domain::limits::Concurrent;
+use minutehand_domain::tick::from_ticks;
+use minutehand_ports::store::Claim;
+use minutehand_ports::{Seats, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, ticks};

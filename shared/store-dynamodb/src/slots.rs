@@ -12,11 +12,11 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::firing::{Slot, SlotBook};
-use domain::limits::PerSecond;
-use domain::tick::{from_ticks, ticks as to_ticks};
-use ports::store::SlotRequest;
-use ports::{Slots, StoreError};
+use minutehand_domain::firing::{Slot, SlotBook};
+use minutehand_domain::limits::PerSecond;
+use minutehand_domain::tick::{from_ticks, ticks as to_ticks};
+use minutehand_ports::store::SlotRequest;
+use minutehand_ports::{Slots, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, ticks};

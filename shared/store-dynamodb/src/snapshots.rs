@@ -12,12 +12,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::recently_counted::RecentlyCounted;
-use domain::schedule::Schedule;
-use domain::work_item::JobRef;
 use futures_util::future::try_join;
-use ports::store::{Claim, CollectionRecord, JobSnapshot};
-use ports::{Snapshots, StoreError};
+use minutehand_domain::recently_counted::RecentlyCounted;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{Claim, CollectionRecord, JobSnapshot};
+use minutehand_ports::{Snapshots, StoreError};
 
 use crate::collections::{FAILURE_ACTION, collection_path, read_limits, read_plan};
 use crate::counters::{CHECKSUM, LIST};

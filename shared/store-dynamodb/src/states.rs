@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::collection::CollectionState;
-use domain::document::load_collection_shown;
-use domain::job::JobState;
-use ports::StoreError;
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::document::load_collection_shown;
+use minutehand_domain::job::JobState;
+use minutehand_ports::StoreError;
 
 use crate::store::DynamoStore;
 use crate::table::item::{ItemBuilder, Reader, number, text};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
-use domain::history_days::HistoryDays;
+use minutehand_domain::history_days::HistoryDays;
 
 use crate::definitions::Definitions;
 use crate::prefetched::Prefetched;

@@ -13,14 +13,16 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::query::QueryInput;
 use aws_sdk_dynamodb::types::{AttributeValue, Update};
 use chrono::{DateTime, Utc};
-use domain::collection_place::CollectionPlace;
-use domain::earlier_timing::EarlierTiming;
-use domain::history_days::HistoryDays;
-use domain::job::JobState;
-use domain::recent::LastSkip;
-use domain::work_item::JobRef;
-use ports::store::{Advance, Due, DueTimer, Finish, JobTimer, Page, PageRequest, Pause, TimerKey};
-use ports::{ErrorType, StoreError, Timers};
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::job::JobState;
+use minutehand_domain::recent::LastSkip;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
+    Advance, Due, DueTimer, Finish, JobTimer, Page, PageRequest, Pause, TimerKey,
+};
+use minutehand_ports::{ErrorType, StoreError, Timers};
 
 use crate::DUE_INDEX;
 use crate::collections::collection_path;
@@ -34,7 +36,7 @@ use crate::table::keys::{self, SHARDS, TIMERS};
 use crate::table::{
     MeteredCall, SharedError, Write, WriteOutcome, store_error, transact_item as item,
 };
-use domain::attempt_key::attempt_key;
+use minutehand_domain::attempt_key::attempt_key;
 
 #[async_trait]
 impl Timers for DynamoStore {

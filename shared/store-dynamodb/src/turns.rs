@@ -17,11 +17,11 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::DateTime;
-use domain::attempt::Attempt;
-use domain::firing::{LeftOutReason, TurnHolder, TurnOrder, Waiter};
-use domain::tick::{from_ticks, ticks as to_ticks};
-use ports::store::{Claim, OwnAttempt, TurnsRead, TurnsWrite};
-use ports::{StoreError, Turns};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::{LeftOutReason, TurnHolder, TurnOrder, Waiter};
+use minutehand_domain::tick::{from_ticks, ticks as to_ticks};
+use minutehand_ports::store::{Claim, OwnAttempt, TurnsRead, TurnsWrite};
+use minutehand_ports::{StoreError, Turns};
 
 use crate::attempts;
 use crate::left_out;
@@ -29,7 +29,7 @@ use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
 use crate::table::{Consistency, MeteredCall, Write, WriteOutcome};
-use domain::attempt_key::{attempt_key, read_attempt};
+use minutehand_domain::attempt_key::{attempt_key, read_attempt};
 
 /// The number of the order.
 const NUMBER: &str = "turns";

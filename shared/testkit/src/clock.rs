@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use ports::Clock;
+use minutehand_ports::Clock;
 use tokio::sync::watch;
 
 /// A clock on which waiting takes no time and moves it on. Clones are the same.

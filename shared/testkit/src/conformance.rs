@@ -1,6 +1,6 @@
-//! What the services rely on in [`Collections`](ports::Collections),
-//! [`CloudServices`](ports::CloudServices), [`Jobs`](ports::Jobs) and
-//! [`Snapshots`](ports::Snapshots), as tests for any back end.
+//! What the services rely on in [`Collections`](minutehand_ports::Collections),
+//! [`CloudServices`](minutehand_ports::CloudServices), [`Jobs`](minutehand_ports::Jobs) and
+//! [`Snapshots`](minutehand_ports::Snapshots), as tests for any back end.
 //!
 //! The store is one implementation over the DynamoDB API, and what answers that API differs: the
 //! embedded store, an emulator, AWS. So each behaviour is a function of a [`Subject`], a store with

@@ -10,22 +10,22 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use app::ManagePorts;
-use app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::action::{CertificateFacts, ClientCertificate};
-use domain::collection_place::CollectionPlace;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::LeftOut;
-use domain::journal::JournalEntry;
-use domain::name::{Name, PathSegment};
-use domain::refusal::Refusal;
-use ports::store::{
+use minutehand_app::ManagePorts;
+use minutehand_app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
+use minutehand_domain::action::{CertificateFacts, ClientCertificate};
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::refusal::Refusal;
+use minutehand_ports::store::{
     CloudServiceRecord, CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest,
     PulseRecord, ResourceGroup, Saved,
 };
-use ports::{
+use minutehand_ports::{
     ActionSender, Browse, CertificateReader, Clock, CloudServices, Collections, DispatchQueue,
     History, IdSource, Jobs, SealError, Sealer, Snapshots, StoreError, Timers,
 };

@@ -1,6 +1,6 @@
 //! What the functions are given to do.
 
-use domain::work_item::{Packet, decode, pack};
+use minutehand_domain::work_item::{Packet, decode, pack};
 use serde_json::{Value, json};
 
 const COLLECTION: &str =
@@ -52,7 +52,7 @@ pub(crate) fn tick() -> Value {
 
 /// The same attempts in packets, as they would be sent if all were due now.
 pub(crate) fn packets(bodies: &[String]) -> Vec<String> {
-    let now = runtime::system_now();
+    let now = minutehand_runtime::system_now();
     let work_items: Vec<_> =
         bodies.iter().flat_map(|body| decode(body).expect("it was sent by the function")).collect();
     let packets = pack(work_items.iter().map(|work_item| (work_item, now)), now);

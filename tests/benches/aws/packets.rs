@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use domain::work_item::PACKET_ATTEMPTS_MAX;
+use minutehand_domain::work_item::PACKET_ATTEMPTS_MAX;
 use serde_json::json;
 
 use crate::figures::expect;

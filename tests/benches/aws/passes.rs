@@ -65,7 +65,7 @@ fn measure(sweeper: &Function, what: &str, timers: u32) -> (Duration, Duration) 
 fn timer(api: &Function, services: &Services, frequency: &str) -> Value {
     // What the API cannot hand over is left to the sweep.
     services.refuses.store(true, Ordering::Release);
-    let due_at = runtime::system_now() + DUE_IN;
+    let due_at = minutehand_runtime::system_now() + DUE_IN;
     let due_at = due_at.to_rfc3339_opts(SecondsFormat::Secs, true);
     let job = load::put_recurring(frequency, "http://127.0.0.1/", &due_at, frequency);
     let (answer, _) = api.invoke(&job);

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use minutehand_store_dynamodb::ensure_table;
 use serde_json::{Value, json};
-use store_dynamodb::ensure_table;
 use tokio::runtime::Runtime;
 
 use crate::http::{self, Answer, Request};
@@ -104,8 +104,8 @@ impl Services {
 }
 
 fn dynamodb_client(environment: Vec<(&'static str, String)>) -> aws_sdk_dynamodb::Client {
-    let mut variables = runtime_aws::Variables::of(environment);
-    let aws = runtime_aws::AwsSettings::read(&mut variables);
+    let mut variables = minutehand_runtime_aws::Variables::of(environment);
+    let aws = minutehand_runtime_aws::AwsSettings::read(&mut variables);
     aws_sdk_dynamodb::Client::new(&aws.config().expect("TLS is set up"))
 }
 

@@ -6,15 +6,15 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use archive::{Line, Stream, unpack};
-use archive_objects::{Location, Objects};
-use archiver::{Event, Function};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::history_days::HistoryDays;
-use ports::Clock;
-use runtime::SystemClock;
+use minutehand_archive::{Line, Stream, unpack};
+use minutehand_archive_objects::{Location, Objects};
+use minutehand_archiver::{Event, Function};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_ports::Clock;
+use minutehand_runtime::SystemClock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -128,7 +128,8 @@ fn event(records: &[Value]) -> Event {
 }
 
 fn objects(folder: &Path) -> Objects {
-    Objects::open(&Location::Folder(folder.to_owned()), |_| None, runtime::system_now).unwrap()
+    Objects::open(&Location::Folder(folder.to_owned()), |_| None, minutehand_runtime::system_now)
+        .unwrap()
 }
 
 /// Folders need their mark, and buckets do not.

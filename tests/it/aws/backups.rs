@@ -7,19 +7,19 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use archive::{BackupAbout, SealedWith};
-use archive_objects::{ArchiveError, Location, Objects};
-use archiver::{BackupFailed, Event, Function, RequestFailed};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::{TryStreamExt as _, stream};
-use ports::Clock as _;
+use minutehand_archive::{BackupAbout, SealedWith};
+use minutehand_archive_objects::{ArchiveError, Location, Objects};
+use minutehand_archiver::{BackupFailed, Event, Function, RequestFailed};
+use minutehand_ports::Clock as _;
+use minutehand_store_dynamodb::{Carried, Found};
+use minutehand_testkit::aws::AwsCall;
 use serde_json::{Value, json};
-use store_dynamodb::{Carried, Found};
-use testkit::aws::AwsCall;
 
 use super::world::World;
 use crate::template::Template;
@@ -28,7 +28,8 @@ const SECRET: &str = "correct horse battery staple";
 const DAY: TimeDelta = TimeDelta::days(1);
 
 fn objects(folder: &Path) -> Objects {
-    Objects::open(&Location::Folder(folder.to_owned()), |_| None, runtime::system_now).unwrap()
+    Objects::open(&Location::Folder(folder.to_owned()), |_| None, minutehand_runtime::system_now)
+        .unwrap()
 }
 
 fn backup() -> Event {

@@ -1,13 +1,15 @@
 //! Batches of messages: each has an outcome of its own.
 
 use chrono::TimeDelta;
-use domain::firing::limits::{LEASE, RECEIVES_MAX};
-use domain::work_item::{PACKET_RECEIVES_MAX, WorkItem, decode, decode_one, encode, pack};
-use ports::store::{Claim, ClaimRequest, Claimed};
-use ports::{Attempts, Clock};
-use queue_sqs::Batch;
+use minutehand_domain::firing::limits::{LEASE, RECEIVES_MAX};
+use minutehand_domain::work_item::{
+    PACKET_RECEIVES_MAX, WorkItem, decode, decode_one, encode, pack,
+};
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed};
+use minutehand_ports::{Attempts, Clock};
+use minutehand_queue_sqs::Batch;
+use minutehand_testkit::aws::AwsAnswer;
 use serde_json::{Value, json};
-use testkit::aws::AwsAnswer;
 
 use super::world::{Sent, World, batch_of, failures};
 

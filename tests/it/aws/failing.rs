@@ -1,8 +1,8 @@
 //! AWS requests that fail, in part or completely, and what happens to jobs then.
 
+use minutehand_testkit::aws::{AwsAnswer, FakeAws};
+use minutehand_testkit::fake_client;
 use serde_json::json;
-use testkit::aws::{AwsAnswer, FakeAws};
-use testkit::fake_client;
 
 use super::world::{COLLECTION, Sent, World};
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::firing::limits::PASS;
-use domain::history_days::HistoryDays;
-use ports::Clock;
+use minutehand_domain::firing::limits::PASS;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_ports::Clock;
+use minutehand_testkit::aws::{AwsAnswer, AwsCall, FakeAws, SlowAws};
+use minutehand_testkit::{SetClock, fake_client};
 use serde_json::{Value, json};
-use testkit::aws::{AwsAnswer, AwsCall, FakeAws, SlowAws};
-use testkit::{SetClock, fake_client};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
@@ -94,18 +94,19 @@ impl Stage {
 
     /// Begins a pass.
     fn tick(&self) -> JoinHandle<Value> {
-        let clients = sweeper::SweeperClients {
+        let clients = minutehand_sweeper::SweeperClients {
             dynamodb: fake_client!(aws_sdk_dynamodb, self.table).into(),
             sqs: fake_client!(aws_sdk_sqs, self.sqs),
             eventbridge: fake_client!(aws_sdk_eventbridge, FakeAws::in_turn([])),
         };
-        let settings = sweeper::SweeperSettings {
+        let settings = minutehand_sweeper::SweeperSettings {
             table: "jobs".to_owned(),
             history: HistoryDays::default(),
             queue_url: "https://sqs.eu-west-1.amazonaws.com/1/q".to_owned(),
             event_bus: None,
         };
-        let function = sweeper::Function::new(&settings, clients, Arc::new(self.clock.clone()));
+        let function =
+            minutehand_sweeper::Function::new(&settings, clients, Arc::new(self.clock.clone()));
         tokio::spawn(async move { function.tick().await.unwrap() })
     }
 
@@ -164,7 +165,7 @@ fn page(call: &AwsCall, timers: usize, has_more: bool) -> AwsAnswer {
             "pk": {"S": format!("T#{}-{n}", shard(call))},
             "sk": {"S": "P"},
             "due_shard": {"N": shard(call).to_string()},
-            "due_at": {"N": domain::tick::ticks(due_at).to_string()},
+            "due_at": {"N": minutehand_domain::tick::ticks(due_at).to_string()},
         })
     };
     let items: Vec<Value> = (0..timers).map(item).collect();

@@ -1,6 +1,6 @@
 //! Requests of an HTTP API: what comes in as an event is answered as on one machine.
 
-use runtime_aws::Variables;
+use minutehand_runtime_aws::Variables;
 use serde_json::{Value, json};
 
 use super::world::{COLLECTION, QUEUE, World};
@@ -105,7 +105,7 @@ async fn the_next_link_has_the_address_of_the_request() {
 fn jobs_send_to_aws_only_if_the_stack_lists_where_to() {
     for (given, expected) in [("", false), ("off", false), ("on", true)] {
         let mut variables = Variables::of([("MINUTEHAND_ACTIONS", given)]);
-        assert_eq!(api::ApiSettings::read(&mut variables).has_aws, expected, "{given}");
+        assert_eq!(minutehand_api::ApiSettings::read(&mut variables).has_aws, expected, "{given}");
     }
 }
 

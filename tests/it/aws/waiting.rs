@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use domain::action::Target;
-use domain::attempt::Outcome;
-use domain::firing::limits::RECEIVES_MAX;
-use ports::{ActionOutcome, ActionSender, AttemptContext, NotMade};
+use minutehand_domain::action::Target;
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::firing::limits::RECEIVES_MAX;
+use minutehand_ports::{ActionOutcome, ActionSender, AttemptContext, NotMade};
+use minutehand_testkit::aws::AwsAnswer;
 use serde_json::{Value, json};
-use testkit::aws::AwsAnswer;
 
 use super::world::{Sent, World, batch_of, failures};
 

@@ -4,25 +4,25 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actions::TargetPolicy;
-use archive_objects::Objects;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::history_days::HistoryDays;
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
-use embedded::Store;
-use ports::{ActionSender, Clock};
-use queue_sqs::Batch;
-use rest::{Access, Token};
-use runtime::SystemClock;
-use runtime_aws::{BatchAnswer, Tally};
+use minutehand_actions::TargetPolicy;
+use minutehand_archive_objects::Objects;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_embedded::Store;
+use minutehand_ports::{ActionSender, Clock};
+use minutehand_queue_sqs::Batch;
+use minutehand_rest::{Access, Token};
+use minutehand_runtime::SystemClock;
+use minutehand_runtime_aws::{BatchAnswer, Tally};
+use minutehand_store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_testkit::aws::{AwsAnswer, AwsCall, FakeAws};
+use minutehand_testkit::{SetClock, fake_client};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use store_dynamodb::{DynamoStore, ensure_table};
-use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
-use testkit::{SetClock, fake_client};
 
 use super::target::Target;
 
@@ -93,11 +93,11 @@ pub(super) struct World {
     pub(super) bus: FakeAws,
     /// While it is set, these services answer with it.
     pub(super) trouble: Arc<Mutex<Trouble>>,
-    pub(super) api: api::Function,
-    pub(super) sweeper: sweeper::Function,
-    pub(super) executor: executor::Function,
+    pub(super) api: minutehand_api::Function,
+    pub(super) sweeper: minutehand_sweeper::Function,
+    pub(super) executor: minutehand_executor::Function,
     /// The archiver, if there is an archive.
-    pub(super) archiver: Option<archiver::Function>,
+    pub(super) archiver: Option<minutehand_archiver::Function>,
     pub(super) jobs: DynamoStore,
     pub(super) dynamodb: aws_sdk_dynamodb::Client,
     /// The store ends with it.
@@ -152,12 +152,12 @@ impl World {
         let sqs = failing(|trouble| &trouble.sqs, all_of_it);
         let kms = failing(|trouble| &trouble.kms, data_key);
         let bus = failing(|trouble| &trouble.bus, all_of_it);
-        let clients = api::ApiClients {
+        let clients = minutehand_api::ApiClients {
             dynamodb: dynamodb.clone().into(),
             sqs: fake_client!(aws_sdk_sqs, sqs),
             kms: fake_client!(aws_sdk_kms, kms),
         };
-        let settings = api::ApiSettings {
+        let settings = minutehand_api::ApiSettings {
             table: TABLE.to_owned(),
             history: HistoryDays::default(),
             queue_url: QUEUE.to_owned(),
@@ -173,20 +173,20 @@ impl World {
             archive: archive.clone(),
             bodies: archive.clone(),
         };
-        let api = api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));
-        let clients = sweeper::SweeperClients {
+        let api = minutehand_api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));
+        let clients = minutehand_sweeper::SweeperClients {
             dynamodb: dynamodb.clone().into(),
             sqs: fake_client!(aws_sdk_sqs, sqs),
             eventbridge: fake_client!(aws_sdk_eventbridge, bus),
         };
-        let settings = sweeper::SweeperSettings {
+        let settings = minutehand_sweeper::SweeperSettings {
             table: TABLE.to_owned(),
             history: HistoryDays::default(),
             queue_url: QUEUE.to_owned(),
             event_bus: Some("bus".to_owned()),
         };
         let patient = Arc::new(SweeperClock(clock.clone()));
-        let sweeper = sweeper::Function::new(&settings, clients, patient);
+        let sweeper = minutehand_sweeper::Function::new(&settings, clients, patient);
         let executor = executor_on(dynamodb.clone(), [&sqs, &kms, &bus], &clock, archive.clone());
         let jobs = DynamoStore::new(dynamodb.clone(), TABLE);
         let target = Target::start();
@@ -201,7 +201,7 @@ impl World {
             executor,
             archiver: archive.map(|objects| {
                 let clock = Arc::new(clock.clone());
-                archiver::Function::new(TABLE.to_owned(), objects, &dynamodb, clock)
+                minutehand_archiver::Function::new(TABLE.to_owned(), objects, &dynamodb, clock)
             }),
             clock,
             jobs,
@@ -212,16 +212,19 @@ impl World {
     }
 
     /// Another process of the executor.
-    pub(super) fn other_executor(&self) -> executor::Function {
+    pub(super) fn other_executor(&self) -> minutehand_executor::Function {
         executor_on(self.dynamodb.clone(), [&self.sqs, &self.kms, &self.bus], &self.clock, None)
     }
 
     /// Another process of the executor, with a sender of its own.
-    pub(super) fn executor_with(&self, sender: Arc<dyn ActionSender>) -> executor::Function {
+    pub(super) fn executor_with(
+        &self,
+        sender: Arc<dyn ActionSender>,
+    ) -> minutehand_executor::Function {
         let (clients, settings) =
             executor_parts(self.dynamodb.clone(), [&self.sqs, &self.kms, &self.bus]);
         let clock = Arc::new(self.clock.clone());
-        executor::Function::with_sender(&settings, REGION, clients, clock, sender)
+        minutehand_executor::Function::with_sender(&settings, REGION, clients, clock, sender)
     }
 
     /// Puts the collection, or what is below it.
@@ -333,7 +336,7 @@ impl World {
 
     /// When an invocation that begins now ends.
     pub(super) fn ends_at(&self) -> DateTime<Utc> {
-        self.clock.work_now() + domain::firing::limits::FUNCTION
+        self.clock.work_now() + minutehand_domain::firing::limits::FUNCTION
     }
 
     /// The counts of a function, by the names of its metrics.
@@ -368,7 +371,7 @@ pub(super) fn failures(answer: &BatchAnswer) -> Vec<String> {
 }
 
 pub(super) fn instant(text: &str) -> DateTime<Utc> {
-    recurrence::WrittenDate::parse(text).unwrap().instant(None).unwrap()
+    minutehand_recurrence::WrittenDate::parse(text).unwrap().instant(None).unwrap()
 }
 
 /// The queue of [`QUEUE`].
@@ -383,24 +386,24 @@ fn executor_on(
     services: [&FakeAws; 3],
     clock: &TestClock,
     bodies: Option<Objects>,
-) -> executor::Function {
+) -> minutehand_executor::Function {
     let (clients, settings) = executor_parts(dynamodb, services);
-    let settings = executor::ExecutorSettings { bodies, ..settings };
-    let aws = actions::Aws::with_keys(None, REGION, "AKIDEXAMPLE", "secret", None);
-    executor::Function::new(&settings, aws, clients, Arc::new(clock.clone())).unwrap()
+    let settings = minutehand_executor::ExecutorSettings { bodies, ..settings };
+    let aws = minutehand_actions::Aws::with_keys(None, REGION, "AKIDEXAMPLE", "secret", None);
+    minutehand_executor::Function::new(&settings, aws, clients, Arc::new(clock.clone())).unwrap()
 }
 
 fn executor_parts(
     dynamodb: aws_sdk_dynamodb::Client,
     [sqs, kms, bus]: [&FakeAws; 3],
-) -> (executor::ExecutorClients, executor::ExecutorSettings) {
-    let clients = executor::ExecutorClients {
+) -> (minutehand_executor::ExecutorClients, minutehand_executor::ExecutorSettings) {
+    let clients = minutehand_executor::ExecutorClients {
         dynamodb: dynamodb.into(),
         sqs: fake_client!(aws_sdk_sqs, sqs),
         kms: fake_client!(aws_sdk_kms, kms),
         eventbridge: fake_client!(aws_sdk_eventbridge, bus),
     };
-    let settings = executor::ExecutorSettings {
+    let settings = minutehand_executor::ExecutorSettings {
         table: TABLE.to_owned(),
         history: HistoryDays::default(),
         queue_url: QUEUE.to_owned(),
@@ -409,7 +412,7 @@ fn executor_parts(
         own: own_resources(),
         actions_role: None,
         targets: TargetPolicy::AllowPrivate,
-        authority: actions::AUTHORITY.to_owned(),
+        authority: minutehand_actions::AUTHORITY.to_owned(),
         bodies: None,
     };
     (clients, settings)

@@ -1,9 +1,9 @@
 //! What answers the store: the embedded one, or another DynamoDB.
 
-use embedded::Store;
-use store_dynamodb::{DynamoStore, ensure_table};
-use testkit::back_end;
-use testkit::conformance::Subject;
+use minutehand_embedded::Store;
+use minutehand_store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_testkit::back_end;
+use minutehand_testkit::conformance::Subject;
 
 /// A store with a table of its own.
 pub(super) async fn subject(behaviour: &str) -> Subject {

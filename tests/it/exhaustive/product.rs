@@ -3,21 +3,21 @@
 use std::sync::LazyLock;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence, Outcome, Record};
-use domain::duration::Span;
-use domain::firing::limits::{HORIZON, LEASE, Spans};
-use domain::firing::{
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use minutehand_domain::duration::Span;
+use minutehand_domain::firing::limits::{HORIZON, LEASE, Spans};
+use minutehand_domain::firing::{
     FollowPolicy, JobProgress, JobStanding, NextStep, OnFailure, StartCheck, check_finished,
     decide_then, may_start, next_step,
 };
-use domain::job::JobState;
-use domain::recently_counted::{IsCounted, RecentlyCounted};
-use domain::retry::Retries;
-use domain::schedule::Schedule;
-use domain::work_item::JobRef;
-use ports::store::{Claim, ClaimRequest, Claimed};
-use recurrence::{Recurrence, Rule, Timetable};
-use store_dynamodb::{ClaimDecision, SeenClaim, decide_claim};
+use minutehand_domain::job::JobState;
+use minutehand_domain::recently_counted::{IsCounted, RecentlyCounted};
+use minutehand_domain::retry::Retries;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed};
+use minutehand_recurrence::{Recurrence, Rule, Timetable};
+use minutehand_store_dynamodb::{ClaimDecision, SeenClaim, decide_claim};
 
 use super::model::{Id, Item};
 

@@ -1,6 +1,6 @@
 //! Jobs that change while their occurrences are on their way.
 
-use domain::firing::SkipReason;
+use minutehand_domain::firing::SkipReason;
 use serde_json::{Value, json};
 
 use super::target::Behaviour::Fail;

@@ -1,10 +1,10 @@
 //! Collections that are switched and deleted.
 
 use chrono::TimeDelta;
-use domain::collection::CollectionState::{Disabled, Enabled, Suspended};
-use domain::firing::SkipReason;
-use ports::store::PageRequest;
-use ports::{Jobs, Timers};
+use minutehand_domain::collection::CollectionState::{Disabled, Enabled, Suspended};
+use minutehand_domain::firing::SkipReason;
+use minutehand_ports::store::PageRequest;
+use minutehand_ports::{Jobs, Timers};
 use serde_json::{Value, json};
 
 use super::target::Behaviour::Fail;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::work_item::JobRef;
+use minutehand_domain::work_item::JobRef;
+use minutehand_store_dynamodb::{Consumed, MeteredCall};
 use serde_json::{Value, json};
-use store_dynamodb::{Consumed, MeteredCall};
 
 use super::world::World;
 

@@ -1,10 +1,10 @@
 //! Excluded and extra dates: what does not exist, what is added, and what both cost.
 
 use chrono::{DateTime, Utc};
-use domain::name::PathSegment;
-use domain::timing::Timing;
-use ports::store::{SaveJob, Saved};
-use ports::{Collections, Jobs, Snapshots};
+use minutehand_domain::name::PathSegment;
+use minutehand_domain::timing::Timing;
+use minutehand_ports::store::{SaveJob, Saved};
+use minutehand_ports::{Collections, Jobs, Snapshots};
 use serde_json::{Value, json};
 
 use super::world::{World, instant, named, place, status};
@@ -116,14 +116,15 @@ async fn lists_of_what_is_ahead_know_the_dates() {
     let world = World::at("2027-03-01T09:00").await;
     world.put("j", daily(None, &dates())).await;
     world.put("plain", daily(None, &json!({}))).await;
-    let ahead = app::Ahead { subscription: PathSegment::new("s").unwrap(), collection: None };
+    let ahead =
+        minutehand_app::Ahead { subscription: PathSegment::new("s").unwrap(), collection: None };
     let (from, to) = (instant("2027-03-02"), instant("2027-03-05"));
     let found = world.manage.upcoming(&ahead, [from, to], 10).await.unwrap();
     let of_job = found.items.iter().filter(|item| item.job_key == "j").map(|item| item.at);
     let expected = ["2027-03-03T10:00", "2027-03-03T18:00"].map(instant);
     assert_eq!(of_job.collect::<Vec<_>>(), expected);
     let bounds = ["2027-03-02", "2027-03-03", "2027-03-04", "2027-03-05"].map(instant).to_vec();
-    let wanted = app::WantedLoad { jobs: ahead, bounds, from: None, far_from: None };
+    let wanted = minutehand_app::WantedLoad { jobs: ahead, bounds, from: None, far_from: None };
     assert_eq!(world.manage.load(&wanted).await.unwrap().counts, [1, 3, 1]);
 }
 

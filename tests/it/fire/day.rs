@@ -1,8 +1,8 @@
 //! A day of a hundred mixed jobs: every line of history has its occurrence, and the other way round.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::Role;
-use recurrence::{Recurrence, Rule, Timetable, format_instant, read_start_time};
+use minutehand_domain::attempt::Role;
+use minutehand_recurrence::{Recurrence, Rule, Timetable, format_instant, read_start_time};
 use serde_json::{Value, json};
 
 use super::target::Behaviour::Fail;

@@ -1,7 +1,7 @@
 //! History that is kept for a shorter time, and messages that come back after it.
 
 use chrono::TimeDelta;
-use domain::collection::CollectionState::{Disabled, Enabled};
+use minutehand_domain::collection::CollectionState::{Disabled, Enabled};
 use serde_json::json;
 
 use super::target::Behaviour::{Fail, Succeed};

@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::collection::CollectionState::Disabled;
-use domain::firing::{SkipReason, Slot, SlotBook};
-use domain::limits::PerSecond;
-use ports::{Collections, Slots};
+use minutehand_domain::collection::CollectionState::Disabled;
+use minutehand_domain::firing::{SkipReason, Slot, SlotBook};
+use minutehand_domain::limits::PerSecond;
+use minutehand_ports::{Collections, Slots};
+use minutehand_store_dynamodb::MeteredCall;
 use serde_json::{Value, json};
-use store_dynamodb::MeteredCall;
 
 use super::target::Behaviour::{Fail, Kill};
 use super::world::{World, instant, named, place, status};

@@ -1,8 +1,8 @@
 //! What the log says of jobs: which one, and why.
 
-use domain::collection::CollectionState::{Disabled, Enabled};
+use minutehand_domain::collection::CollectionState::{Disabled, Enabled};
+use minutehand_testkit::log::{KeptLog, logged};
 use serde_json::json;
-use testkit::log::{KeptLog, logged};
 use tracing::Metadata;
 
 use super::target::Behaviour::Fail;

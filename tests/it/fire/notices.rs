@@ -1,6 +1,6 @@
 //! Failure notices: the failure action of a collection.
 
-use domain::action::Authentication;
+use minutehand_domain::action::Authentication;
 use serde_json::{Value, json};
 
 use super::target::Behaviour::{Fail, Succeed};

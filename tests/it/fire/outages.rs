@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use app::fire::{Performed, Stop, Unbounded};
 use chrono::TimeDelta;
-use domain::firing::SkipReason;
-use domain::firing::limits::LEASE;
-use ports::store::{Claim, ClaimRequest, Claimed, PageRequest};
-use ports::{Attempts, History};
+use minutehand_app::fire::{Performed, Stop, Unbounded};
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::firing::limits::LEASE;
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed, PageRequest};
+use minutehand_ports::{Attempts, History};
 use serde_json::{Value, json};
 
 use super::store::{Failing, Fails};

@@ -1,8 +1,8 @@
 //! Jobs that let no attempts overlap: what is left out, what waits, and what a dead worker holds up.
 
 use chrono::TimeDelta;
-use domain::firing::SkipReason;
-use domain::recent::LastSkip;
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::recent::LastSkip;
 use serde_json::{Value, json};
 
 use super::target::Behaviour::{AskToWait, Fail, Hold, Kill, Take};

@@ -1,13 +1,13 @@
 //! Jobs that pause after failures, what follows those failures, and what a user does about them.
 
-use domain::document::Durations;
-use domain::refusal::Code;
+use minutehand_domain::document::Durations;
+use minutehand_domain::refusal::Code;
 use serde_json::{Value, json};
 
 use super::target::Behaviour::{Fail, Kill, Succeed};
 use super::world::{World, instant, named, place, status};
-use app::AppError;
-use store_dynamodb::MeteredCall;
+use minutehand_app::AppError;
+use minutehand_store_dynamodb::MeteredCall;
 
 const NOTICE: &str = "http://notice/";
 

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use app::fire::{DeliveryPlace, Performed, Wait};
-use domain::firing::limits::RECEIVES_MAX;
+use minutehand_app::fire::{DeliveryPlace, Performed, Wait};
+use minutehand_domain::firing::limits::RECEIVES_MAX;
 use serde_json::json;
 
 use super::target::Behaviour::{NotMade, Succeed};

@@ -1,7 +1,7 @@
 //! Policies of jobs: what runs after an outage, what is too late, and starts that are spread.
 
 use chrono::TimeDelta;
-use domain::firing::SkipReason;
+use minutehand_domain::firing::SkipReason;
 use serde_json::{Value, json};
 
 use super::target::Behaviour::Fail;

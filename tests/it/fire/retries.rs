@@ -1,11 +1,11 @@
 //! Retries and error actions.
 
 use chrono::TimeDelta;
-use domain::attempt::{Attempt, Occurrence};
-use domain::firing::NO_RETRY_FOLLOWS;
-use domain::firing::limits::LONG_RETRIES_MAX;
-use ports::RetryTimers;
-use ports::store::LongRetry;
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::firing::NO_RETRY_FOLLOWS;
+use minutehand_domain::firing::limits::LONG_RETRIES_MAX;
+use minutehand_ports::RetryTimers;
+use minutehand_ports::store::LongRetry;
 use serde_json::{Value, json};
 
 use super::target::Behaviour::{AskToWait, Fail, Succeed};

@@ -2,15 +2,15 @@
 //! becomes free.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence};
-use domain::collection::CollectionState::Disabled;
-use domain::firing::SkipReason;
-use domain::limits::Concurrent;
-use domain::work_item::JobRef;
-use ports::store::Claim;
-use ports::{Collections, Seats};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::collection::CollectionState::Disabled;
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::limits::Concurrent;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::Claim;
+use minutehand_ports::{Collections, Seats};
+use minutehand_store_dynamodb::MeteredCall;
 use serde_json::{Value, json};
-use store_dynamodb::MeteredCall;
 
 use super::target::Behaviour::{Fail, Hold, Kill, NotMade, Take};
 use super::world::{World, instant, named, place, status};

@@ -4,21 +4,21 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use app::fire::FireStore;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Record};
-use domain::collection_place::CollectionPlace;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Pulse, Slot, SlotBook};
-use domain::limits::Concurrent;
-use domain::work_item::JobRef;
-use ports::store::{
+use minutehand_app::fire::FireStore;
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::{LeftOut, Pulse, Slot, SlotBook};
+use minutehand_domain::limits::Concurrent;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
     HistoryEntry, JobSnapshot, JobTimer, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord,
     Recorded, SlotRequest, TurnsRead, TurnsWrite,
 };
-use ports::{
+use minutehand_ports::{
     Attempts, Counters, History, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError,
     Timers, Turns,
 };

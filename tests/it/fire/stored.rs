@@ -1,9 +1,9 @@
 //! Jobs whose stored document a limit of today refuses, as if the limit had been tightened since.
 
-use domain::document::{accept, job_writes};
-use domain::plan::Plan;
-use ports::store::{SaveJob, Saved};
-use ports::{Collections, Jobs};
+use minutehand_domain::document::{accept, job_writes};
+use minutehand_domain::plan::Plan;
+use minutehand_ports::store::{SaveJob, Saved};
+use minutehand_ports::{Collections, Jobs};
 use serde_json::{Value, json};
 
 use super::world::{World, named, place, status};

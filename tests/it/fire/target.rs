@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::action::{HttpRequest, Target};
-use domain::attempt::Outcome;
-use domain::firing::SkipReason;
-use domain::job::JobState;
-use domain::work_item::JobRef;
-use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, Event, EventSink, NotMade};
+use minutehand_domain::action::{HttpRequest, Target};
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::job::JobState;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::{
+    ActionOutcome, ActionSender, AttemptContext, Clock, Event, EventSink, NotMade,
+};
 
 pub(super) struct Moved(Mutex<DateTime<Utc>>);
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use domain::work_item::{WorkItem, decode_one, deliveries_before, encode};
-use ports::{DispatchQueue, QueueError, QueueMessage};
+use minutehand_domain::work_item::{WorkItem, decode_one, deliveries_before, encode};
+use minutehand_ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::store::{Fails, Trouble};
 

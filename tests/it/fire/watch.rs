@@ -10,9 +10,9 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use chrono::TimeDelta;
-use domain::collection::CollectionState::{Disabled, Enabled};
+use minutehand_domain::collection::CollectionState::{Disabled, Enabled};
+use minutehand_testkit::aws::AwsCall;
 use serde_json::{Value, json};
-use testkit::aws::AwsCall;
 
 use super::target::Behaviour::{Fail, Kill};
 use super::world::World;

@@ -4,39 +4,39 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use app::fire::{
-    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Healer, Heartbeat,
-    Performed, RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
-};
-use app::{
-    AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings,
-    WantedFailures, WantedOccurrences,
-};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use axum::body::Body;
 use axum::http::Request;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Occurrence, Outcome, Role};
-use domain::collection::CollectionState;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::LeftOut;
-use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
-use domain::history_days::HistoryDays;
-use domain::job::JobCounters;
-use domain::name::{Name, PathSegment};
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
-use domain::work_item::{JobRef, encode_waiting};
-use embedded::Store;
 use http_body_util::BodyExt;
-use ports::store::{PageRequest, PulseOf, ResourceGroup};
-use ports::{Clock, Collections, History, Jobs};
-use recurrence::WrittenDate;
-use sealer_aes::AesSealer;
+use minutehand_app::fire::{
+    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Healer, Heartbeat,
+    Performed, RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
+};
+use minutehand_app::{
+    AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings,
+    WantedFailures, WantedOccurrences,
+};
+use minutehand_domain::attempt::{Occurrence, Outcome, Role};
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::job::JobCounters;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_domain::work_item::{JobRef, encode_waiting};
+use minutehand_embedded::Store;
+use minutehand_ports::store::{PageRequest, PulseOf, ResourceGroup};
+use minutehand_ports::{Clock, Collections, History, Jobs};
+use minutehand_recurrence::WrittenDate;
+use minutehand_sealer_aes::AesSealer;
+use minutehand_store_dynamodb::{BatchingStore, DynamoStore, Meter, MeteredCall, ensure_table};
+use minutehand_testkit::services::{CountedIds, fire_ports, manage_ports};
 use serde_json::{Value, json};
-use store_dynamodb::{BatchingStore, DynamoStore, Meter, MeteredCall, ensure_table};
-use testkit::services::{CountedIds, fire_ports, manage_ports};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
@@ -467,7 +467,9 @@ impl World {
         let store = FireStore::new(self.dynamo.clone());
         let jobs_at_rest = self.dynamo.clone();
         let (queue, clock) = (self.transit.clone(), self.clock.clone());
-        app::fire::repair(&RepairPorts { store, jobs_at_rest, queue, clock }).await.unwrap()
+        minutehand_app::fire::repair(&RepairPorts { store, jobs_at_rest, queue, clock })
+            .await
+            .unwrap()
     }
 
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.

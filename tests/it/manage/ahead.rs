@@ -1,9 +1,9 @@
 //! What is ahead of a subscription, asked through HTTP.
 
 use axum::Router;
-use domain::firing::Pulse;
-use ports::Pulses;
-use ports::store::PulseOf;
+use minutehand_domain::firing::Pulse;
+use minutehand_ports::Pulses;
+use minutehand_ports::store::PulseOf;
 use serde_json::{Value, json};
 
 use super::api::{COLLECTION, api, ask};

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, RwLock};
 
-use app::Manage;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt;
-use ports::Clock;
-use rest::{Access, BuildInfo, Rest, Scheme, router};
-use testkit::services::CountedIds;
+use minutehand_app::Manage;
+use minutehand_ports::Clock;
+use minutehand_rest::{Access, BuildInfo, Rest, Scheme, router};
+use minutehand_testkit::services::CountedIds;
 use tower::ServiceExt;
 
 use super::world::World;
@@ -35,7 +35,7 @@ pub(crate) fn api_over(manage: Manage, clock: Arc<dyn Clock>) -> Router {
         build,
         readiness: Arc::new(()),
         metrics: None,
-        home: rest::Home::Machine,
+        home: minutehand_rest::Home::Machine,
     })
 }
 

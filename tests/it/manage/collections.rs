@@ -1,9 +1,9 @@
 //! Collections: created, changed, switched, listed, deleted.
 
-use app::AppError;
-use domain::collection::CollectionState;
-use domain::name::PathSegment;
-use ports::store::PageRequest;
+use minutehand_app::AppError;
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::name::PathSegment;
+use minutehand_ports::store::PageRequest;
 
 use super::world::{World, json, named, place, refused};
 
@@ -50,7 +50,7 @@ async fn switching_a_collection_does_not_change_its_jobs() {
     let switch = |state| async move {
         world.manage.switch_collection(&place(), &named("jc"), state).await.unwrap();
         let job = world.manage.get_job(&place(), &named("jc"), &named("j")).await.unwrap();
-        let next = job.status.unwrap().next_execution_at.map(recurrence::format_instant);
+        let next = job.status.unwrap().next_execution_at.map(minutehand_recurrence::format_instant);
         (job.state.name(), next)
     };
     assert_eq!(switch(CollectionState::Disabled).await, ("enabled", None));

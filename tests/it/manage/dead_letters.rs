@@ -1,11 +1,11 @@
 //! The dead letters, asked through HTTP over the embedded queue.
 
 use axum::Router;
-use domain::attempt::{Attempt, Occurrence};
-use domain::name::PathSegment;
-use domain::work_item::{JobRef, WorkItem};
-use ports::store::ResourceGroup;
-use ports::{Collections, DispatchQueue, QueueMessage};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::name::PathSegment;
+use minutehand_domain::work_item::{JobRef, WorkItem};
+use minutehand_ports::store::ResourceGroup;
+use minutehand_ports::{Collections, DispatchQueue, QueueMessage};
 use serde_json::{Value, json};
 
 use super::api::ask;

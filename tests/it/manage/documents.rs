@@ -1,9 +1,9 @@
 //! The documents of jobs: how often they are written, and stored ones that are not of today.
 
 use axum::Router;
-use domain::document::job_writes;
-use ports::store::{SaveJob, Saved};
-use ports::{Collections, Jobs};
+use minutehand_domain::document::job_writes;
+use minutehand_ports::store::{SaveJob, Saved};
+use minutehand_ports::{Collections, Jobs};
 use serde_json::{Value, json};
 
 use super::api::{api, ask};

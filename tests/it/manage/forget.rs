@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use app::{Author, Manage};
 use axum::Router;
-use ports::Browse;
-use sealer_aes::AesSealer;
+use minutehand_app::{Author, Manage};
+use minutehand_ports::Browse;
+use minutehand_sealer_aes::AesSealer;
+use minutehand_store_dynamodb::WithSecrets;
 use serde_json::{Value, json};
-use store_dynamodb::WithSecrets;
 
 use super::api::{COLLECTION, api_over, ask};
 use super::world::{HTTP, World, json as read, manage, named};
@@ -69,9 +69,9 @@ async fn forget(world: &World, manage: &Manage) -> Vec<String> {
     changed
 }
 
-fn place() -> ports::store::ResourceGroup {
-    let segment = |text| domain::name::PathSegment::new(text).unwrap();
-    ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") }
+fn place() -> minutehand_ports::store::ResourceGroup {
+    let segment = |text| minutehand_domain::name::PathSegment::new(text).unwrap();
+    minutehand_ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") }
 }
 
 async fn shown(api: &Router, name: &str) -> Value {

@@ -2,11 +2,11 @@
 
 use axum::Router;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use domain::name::{Name, PathSegment};
-use domain::work_item::JobRef;
-use ports::store::{Claim, ClaimRequest, Claimed, Recorded, ResourceGroup};
-use ports::{Attempts, Collections, Jobs};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed, Recorded, ResourceGroup};
+use minutehand_ports::{Attempts, Collections, Jobs};
 use serde_json::Value;
 
 use super::api::{COLLECTION, api, ask};

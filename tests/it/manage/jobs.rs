@@ -1,11 +1,11 @@
 //! Jobs: created, changed, run, listed, deleted.
 
-use app::{AppError, PutOutcome};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::collection::CollectionState;
-use domain::firing::NotFiring;
-use ports::store::PageRequest;
+use minutehand_app::{AppError, PutOutcome};
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::firing::NotFiring;
+use minutehand_ports::store::PageRequest;
 
 use super::world::{HTTP, World, json, named, place, properties, refused, with_action};
 
@@ -200,7 +200,7 @@ async fn a_description_says_since_when() {
         world.now_is(now);
         world.manage.describe_job(&place(), &named("jc"), &named("j")).await.unwrap()
     };
-    let text = |at: chrono::DateTime<chrono::Utc>| recurrence::format_instant(at);
+    let text = |at: chrono::DateTime<chrono::Utc>| minutehand_recurrence::format_instant(at);
     let first = describe("2027-01-01T12:00:05Z").await;
     assert_eq!(
         (text(first.since), first.collection_since.map(text)),

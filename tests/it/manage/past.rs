@@ -1,13 +1,13 @@
 //! What became of the occurrences of a job, and what failed for good, asked through HTTP.
 
 use axum::Router;
-use domain::attempt::Outcome;
-use domain::collection_place::CollectionPlace;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, LeftOutReason, Outage};
-use domain::name::PathSegment;
-use ports::store::ResourceGroup;
-use ports::{Attempts, Collections, Jobs};
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
+use minutehand_domain::name::PathSegment;
+use minutehand_ports::store::ResourceGroup;
+use minutehand_ports::{Attempts, Collections, Jobs};
 use serde_json::{Value, json};
 
 use super::api::ask;

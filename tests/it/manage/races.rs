@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use app::AppError;
-use ports::store::PageRequest;
+use minutehand_app::AppError;
+use minutehand_ports::store::PageRequest;
 
 use super::world::{World, json, named, place, properties, with_action};
 

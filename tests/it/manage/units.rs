@@ -2,8 +2,8 @@
 //! `shared/docs/api.md` are compared with these.
 
 use axum::Router;
+use minutehand_store_dynamodb::MeteredCall;
 use serde_json::{Value, json};
-use store_dynamodb::MeteredCall;
 
 use super::api::{COLLECTION, api, ask};
 use super::world::World;

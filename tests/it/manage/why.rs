@@ -2,11 +2,11 @@
 
 use axum::Router;
 use chrono::TimeDelta;
-use domain::attempt::{Attempt, Occurrence, Outcome, Record};
-use domain::firing::{LeftOut, LeftOutReason, Outage, Pulse};
-use domain::work_item::JobRef;
-use ports::store::{Claim, ClaimRequest, Claimed, PulseOf, Recorded};
-use ports::{Attempts, Collections, Jobs, Pulses};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage, Pulse};
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed, PulseOf, Recorded};
+use minutehand_ports::{Attempts, Collections, Jobs, Pulses};
 use serde_json::{Value, json};
 
 use super::api::{COLLECTION, api, ask};
@@ -33,8 +33,9 @@ async fn why(api: &Router, at: &str) -> Value {
 
 async fn job_ref(world: &World) -> JobRef {
     let store = world.firing.as_ref();
-    let segment = |text| domain::name::PathSegment::new(text).unwrap();
-    let place = ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") };
+    let segment = |text| minutehand_domain::name::PathSegment::new(text).unwrap();
+    let place =
+        minutehand_ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") };
     let found = Collections::find(store, &place, &named("jc")).await.unwrap().unwrap();
     let collection_uid = found.collection.uid;
     let job = Jobs::find(store, &collection_uid, &named("j")).await.unwrap().unwrap();

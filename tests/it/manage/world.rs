@@ -3,24 +3,26 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use app::{AppError, JobView, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::action::{CertificateFacts, ClientCertificate};
-use domain::document::Durations;
-use domain::history_days::HistoryDays;
-use domain::name::{Name, PathSegment};
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
-use domain::refusal::Refusal;
-use embedded::{Queue, Store};
-use ports::store::{JobRecord, ResourceGroup};
-use ports::{CertificateReader, Clock, Collections, DispatchQueue, Jobs, QueueError, QueueMessage};
-use recurrence::WrittenDate;
-use sealer_aes::AesSealer;
+use minutehand_app::{AppError, JobView, Manage, ManagePorts, ManageSettings};
+use minutehand_domain::action::{CertificateFacts, ClientCertificate};
+use minutehand_domain::document::Durations;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_domain::refusal::Refusal;
+use minutehand_embedded::{Queue, Store};
+use minutehand_ports::store::{JobRecord, ResourceGroup};
+use minutehand_ports::{
+    CertificateReader, Clock, Collections, DispatchQueue, Jobs, QueueError, QueueMessage,
+};
+use minutehand_recurrence::WrittenDate;
+use minutehand_sealer_aes::AesSealer;
+use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
+use minutehand_testkit::services::manage_ports;
 use serde_json::Value;
-use store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
-use testkit::services::manage_ports;
 
 pub(super) struct World {
     pub(super) manage: Manage,
@@ -90,7 +92,9 @@ impl World {
 
     pub(super) async fn next(&self, name: &str) -> Option<String> {
         let view = self.manage.get_job(&place(), &named("jc"), &named(name)).await.unwrap();
-        view.status.and_then(|status| status.next_execution_at).map(recurrence::format_instant)
+        view.status
+            .and_then(|status| status.next_execution_at)
+            .map(minutehand_recurrence::format_instant)
     }
 }
 
@@ -98,7 +102,9 @@ impl Recorded {
     /// The instants of what was sent since the last look.
     pub(super) fn taken(&self) -> Vec<String> {
         let sent = std::mem::take(&mut *self.0.lock().unwrap());
-        sent.into_iter().map(|message| recurrence::format_instant(message.due_at)).collect()
+        sent.into_iter()
+            .map(|message| minutehand_recurrence::format_instant(message.due_at))
+            .collect()
     }
 }
 
@@ -201,7 +207,7 @@ impl Clock for Standing {
 
 impl CertificateReader for Opener {
     fn read(&self, client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
-        let opened = pfx::open_base64(client.pfx.expose(), client.password.expose());
+        let opened = minutehand_pfx::open_base64(client.pfx.expose(), client.password.expose());
         let opened = opened.map_err(|error| Refusal::invalid(error.to_string()))?;
         Ok(CertificateFacts {
             thumbprint: opened.thumbprint,

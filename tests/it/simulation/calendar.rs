@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
-use recurrence::{Recurrence, Rule, Start, Timetable, WrittenDate};
+use minutehand_recurrence::{Recurrence, Rule, Start, Timetable, WrittenDate};
 use serde_json::{Value, json};
 
 use super::second::ask_python;

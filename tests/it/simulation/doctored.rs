@@ -1,8 +1,8 @@
 //! The judge on runs that are made wrong: it finds each mistake, by its name.
 
-use domain::attempt::Role;
-use domain::job::JobState;
-use domain::limits::CollectionLimits;
+use minutehand_domain::attempt::Role;
+use minutehand_domain::job::JobState;
+use minutehand_domain::limits::CollectionLimits;
 
 use super::judge::{Run, judge};
 use super::memory::{Change, Changed};

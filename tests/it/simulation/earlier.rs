@@ -4,10 +4,10 @@
 //! Only the store that it meets is different: it counts with a memory that forgets, its records do not
 //! say what follows, and the jobs that it finishes wait in the index until they are deleted.
 
-use domain::attempt::{Attempt, Record};
-use domain::job::JobState;
-use domain::recently_counted::{IsCounted, RecentlyCounted};
-use ports::store::{CounterUpdate, Finish, JobSnapshot};
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::job::JobState;
+use minutehand_domain::recently_counted::{IsCounted, RecentlyCounted};
+use minutehand_ports::store::{CounterUpdate, Finish, JobSnapshot};
 
 use super::memory::{Change, JobItem, Memory};
 

@@ -5,27 +5,29 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use app::fire::StoreOfFiring;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Outcome, Record, Role};
-use domain::duration::Span;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, LeftOutReason, Outage, Pulse, Slot, SlotBook, TurnHolder};
-use domain::job::{JobState, Switch};
-use domain::journal::JournalEntry;
-use domain::limits::{CollectionLimits, Concurrent};
-use domain::name::{Name, PathSegment};
-use domain::policies::CatchUp;
-use domain::schedule::Schedule;
-use domain::work_item::JobRef;
-use ports::store::{
+use minutehand_app::fire::StoreOfFiring;
+use minutehand_domain::attempt::{Attempt, Outcome, Record, Role};
+use minutehand_domain::duration::Span;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::{
+    LeftOut, LeftOutReason, Outage, Pulse, Slot, SlotBook, TurnHolder,
+};
+use minutehand_domain::job::{JobState, Switch};
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::limits::{CollectionLimits, Concurrent};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::policies::CatchUp;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
     HistoryEntry, JobRecord, JobSnapshot, JobsAtRest, LongRetry, OwnAttempt, Page, PageRequest,
     Pause, PulseOf, PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest,
     TurnsRead, TurnsWrite,
 };
-use ports::{
+use minutehand_ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats, Slots,
     Snapshots, StoreError, Timers, Turns,
 };

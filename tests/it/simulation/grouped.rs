@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::DateTime;
-use domain::attempt::Record;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::work_item::JobRef;
-use ports::store::{Claim, ClaimRequest, Claimed, CounterUpdate, Finish, JobSnapshot, Recorded};
-use ports::{Counters, Snapshots, StoreError};
-use store_dynamodb::{AskedEvicted, GroupedStore, SnapshotRead};
+use minutehand_domain::attempt::Record;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
+    Claim, ClaimRequest, Claimed, CounterUpdate, Finish, JobSnapshot, Recorded,
+};
+use minutehand_ports::{Counters, Snapshots, StoreError};
+use minutehand_store_dynamodb::{AskedEvicted, GroupedStore, SnapshotRead};
 
 use super::faults::{StorePort, now};
 use super::mutation::Mutation;

@@ -20,10 +20,10 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering::Relaxed;
 
 use chrono::DateTime;
-use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use domain::job::JobState;
-use domain::limits::{CollectionLimits, Concurrent, PerSecond};
-use ports::store::TimerRecord;
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::job::JobState;
+use minutehand_domain::limits::{CollectionLimits, Concurrent, PerSecond};
+use minutehand_ports::store::TimerRecord;
 use serde_json::{Value, json};
 
 use super::earlier::is_forgotten;

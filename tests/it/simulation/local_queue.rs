@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::work_item::{WorkItem, decode, encode};
-use ports::{DispatchQueue, QueueError, QueueMessage};
+use minutehand_domain::work_item::{WorkItem, decode, encode};
+use minutehand_ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::mutation::Mutation;
 use super::tally::Fault;
@@ -264,9 +264,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use chrono::TimeDelta;
-    use embedded::queue::{QueueStats, ReceiptHandle};
-    use embedded::{DataDir, Queue, SyncMode};
-    use testkit::SetClock;
+    use minutehand_embedded::queue::{QueueStats, ReceiptHandle};
+    use minutehand_embedded::{DataDir, Queue, SyncMode};
+    use minutehand_testkit::SetClock;
 
     use super::super::chance::Chance;
     use super::super::time::instant;
@@ -294,7 +294,7 @@ mod tests {
         }
 
         fn now(&self) -> i64 {
-            micros(ports::Clock::now(&self.clock))
+            micros(minutehand_ports::Clock::now(&self.clock))
         }
 
         async fn send(&mut self, number: u64, due: i64) {

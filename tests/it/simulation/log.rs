@@ -10,11 +10,11 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use domain::collection::CollectionState;
-use domain::firing::TurnOrder;
-use domain::work_item::{JobRef, WorkItem};
-use ports::store::{CollectionRecord, Pause, Saved, TurnsWrite};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::firing::TurnOrder;
+use minutehand_domain::work_item::{JobRef, WorkItem};
+use minutehand_ports::store::{CollectionRecord, Pause, Saved, TurnsWrite};
 use serde_json::{Value, json};
 
 use super::memory::Tables;
@@ -158,7 +158,7 @@ impl World {
         &self,
         process: &Process,
         saved: Saved,
-        (collection, job): (&CollectionRecord, &ports::store::JobRecord),
+        (collection, job): (&CollectionRecord, &minutehand_ports::store::JobRecord),
         is_deleted: bool,
     ) {
         self.log_change(process, saved, || {

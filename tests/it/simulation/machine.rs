@@ -8,17 +8,17 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use app::fire::{
+use futures_util::future::{Either, select};
+use minutehand_app::fire::{
     Deadline, Delivery, Dispatcher, Disposition, Executor, FirePorts, FireSettings, FireStore,
     Heartbeat, RepairPorts, Stop, Sweeper, Unbounded, Wait, Worker,
 };
-use app::{Manage, ManagePorts};
-use domain::firing::limits::{AHEAD, BEAT_EVERY, FUNCTION};
-use futures_util::future::{Either, select};
-use ports::Clock;
-use ports::store::PulseOf;
-use store_dynamodb::{BatchingStore, Host, Running, TimerChanges};
-use testkit::services::{fire_ports, manage_ports};
+use minutehand_app::{Manage, ManagePorts};
+use minutehand_domain::firing::limits::{AHEAD, BEAT_EVERY, FUNCTION};
+use minutehand_ports::Clock;
+use minutehand_ports::store::PulseOf;
+use minutehand_store_dynamodb::{BatchingStore, Host, Running, TimerChanges};
+use minutehand_testkit::services::{fire_ports, manage_ports};
 use tokio::sync::Notify;
 
 use super::faults::StorePort;
@@ -279,7 +279,7 @@ impl World {
             queue: Arc::new(queue),
             clock: self.clock(process),
         };
-        app::fire::repair(&ports).await.is_ok()
+        minutehand_app::fire::repair(&ports).await.is_ok()
     }
 
     /// Runs one process after the other until the end of the run.

@@ -9,28 +9,30 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Occurrence, Record, Role};
-use domain::document::write_collection;
-use domain::earlier_timing::EarlierTiming;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, LeftOutReason, Pulse, Slot, SlotBook, TurnHolder, TurnOrder};
-use domain::job::{self, JobState};
-use domain::journal::JournalEntry;
-use domain::limits::{CollectionLimits, Concurrent};
-use domain::name::{Name, PathSegment};
-use domain::recent::LastSkip;
-use domain::recently_counted::{Evicted, RecentlyCounted, end_of};
-use domain::schedule::Schedule;
-use domain::tick::{from_ticks, ticks};
-use domain::work_item::JobRef;
-use ports::store::{
+use minutehand_domain::attempt::{Attempt, Occurrence, Record, Role};
+use minutehand_domain::document::write_collection;
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::{
+    LeftOut, LeftOutReason, Pulse, Slot, SlotBook, TurnHolder, TurnOrder,
+};
+use minutehand_domain::job::{self, JobState};
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::limits::{CollectionLimits, Concurrent};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::recent::LastSkip;
+use minutehand_domain::recently_counted::{Evicted, RecentlyCounted, end_of};
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::tick::{from_ticks, ticks};
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
     Advance, AfterUpdate, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
     CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
     JobTimer, JobsAtRest, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord,
     Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey, TimerRecord,
     TurnsRead, TurnsWrite,
 };
-use ports::{
+use minutehand_ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats, Slots,
     Snapshots, StoreError, Timers, Turns,
 };

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use app::{AppError, Manage};
 use chrono::{TimeDelta, Timelike};
-use domain::collection::CollectionState;
-use domain::name::{Name, PathSegment};
-use domain::refusal::Code;
-use ports::store::ResourceGroup;
+use minutehand_app::{AppError, Manage};
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::refusal::Code;
+use minutehand_ports::store::ResourceGroup;
 use serde_json::{Value, json};
 
 use super::faults::Store;

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Occurrence, Role};
-use domain::work_item::{JobRef, WorkItem, decode, encode, pack};
-use ports::{DispatchQueue, QueueError, QueueMessage};
+use minutehand_domain::attempt::{Attempt, Occurrence, Role};
+use minutehand_domain::work_item::{JobRef, WorkItem, decode, encode, pack};
+use minutehand_ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::mutation::Mutation;
 use super::tally::Fault;

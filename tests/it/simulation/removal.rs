@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use chrono::{DateTime, Utc};
-use ports::store::{Advance, CollectionRecord, Saved};
+use minutehand_ports::store::{Advance, CollectionRecord, Saved};
 
 use super::memory::{Change, Memory, Tables, place_key};
 use super::mutation::Mutation;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use ports::Clock;
+use minutehand_ports::Clock;
 
 use super::chance::Chance;
 use super::tally::{Fault, Tally};

@@ -9,25 +9,25 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Record};
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Pulse, Slot, SlotBook};
-use domain::journal::JournalEntry;
-use domain::limits::Concurrent;
-use domain::name::{Name, PathSegment};
-use domain::work_item::JobRef;
-use embedded::Store as Embedded;
-use ports::store::{
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::{LeftOut, Pulse, Slot, SlotBook};
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::limits::Concurrent;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::work_item::JobRef;
+use minutehand_embedded::Store as Embedded;
+use minutehand_ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
     HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf,
     PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TurnsRead,
     TurnsWrite,
 };
-use ports::{
+use minutehand_ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats, Slots,
     Snapshots, StoreError, Timers, Turns,
 };
-use store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use tokio::runtime::Runtime;
 
 use super::faults::Store;

@@ -6,20 +6,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use app::{Manage, ManagePorts};
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::collection_place::CollectionPlace;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Why};
-use domain::journal::JournalEntry;
-use domain::name::{Name, PathSegment};
-use ports::store::{
+use minutehand_app::{Manage, ManagePorts};
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::{LeftOut, Why};
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_ports::store::{
     CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
 };
-use ports::{Browse, Collections, History, Jobs, Pulses, StoreError};
-use testkit::SetClock;
-use testkit::services::{NothingToBrowse, manage_ports};
+use minutehand_ports::{Browse, Collections, History, Jobs, Pulses, StoreError};
+use minutehand_testkit::SetClock;
+use minutehand_testkit::services::{NothingToBrowse, manage_ports};
 
 use super::judge::{Question, Run};
 use super::memory::Memory;

@@ -6,25 +6,25 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use app::fire::{
+use async_trait::async_trait;
+use minutehand_app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, Healer, Heartbeat, Performed, Stop, Sweeper,
     Unbounded, Wait,
 };
-use app::{AppError, Manage, ManagePorts, ManageSettings};
-use async_trait::async_trait;
-use domain::action::Target;
-use domain::attempt::{Attempt, Occurrence, Outcome, Role};
-use domain::firing::limits::PASS_MAX;
-use domain::firing::{StartCheck, may_start};
-use domain::history_days::HistoryDays;
-use domain::job::JobState;
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
-use domain::schedule::Schedule;
-use domain::work_item::{JobRef, PACKET_RECEIVES_MAX, WorkItem};
-use ports::store::PulseOf;
-use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource, NotMade};
-use testkit::services::{fire_ports, manage_ports};
+use minutehand_app::{AppError, Manage, ManagePorts, ManageSettings};
+use minutehand_domain::action::Target;
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Role};
+use minutehand_domain::firing::limits::PASS_MAX;
+use minutehand_domain::firing::{StartCheck, may_start};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::job::JobState;
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::{JobRef, PACKET_RECEIVES_MAX, WorkItem};
+use minutehand_ports::store::PulseOf;
+use minutehand_ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource, NotMade};
+use minutehand_testkit::services::{fire_ports, manage_ports};
 
 use super::chance::Chance;
 use super::faults::{Store, StorePort};
@@ -553,7 +553,7 @@ impl World {
                 snapshot.collection_on_since.is_some_and(|since| nominal_at < since)
             }
             Some(Mutation::StaleFirst) => {
-                let standing = domain::firing::JobStanding {
+                let standing = minutehand_domain::firing::JobStanding {
                     is_paused: false,
                     state: snapshot.state,
                     generation: snapshot.timing.generation,

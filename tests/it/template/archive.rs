@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use archive::Stream;
+use minutehand_archive::Stream;
 use serde_json::{Value, json};
 
 use super::Template;
@@ -250,7 +250,7 @@ fn a_backup_is_written_each_day_after_the_archive_is_sorted_and_age_deletes_none
         .filter(|it| it["Action"].to_string().contains("s3:"))
         .collect();
     let [objects] = objects.as_slice() else { panic!("{objects:?}") };
-    let folder = format!("${{ArchiveBucket.Arn}}/{}/*", archive::BACKUPS);
+    let folder = format!("${{ArchiveBucket.Arn}}/{}/*", minutehand_archive::BACKUPS);
     assert_eq!(objects["Resource"], json!({"Fn::Sub": folder}));
     assert_eq!(objects["Action"], json!(["s3:PutObject", "s3:GetObject", "s3:DeleteObject"]));
     let policies = template.resource_names("AWS::IAM::Policy").into_iter();

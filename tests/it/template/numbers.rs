@@ -1,11 +1,11 @@
 //! The time limits of the firing protocol that also stand in the template.
 
-use domain::firing::limits::{
+use minutehand_domain::firing::limits::{
     ACTION, AHEAD, FUNCTION, HORIZON, LEASE, PASS, PASS_MAX, RECEIVES_MAX, VISIBILITY,
 };
 
-use domain::history_days::HistoryDays;
-use domain::work_item::PACKET_ATTEMPTS_MAX;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::work_item::PACKET_ATTEMPTS_MAX;
 use serde_json::json;
 
 use super::Template;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use sealer_kms::CONTEXT;
+use minutehand_sealer_kms::CONTEXT;
 use serde_json::{Value, json};
 
 use super::Template;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use runtime_aws::{Metric, NAMESPACE, PREFIX, TABLE_DIMENSION, Variables};
+use minutehand_runtime_aws::{Metric, NAMESPACE, PREFIX, TABLE_DIMENSION, Variables};
 use serde_json::Value;
 
 use super::Template;
@@ -11,10 +11,10 @@ use super::Template;
 fn the_template_sets_exactly_the_variables_that_each_function_reads() {
     let template = Template::read();
     for (resource, read) in [
-        ("ApiFunction", variables_of(api::ApiSettings::read)),
-        ("SweeperFunction", variables_of(sweeper::SweeperSettings::read)),
-        ("ExecutorFunction", variables_of(executor::ExecutorSettings::read)),
-        ("ArchiverFunction", variables_of(archiver::ArchiverSettings::read)),
+        ("ApiFunction", variables_of(minutehand_api::ApiSettings::read)),
+        ("SweeperFunction", variables_of(minutehand_sweeper::SweeperSettings::read)),
+        ("ExecutorFunction", variables_of(minutehand_executor::ExecutorSettings::read)),
+        ("ArchiverFunction", variables_of(minutehand_archiver::ArchiverSettings::read)),
     ] {
         let given = template.environment(resource);
         assert_eq!(given, read.iter().copied().collect(), "left: {resource} in the template");

@@ -1,8 +1,8 @@
 //! Compares the table in the template with the one that the code creates for the embedded store.
 
-use embedded::Store;
+use minutehand_embedded::Store;
+use minutehand_store_dynamodb::{DUE_INDEX, ensure_table};
 use serde_json::{Value, json};
-use store_dynamodb::{DUE_INDEX, ensure_table};
 
 use super::Template;
 

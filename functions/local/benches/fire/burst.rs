@@ -35,7 +35,7 @@ pub(crate) async fn measure(
     let takes = i64::try_from(n.div_ceil(CREATED_PER_SECOND)).expect("seconds");
     let due = instant_in(TimeDelta::seconds(takes) + QUIET);
     create(server.address, &uris(target, run, n), &vec![due; n], &format!("burst-{run}")).await;
-    let left = due - runtime::system_now();
+    let left = due - minutehand_runtime::system_now();
     eprintln!("due in {:.1?}", left.to_std().unwrap_or_default());
     if left < TimeDelta::seconds(3) {
         figures.add(&format!("{sync}: {n} at one instant"), "created too slowly", "2 s", "0.5 s");
@@ -76,7 +76,7 @@ pub(crate) fn new_run() -> u32 {
 
 /// A whole second, some time from now.
 pub(crate) fn instant_in(time: TimeDelta) -> DateTime<Utc> {
-    let at = runtime::system_now() + time + TimeDelta::seconds(1);
+    let at = minutehand_runtime::system_now() + time + TimeDelta::seconds(1);
     at.duration_trunc(TimeDelta::seconds(1)).expect("a date of today")
 }
 
@@ -91,7 +91,10 @@ pub(crate) async fn create(
     due: &[DateTime<Utc>],
     name: &str,
 ) {
-    let jobs = uris.iter().zip(due).map(|(uri, due)| job(uri, &recurrence::format_instant(*due)));
+    let jobs = uris
+        .iter()
+        .zip(due)
+        .map(|(uri, due)| job(uri, &minutehand_recurrence::format_instant(*due)));
     create_all(address, jobs.collect(), name, COLLECTIONS).await;
 }
 

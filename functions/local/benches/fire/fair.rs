@@ -130,7 +130,7 @@ async fn beside(
     let due: Vec<DateTime<Utc>> = dues.take(seconds).collect();
     let uris: Vec<_> = (0..seconds).map(|n| uri(format!("/{run}/{n}"))).collect();
     create(server.address, &uris, &due, "quiet").await;
-    let left = first - runtime::system_now();
+    let left = first - minutehand_runtime::system_now();
     if left < TimeDelta::seconds(3) {
         figures.add(noise.name, "created too slowly", BAR, "");
         return;
@@ -155,7 +155,7 @@ async fn beside(
 /// A job that calls a URL every minute.
 fn minutely(uri: &str, start: DateTime<Utc>) -> String {
     json!({"properties": {
-        "startTime": recurrence::format_instant(start),
+        "startTime": minutehand_recurrence::format_instant(start),
         "recurrence": {"frequency": "minute"},
         "action": {"type": "Http", "request": {"uri": uri, "method": "GET"}},
     }})

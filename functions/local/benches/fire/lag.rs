@@ -25,7 +25,7 @@ pub(crate) async fn measure(figures: &mut Figures, server: &Server, target: &Tar
     let n = usize::try_from(n).expect("a count of jobs");
     let due: Vec<DateTime<Utc>> = dues.take(n).collect();
     create(server.address, &uris(target, run, n), &due, "lag").await;
-    let left = (first - runtime::system_now()).to_std().unwrap_or_default();
+    let left = (first - minutehand_runtime::system_now()).to_std().unwrap_or_default();
     let patience = left + Duration::from_secs(seconds + 30);
     let came = target.came(run, &due, patience).await;
     let late = &came.late;

@@ -8,31 +8,31 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use app::fire::{
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed, Stop, Sweeper,
     Unbounded,
 };
-use app::{Manage, ManagePorts, ManageSettings};
-use async_trait::async_trait;
-use chrono::{DateTime, TimeDelta, Utc};
-use domain::action::Target;
-use domain::attempt::Outcome;
-use domain::history_days::HistoryDays;
-use domain::name::{Name, PathSegment};
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
-use embedded::Store;
-use ports::store::{PulseOf, ResourceGroup};
-use ports::{
+use minutehand_app::{Manage, ManagePorts, ManageSettings};
+use minutehand_domain::action::Target;
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_embedded::Store;
+use minutehand_ports::store::{PulseOf, ResourceGroup};
+use minutehand_ports::{
     ActionOutcome, ActionSender, AttemptContext, Clock, DispatchQueue, NotMade, QueueError,
     QueueMessage,
 };
-use runtime::{PfxReader, RandomIds};
-use sealer_aes::AesSealer;
-use serde_json::{Value, json};
-use store_dynamodb::{
+use minutehand_runtime::{PfxReader, RandomIds};
+use minutehand_sealer_aes::AesSealer;
+use minutehand_store_dynamodb::{
     BatchingStore, Consumed, DynamoStore, Groups, Meter, MeteredCall, ensure_table,
 };
+use serde_json::{Value, json};
 
 use crate::figures::Figures;
 
@@ -165,7 +165,8 @@ impl World {
         let is_once = recurrence.is_null();
         for n in 0..JOBS {
             let name = Name::new(&format!("j{n}")).expect("a name");
-            let start = recurrence::format_instant(self.clock.now() + TimeDelta::minutes(20));
+            let start =
+                minutehand_recurrence::format_instant(self.clock.now() + TimeDelta::minutes(20));
             let request = json!({"uri": "http://example.org/", "method": "GET"});
             let mut body = json!({"properties": {
                 "startTime": start,
@@ -205,7 +206,7 @@ impl World {
                     assert_eq!(performed.expect("a work item"), Performed::Done);
                 }
                 let is_firing = |it: &&QueueMessage| {
-                    matches!(it.work_item, domain::work_item::WorkItem::Attempt { .. })
+                    matches!(it.work_item, minutehand_domain::work_item::WorkItem::Attempt { .. })
                 };
                 firings += u32::try_from(batch.iter().filter(is_firing).count()).expect("a batch");
             }

@@ -32,16 +32,16 @@ pub(crate) async fn measure(figures: &mut Figures, server: &Server, target: &Tar
     let first = instant_in(CREATED_WITHIN);
     let due = |job: usize| first + APART * i32::try_from(job).expect("a few thousand jobs");
     let jobs = uris(target, run, JOBS).into_iter().enumerate();
-    let jobs = jobs.map(|(n, uri)| minutely(&uri, &recurrence::format_instant(due(n))));
+    let jobs = jobs.map(|(n, uri)| minutely(&uri, &minutehand_recurrence::format_instant(due(n))));
     create_all(server.address, jobs.collect(), SOAK, COLLECTIONS).await;
-    assert!(runtime::system_now() < first, "the jobs were created too slowly");
+    assert!(minutehand_runtime::system_now() < first, "the jobs were created too slowly");
 
     println!("memory in MiB, files and their write-ahead logs in KiB, lateness in ms");
     println!("minute      memory    store      log    queue      log  calls     p99     max");
     let (mut seen, mut again, mut warm) = (HashSet::new(), 0, None);
     for minute in 1..=minutes {
         let end = first + TimeDelta::minutes(i64::try_from(minute).expect("minutes")) + LATE_MAX;
-        let left = (end - runtime::system_now()).to_std().unwrap_or(Duration::ZERO);
+        let left = (end - minutehand_runtime::system_now()).to_std().unwrap_or(Duration::ZERO);
         tokio::time::sleep(left).await;
         let mut late = Vec::new();
         for (job, at) in target.take(run) {

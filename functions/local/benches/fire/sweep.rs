@@ -8,21 +8,23 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
-use app::fire::{Dispatcher, Heartbeat, Sweeper};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::collection::Collection;
-use domain::document::accept_collection;
-use domain::job::{JobCounters, JobState};
-use domain::name::{Name, PathSegment};
-use domain::timing::Timing;
-use embedded::{DataDir, Queue, Store, SyncMode};
 use futures_util::stream::{StreamExt as _, iter};
-use ports::store::{CollectionRecord, JobRecord, PulseOf, ResourceGroup, SaveJob, TimerRecord};
-use ports::{Collections, Jobs};
-use runtime::SystemClock;
-use store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_app::fire::{Dispatcher, Heartbeat, Sweeper};
+use minutehand_domain::collection::Collection;
+use minutehand_domain::document::accept_collection;
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::timing::Timing;
+use minutehand_embedded::{DataDir, Queue, Store, SyncMode};
+use minutehand_ports::store::{
+    CollectionRecord, JobRecord, PulseOf, ResourceGroup, SaveJob, TimerRecord,
+};
+use minutehand_ports::{Collections, Jobs};
+use minutehand_runtime::SystemClock;
+use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 
 use crate::disk::new_dir;
 use crate::figures::Figures;
@@ -111,7 +113,8 @@ async fn template(client: &Client) -> [Item; 2] {
     let (collection, job) = (collection(), job());
     let _ = Collections::create(&store, &collection, None).await.expect("a collection");
     let save = SaveJob { collection: &collection, job: &job, timer_changes: true, entry: None };
-    let _ = Jobs::create(&store, save, None, runtime::system_now()).await.expect("a job");
+    let _ =
+        Jobs::create(&store, save, None, minutehand_runtime::system_now()).await.expect("a job");
     let get = async |pk: String, sk: &str| {
         let request = client.get_item().table_name(TABLE);
         let request = request.key("pk", AttributeValue::S(pk));
@@ -134,7 +137,7 @@ fn collection() -> CollectionRecord {
             definition: accept_collection(&document).expect("a collection"),
         },
         job_count: 0,
-        on_since: runtime::system_now(),
+        on_since: minutehand_runtime::system_now(),
         sealed: None,
         state_since: None,
         label: None,
@@ -143,10 +146,10 @@ fn collection() -> CollectionRecord {
 }
 
 fn job() -> JobRecord {
-    let now = runtime::system_now();
+    let now = minutehand_runtime::system_now();
     let due_at: DateTime<Utc> = now + TimeDelta::days(3_650);
     let timing = Timing { generation: 1, anchor: Some(now), since: now, used: 0 };
-    let anchor = recurrence::format_instant(due_at);
+    let anchor = minutehand_recurrence::format_instant(due_at);
     let timetable = format!("1 every=1day anchor={anchor} since={}", due_at.timestamp());
     JobRecord {
         uid: "fedcba9876543210fedcba9876543210".to_owned(),

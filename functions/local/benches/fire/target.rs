@@ -129,7 +129,7 @@ where
 }
 
 fn note(notes: &Mutex<Vec<Arrival>>, path: &str) {
-    let at = runtime::system_now();
+    let at = minutehand_runtime::system_now();
     let mut parts = path.trim_start_matches('/').split('/');
     let (Some(run), Some(number)) = (parts.next(), parts.next()) else { return };
     if let (Ok(run), Ok(number)) = (run.parse(), number.parse()) {

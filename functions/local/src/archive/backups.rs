@@ -7,12 +7,12 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use archive::{BackupAbout, SealedWith, backup_name};
-use archive_objects::{Objects, RemovedBackups};
 use chrono::{DateTime, Utc};
 use futures_util::TryStreamExt as _;
-use runtime::chain;
-use store_dynamodb::{CARRIED_KINDS, DynamoStore};
+use minutehand_archive::{BackupAbout, SealedWith, backup_name};
+use minutehand_archive_objects::{Objects, RemovedBackups};
+use minutehand_runtime::chain;
+use minutehand_store_dynamodb::{CARRIED_KINDS, DynamoStore};
 
 use super::{CLOSING, day_of};
 use crate::serve::written_by;

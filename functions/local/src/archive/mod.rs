@@ -29,11 +29,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use archive_objects::{ArchiveError, ArchiveWriter, ArchivedBodies, Objects, Written};
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
-use domain::history_days::HistoryDays;
-use runtime::chain;
-use store_dynamodb::{DynamoStore, EndedWhen};
+use minutehand_archive_objects::{ArchiveError, ArchiveWriter, ArchivedBodies, Objects, Written};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_runtime::chain;
+use minutehand_store_dynamodb::{DynamoStore, EndedWhen};
 
 use state::State;
 use write::write;

@@ -13,12 +13,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use archive::{Contents, Line, Stream, day_folder};
-use archive_objects::{ArchiveError, ArchiveWriter, Location, Objects, Written};
 use chrono::NaiveDate;
-use embedded::{DataDir, DataDirError, Store, SyncMode, snapshot_store};
-use runtime::system_now;
-use store_dynamodb::{DynamoStore, EndedWhen, ensure_table};
+use minutehand_archive::{Contents, Line, Stream, day_folder};
+use minutehand_archive_objects::{ArchiveError, ArchiveWriter, Location, Objects, Written};
+use minutehand_embedded::{DataDir, DataDirError, Store, SyncMode, snapshot_store};
+use minutehand_runtime::system_now;
+use minutehand_store_dynamodb::{DynamoStore, EndedWhen, ensure_table};
 
 use super::state::State;
 use super::write::write;

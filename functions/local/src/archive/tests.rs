@@ -5,19 +5,19 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use archive::{
+use chrono::TimeDelta;
+use futures_util::TryStreamExt as _;
+use minutehand_archive::{
     BackupAbout, Execution, JobHistory, Line, Position, SealedWith, Stream, backup_time, day_folder,
 };
-use archive_objects::{ArchivedHistory, Location};
-use chrono::TimeDelta;
-use domain::attempt::{Attempt, Occurrence, Outcome, Record};
-use domain::history_days::HistoryPast;
-use domain::work_item::JobRef;
-use embedded::Store;
-use futures_util::TryStreamExt as _;
-use ports::store::{Claim, ClaimRequest, Claimed, HistoryEntry, PageRequest, Recorded};
-use ports::{Attempts as _, History as _};
-use store_dynamodb::ensure_table;
+use minutehand_archive_objects::{ArchivedHistory, Location};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use minutehand_domain::history_days::HistoryPast;
+use minutehand_domain::work_item::JobRef;
+use minutehand_embedded::Store;
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed, HistoryEntry, PageRequest, Recorded};
+use minutehand_ports::{Attempts as _, History as _};
+use minutehand_store_dynamodb::ensure_table;
 use tempfile::TempDir;
 
 use super::*;
@@ -78,7 +78,7 @@ impl World {
 
     fn objects(&self) -> Objects {
         let location = Location::Folder(self.folder.path().to_owned());
-        Objects::open(&location, |_| None, runtime::system_now).unwrap()
+        Objects::open(&location, |_| None, minutehand_runtime::system_now).unwrap()
     }
 
     async fn archiver(&self) -> Result<Archiver> {
@@ -288,7 +288,7 @@ async fn lines_of_a_newer_version_are_never_deleted() {
     let text = contents.unwrap().lines.remove(0).replace("\"v\":1", "\"v\":9");
     let line =
         Line { stream: Stream::History, day: day(0), uid: "1a".into(), key: "k".into(), text };
-    let mut batches = archive::Batches::default();
+    let mut batches = minutehand_archive::Batches::default();
     assert!(batches.add(&line).is_none());
     world.objects().put(batches.take_rest().unwrap().pack()).await.unwrap();
     let repaired = repair::run(&world.jobs, &world.objects(), day(0)).await.unwrap().to_string();

@@ -1,9 +1,9 @@
 //! Writes what has ended as objects.
 
 use anyhow::{Context, Result};
-use archive::Line;
-use archive_objects::ArchiveWriter;
-use store_dynamodb::{DynamoStore, EndedWhen};
+use minutehand_archive::Line;
+use minutehand_archive_objects::ArchiveWriter;
+use minutehand_store_dynamodb::{DynamoStore, EndedWhen};
 
 /// Walks through the store, and adds the lines that are wanted. Returns how many items cannot be read, which
 /// are in the log.

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use archive::{BackupAbout, BackupEntry, Manifest, SealedWith, backup_name};
-use archive_objects::{Location, Objects};
 use chrono::{DateTime, Utc};
 use futures_util::TryStreamExt as _;
-use ports::Sealer;
-use runtime::system_now;
-use store_dynamodb::{CARRIED_KINDS, Carried, Found};
+use minutehand_archive::{BackupAbout, BackupEntry, Manifest, SealedWith, backup_name};
+use minutehand_archive_objects::{Location, Objects};
+use minutehand_ports::Sealer;
+use minutehand_runtime::system_now;
+use minutehand_store_dynamodb::{CARRIED_KINDS, Carried, Found};
 
 use super::place::{Opened, Place};
 use super::secrets::Resealing;

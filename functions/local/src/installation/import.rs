@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use archive::{MANIFEST, Manifest, SealedWith, backup_name, sha256};
-use archive_objects::{Location, Objects};
 use chrono::{DateTime, Utc};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use ports::Sealer;
-use ports::store::CollectionRecord;
-use runtime::system_now;
-use store_dynamodb::{Brought, CARRIED_KINDS, Carried, CollectionStanding, DynamoStore};
+use minutehand_archive::{MANIFEST, Manifest, SealedWith, backup_name, sha256};
+use minutehand_archive_objects::{Location, Objects};
+use minutehand_ports::Sealer;
+use minutehand_ports::store::CollectionRecord;
+use minutehand_runtime::system_now;
+use minutehand_store_dynamodb::{Brought, CARRIED_KINDS, Carried, CollectionStanding, DynamoStore};
 
 use super::moved::{moved_collection, moved_job, moved_retry};
 use super::place::{Opened, Place};

@@ -32,7 +32,7 @@ mod secrets;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use cli::Progress;
+use minutehand_cli::Progress;
 
 pub use export::{ExportOptions, Exported, export};
 pub use import::{ImportOptions, Imported, import};

@@ -8,13 +8,13 @@
 //! - A retry goes with the generation of its job, and waits in a timer.
 
 use chrono::{DateTime, Utc};
-use domain::attempt::Attempt;
-use domain::collection::CollectionState;
-use domain::earlier_timing::EarlierTiming;
-use domain::firing::limits::LOOK_AGAIN;
-use domain::job::JobState;
-use domain::schedule::Schedule;
-use ports::store::{CollectionRecord, JobRecord, LongRetry};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::firing::limits::LOOK_AGAIN;
+use minutehand_domain::job::JobState;
+use minutehand_domain::schedule::Schedule;
+use minutehand_ports::store::{CollectionRecord, JobRecord, LongRetry};
 
 /// A collection that is to be brought: off, and with so many jobs.
 pub(super) fn moved_collection(
@@ -63,15 +63,15 @@ const fn next_generation(generation: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::attempt::Occurrence;
-    use domain::collection::{Collection, CollectionDefinition};
-    use domain::earlier_timing::created_at;
-    use domain::job::JobCounters;
-    use domain::name::{Name, PathSegment};
-    use domain::timing::Timing;
-    use domain::work_item::JobRef;
-    use ports::store::{ResourceGroup, TimerRecord};
-    use recurrence::{Recurrence, Rule, Timetable};
+    use minutehand_domain::attempt::Occurrence;
+    use minutehand_domain::collection::{Collection, CollectionDefinition};
+    use minutehand_domain::earlier_timing::created_at;
+    use minutehand_domain::job::JobCounters;
+    use minutehand_domain::name::{Name, PathSegment};
+    use minutehand_domain::timing::Timing;
+    use minutehand_domain::work_item::JobRef;
+    use minutehand_ports::store::{ResourceGroup, TimerRecord};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable};
     use serde_json::json;
 
     use super::*;

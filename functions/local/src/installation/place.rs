@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use embedded::{DataDirectory, SyncMode};
-use ports::Sealer;
-use runtime::ProcessClock;
-use runtime_aws::{AwsSettings, Variables, dynamodb_client};
-use sealer_kms::KmsSealer;
-use store_dynamodb::{DynamoStore, Groups, TableStanding, ensure_table, look_at_table};
+use minutehand_embedded::{DataDirectory, SyncMode};
+use minutehand_ports::Sealer;
+use minutehand_runtime::ProcessClock;
+use minutehand_runtime_aws::{AwsSettings, Variables, dynamodb_client};
+use minutehand_sealer_kms::KmsSealer;
+use minutehand_store_dynamodb::{DynamoStore, Groups, TableStanding, ensure_table, look_at_table};
 
 use crate::serve::{Home, Storage, TABLE, check_key};
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use ports::{SealError, Sealer};
-use store_dynamodb::Carried;
+use minutehand_ports::{SealError, Sealer};
+use minutehand_store_dynamodb::Carried;
 use zeroize::Zeroizing;
 
 /// From one key to another.
@@ -51,8 +51,8 @@ impl Resealing {
 
 #[cfg(test)]
 mod tests {
-    use domain::name::Name;
-    use ports::store::{JobRecord, TimerRecord};
+    use minutehand_domain::name::Name;
+    use minutehand_ports::store::{JobRecord, TimerRecord};
 
     use super::*;
     use crate::serve::{create_key_file, read_key_file};
@@ -67,15 +67,15 @@ mod tests {
             expires_at: None,
             earlier: Vec::new(),
             timer: TimerRecord {
-                state: domain::job::JobState::Disabled,
-                timing: domain::timing::Timing {
+                state: minutehand_domain::job::JobState::Disabled,
+                timing: minutehand_domain::timing::Timing {
                     generation: 0,
                     anchor: None,
                     since: chrono::DateTime::UNIX_EPOCH,
                     used: 0,
                 },
                 timetable: None,
-                counters: domain::job::JobCounters::default(),
+                counters: minutehand_domain::job::JobCounters::default(),
                 due_at: None,
                 is_spent: false,
             },

@@ -4,28 +4,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use archive_objects::{Location, Objects};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Occurrence};
-use domain::collection::{Collection, CollectionDefinition};
-use domain::job::{JobCounters, JobState};
-use domain::name::{Name, PathSegment};
-use domain::timing::Timing;
-use domain::work_item::JobRef;
-use embedded::Store;
 use futures_util::TryStreamExt as _;
-use ports::Sealer;
-use ports::store::{
+use minutehand_archive_objects::{Location, Objects};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::collection::{Collection, CollectionDefinition};
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::timing::Timing;
+use minutehand_domain::work_item::JobRef;
+use minutehand_embedded::Store;
+use minutehand_ports::Sealer;
+use minutehand_ports::store::{
     CloudServiceRecord, CollectionRecord, JobRecord, LongRetry, ResourceGroup, TimerRecord,
 };
-use sealer_aes::AesSealer;
-use store_dynamodb::{Brought, Carried, DynamoStore, Found, ensure_table};
+use minutehand_sealer_aes::AesSealer;
+use minutehand_store_dynamodb::{Brought, Carried, DynamoStore, Found, ensure_table};
+use minutehand_testkit::aws::AwsCall;
 use tempfile::TempDir;
-use testkit::aws::AwsCall;
 
 use super::export;
 use super::import::{Backup, Import, Imported};
@@ -181,7 +181,7 @@ fn job(uid: &str, sealer: &AesSealer) -> JobRecord {
 
 fn objects(folder: &TempDir) -> Objects {
     let location = Location::Folder(folder.path().to_owned());
-    Objects::open(&location, |_| None, runtime::system_now).unwrap()
+    Objects::open(&location, |_| None, minutehand_runtime::system_now).unwrap()
 }
 
 async fn exported(source: &Memory, sealer: &Arc<AesSealer>, folder: &TempDir) {
@@ -331,14 +331,15 @@ async fn a_collection_that_is_being_removed_or_has_another_name_is_refused() {
     let store = source.jobs();
     let name = Name::new("jobs-c1").unwrap();
     for name in [name, Name::new("jobs-c2").unwrap()] {
-        let record = ports::Collections::find(&store, &group(), &name).await.unwrap().unwrap();
-        let deleted = ports::Collections::delete(&store, &record, at(0), None).await;
-        assert_eq!(deleted.unwrap(), ports::store::Saved::Kept);
+        let record =
+            minutehand_ports::Collections::find(&store, &group(), &name).await.unwrap().unwrap();
+        let deleted = minutehand_ports::Collections::delete(&store, &record, at(0), None).await;
+        assert_eq!(deleted.unwrap(), minutehand_ports::store::Saved::Kept);
     }
     let error = import(&source, [&old, &new], &folder).await.unwrap_err();
     assert!(error.to_string().contains("their jobs are still being removed"), "{error}");
     for uid in COLLECTIONS {
-        assert!(ports::Removal::purge(&store, uid).await.unwrap());
+        assert!(minutehand_ports::Removal::purge(&store, uid).await.unwrap());
     }
     import(&source, [&old, &new], &folder).await.unwrap();
     let jobs = carried(&source).await.into_iter().filter(|it| it.kind() == "jobs").count();

@@ -1,6 +1,6 @@
 //! Finds the timing in the text of a job.
 
-use domain::preview::{NoTiming, WrittenTiming};
+use minutehand_domain::preview::{NoTiming, WrittenTiming};
 
 use super::{PreviewError, WHAT_TO_GIVE};
 

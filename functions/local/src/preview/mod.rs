@@ -7,10 +7,10 @@ mod job;
 mod table;
 
 use chrono::{DateTime, Utc};
-use domain::duration::Span;
-use domain::preview::NoTiming;
-use domain::schedule::Schedule;
-use recurrence::{Refused, format_instant};
+use minutehand_domain::duration::Span;
+use minutehand_domain::preview::NoTiming;
+use minutehand_domain::schedule::Schedule;
+use minutehand_recurrence::{Refused, format_instant};
 
 /// Size limit of a job's text, in bytes.
 pub const JOB_BYTES_MAX: usize = 1 << 20;

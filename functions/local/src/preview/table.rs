@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
-use cli::{capitalized, span_text};
-use domain::preview::{hours_and_minutes, note};
-use domain::schedule::Schedule;
+use minutehand_cli::{capitalized, span_text};
+use minutehand_domain::preview::{hours_and_minutes, note};
+use minutehand_domain::schedule::Schedule;
 
 use super::Preview;
 

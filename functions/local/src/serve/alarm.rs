@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
-use ports::Clock;
+use minutehand_ports::Clock;
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
@@ -110,7 +110,7 @@ impl Sleepers {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use testkit::ManualClock;
+    use minutehand_testkit::ManualClock;
     use tokio::sync::mpsc;
 
     use super::*;

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use actions::Endpoint;
-use archive_objects::Location;
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
-use domain::history_days::HistoryDays;
-use recurrence::WrittenDate;
-use runtime::Rate;
+use minutehand_actions::Endpoint;
+use minutehand_archive_objects::Location;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_recurrence::WrittenDate;
+use minutehand_runtime::Rate;
 use rustls::pki_types::ServerName;
 use url::Url;
 
@@ -202,7 +202,7 @@ pub struct ServeArgs {
     #[arg(
         long,
         value_name = "URL",
-        default_value = actions::AUTHORITY,
+        default_value = minutehand_actions::AUTHORITY,
         value_parser = authority,
         hide_short_help = true,
         help_heading = FIRING
@@ -223,7 +223,7 @@ pub struct ServeArgs {
         value_name = "SUFFIX|URL",
         help = STORAGE_HELP,
         long_help = STORAGE_LONG_HELP,
-        default_value = actions::STORAGE_SUFFIX,
+        default_value = minutehand_actions::STORAGE_SUFFIX,
         value_parser = Endpoint::http,
         help_heading = SERVICES
     )]
@@ -232,7 +232,7 @@ pub struct ServeArgs {
     #[arg(
         long,
         value_name = "SUFFIX|URL",
-        default_value = actions::SERVICE_BUS_SUFFIX,
+        default_value = minutehand_actions::SERVICE_BUS_SUFFIX,
         value_parser = Endpoint::http,
         help_heading = SERVICES
     )]
@@ -320,7 +320,7 @@ fn tls_name(text: &str) -> Result<String, String> {
 }
 
 fn authority(text: &str) -> Result<String, String> {
-    let is_url = actions::is_authority(text);
+    let is_url = minutehand_actions::is_authority(text);
     let want = "give an http or https URL, like https://login.microsoftonline.com";
     is_url.then(|| text.to_owned()).ok_or_else(|| want.to_owned())
 }

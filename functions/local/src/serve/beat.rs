@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use app::fire::Heartbeat;
-use domain::firing::limits::BEAT_EVERY;
-use ports::{Clock, chain};
+use minutehand_app::fire::Heartbeat;
+use minutehand_domain::firing::limits::BEAT_EVERY;
+use minutehand_ports::{Clock, chain};
 
 use super::tasks::Stop;
 

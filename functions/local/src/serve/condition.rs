@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use app::fire::Pass;
-use embedded::Queue;
-use rest::Readiness;
+use minutehand_app::fire::Pass;
+use minutehand_embedded::Queue;
+use minutehand_rest::Readiness;
 
 /// Whether messages are taken and timers are swept.
 pub(super) struct Condition {
@@ -66,7 +66,7 @@ impl Readiness for Condition {
 mod tests {
     use std::sync::Arc;
 
-    use runtime::ProcessClock;
+    use minutehand_runtime::ProcessClock;
 
     use super::*;
 

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::history_days::HistoryDays;
-use embedded::Queue;
-use ports::{Clock, ErrorType};
-use runtime::chain;
-use store_dynamodb::DynamoStore;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_embedded::Queue;
+use minutehand_ports::{Clock, ErrorType};
+use minutehand_runtime::chain;
+use minutehand_store_dynamodb::DynamoStore;
 
 use super::tasks::Stop;
 use crate::archive::Archiver;

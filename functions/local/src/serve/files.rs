@@ -5,7 +5,7 @@
 //! process raises its limit as far as it may, and divides it once, at the start, into shares. Each
 //! share is the limit of the part that uses it.
 
-use actions::IDLE_CONNECTIONS_MAX;
+use minutehand_actions::IDLE_CONNECTIONS_MAX;
 
 /// Kept for the process itself: its data, its log, name resolution, certificates.
 const KEPT: u64 = 128;

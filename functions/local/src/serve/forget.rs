@@ -4,13 +4,13 @@
 //! leaves.
 
 use anyhow::{Context, Result};
-use app::{AppError, Author, Manage};
-use domain::collection_place::CollectionPlace;
-use domain::name::{Name, PathSegment};
-use ports::Browse as _;
-use ports::store::ResourceGroup;
-use runtime::chain;
-use store_dynamodb::{DynamoStore, WithSecrets};
+use minutehand_app::{AppError, Author, Manage};
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_ports::Browse as _;
+use minutehand_ports::store::ResourceGroup;
+use minutehand_runtime::chain;
+use minutehand_store_dynamodb::{DynamoStore, WithSecrets};
 
 /// The author of these changes in the journal.
 const AUTHOR: &str = "serve --forget-secrets";
@@ -99,7 +99,7 @@ fn parts(path: &CollectionPlace) -> Result<(ResourceGroup, Name)> {
             subscription: segment(path.subscription())?,
             group: segment(path.group())?,
         };
-        Ok::<_, domain::refusal::Refusal>((group, Name::new(path.name())?))
+        Ok::<_, minutehand_domain::refusal::Refusal>((group, Name::new(path.name())?))
     };
     read().with_context(|| format!("'{path}' is no path of a collection"))
 }

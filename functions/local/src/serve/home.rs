@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use embedded::{DataDir, DataDirectory, OpenError, OpenMark, Queue, Store};
-use ports::{Clock, IdSource};
-use runtime::RandomIds;
-use sealer_aes::AesSealer;
+use minutehand_embedded::{DataDir, DataDirectory, OpenError, OpenMark, Queue, Store};
+use minutehand_ports::{Clock, IdSource};
+use minutehand_runtime::RandomIds;
+use minutehand_sealer_aes::AesSealer;
 
 use super::secrets;
 use super::settings::Storage;

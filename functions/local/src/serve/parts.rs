@@ -2,20 +2,22 @@
 
 use std::sync::{Arc, Mutex};
 
-use actions::Actions;
 use anyhow::{Context, Result};
-use app::fire::{
+use minutehand_actions::Actions;
+use minutehand_app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, Worker,
 };
-use app::{Manage, ManagePorts};
-use archive_objects::{ArchivedBodies, ArchivedHistory};
-use domain::own::OwnResources;
-use embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
-use ports::store::PulseOf;
-use ports::{Clock, DispatchQueue, History, IdSource, Timers};
-use runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, chain, system_now};
-use sealer_aes::AesSealer;
-use store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
+use minutehand_app::{Manage, ManagePorts};
+use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
+use minutehand_domain::own::OwnResources;
+use minutehand_embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
+use minutehand_ports::store::PulseOf;
+use minutehand_ports::{Clock, DispatchQueue, History, IdSource, Timers};
+use minutehand_runtime::{
+    Metrics, PfxReader, ProcessClock, RandomIds, TestClock, chain, system_now,
+};
+use minutehand_sealer_aes::AesSealer;
+use minutehand_store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
 
 use super::build_info::BUILD;
 use super::condition::Condition;
@@ -139,7 +141,7 @@ impl Parts {
                 .clone()
                 .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
         };
-        let settings = app::ManageSettings {
+        let settings = minutehand_app::ManageSettings {
             region: REGION.to_owned(),
             plan_limits: settings.plan_limits,
             has_aws: settings.services.aws.is_some(),
@@ -252,7 +254,7 @@ fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
 }
 
 fn actions(settings: &ServeSettings, idle_max: usize) -> Result<Actions> {
-    let mut wanted = actions::ActionSettings::new(settings.targets);
+    let mut wanted = minutehand_actions::ActionSettings::new(settings.targets);
     wanted.authority.clone_from(&settings.oauth_authority);
     wanted.storage = settings.services.storage.clone();
     wanted.service_bus = settings.services.bus.clone();

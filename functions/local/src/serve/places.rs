@@ -1,14 +1,14 @@
 //! The places of this process: which messages are handled now, and which wait.
 //!
-//! `domain::firing::Places` decides; here are the lock around it, and the place that gives itself back.
+//! `minutehand_domain::firing::Places` decides; here are the lock around it, and the place that gives itself back.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use app::fire::{DeliveryPlace, Waiting};
 use chrono::{DateTime, Utc};
-use domain::firing::{Place, Places, Share};
-use embedded::queue::ReceiptHandle;
-use ports::Clock;
+use minutehand_app::fire::{DeliveryPlace, Waiting};
+use minutehand_domain::firing::{Place, Places, Share};
+use minutehand_embedded::queue::ReceiptHandle;
+use minutehand_ports::Clock;
 use tokio::sync::Notify;
 
 use super::alarm::Alarm;

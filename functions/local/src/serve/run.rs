@@ -7,8 +7,8 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use rest::{Access, BuildInfo, Rest, Scheme};
-use runtime::start_log;
+use minutehand_rest::{Access, BuildInfo, Rest, Scheme};
+use minutehand_runtime::start_log;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 use zeroize::Zeroizing;
@@ -86,7 +86,7 @@ async fn open_archive(parts: &Parts, settings: &ServeSettings) -> Result<Option<
     let Some(objects) = settings.archive.clone() else {
         return Ok(None);
     };
-    let dir = parts.dir.as_ref().map(embedded::DataDir::path);
+    let dir = parts.dir.as_ref().map(minutehand_embedded::DataDir::path);
     let archiver = Archiver::open(objects, dir, parts.ids.new_id(), settings.history).await?;
     Ok(Some(archiver.with_backups(parts.backups(settings))))
 }
@@ -182,7 +182,7 @@ fn start_api(
         .transpose()?
         .unwrap_or_default();
     let Tokens { access, made } = tokens(settings.auth, parts.dir.as_ref(), tasks)?;
-    let api = with_console(rest::router(Rest {
+    let api = with_console(minutehand_rest::router(Rest {
         manage,
         clock: parts.clock.clone(),
         ids: parts.ids.clone(),
@@ -192,7 +192,7 @@ fn start_api(
         build: build_info(),
         readiness: parts.condition.clone(),
         metrics: Some(Arc::new(parts.page())),
-        home: rest::Home::Machine,
+        home: minutehand_rest::Home::Machine,
     }));
     let address = listener.local_addr().context("cannot read the listening address")?;
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
@@ -277,7 +277,11 @@ struct Tokens {
 }
 
 /// The tokens that give access. A token file is watched for changes from here on.
-fn tokens(auth: Auth, dir: Option<&embedded::DataDir>, tasks: &mut Tasks) -> Result<Tokens> {
+fn tokens(
+    auth: Auth,
+    dir: Option<&minutehand_embedded::DataDir>,
+    tasks: &mut Tasks,
+) -> Result<Tokens> {
     let mut made = None;
     let access = match auth {
         Auth::Open => Access::ThisMachine,
@@ -313,7 +317,7 @@ fn build_info() -> BuildInfo {
         version: BUILD.version.to_owned(),
         commit: BUILD.commit.to_owned(),
         store: BUILD.store.to_owned(),
-        time_zones: recurrence::zone::database_version().to_owned(),
+        time_zones: minutehand_recurrence::zone::database_version().to_owned(),
     }
 }
 

@@ -6,14 +6,14 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use actions::{Aws, Endpoint, TargetPolicy};
-use archive_objects::Objects;
 use chrono::{DateTime, Utc};
-use domain::arn::is_region;
-use domain::history_days::HistoryDays;
-use domain::plan::PlanLimits;
-use embedded::SyncMode;
-use runtime::{LogFormat, LogLevel, Rate, chain, system_now};
+use minutehand_actions::{Aws, Endpoint, TargetPolicy};
+use minutehand_archive_objects::Objects;
+use minutehand_domain::arn::is_region;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_embedded::SyncMode;
+use minutehand_runtime::{LogFormat, LogLevel, Rate, chain, system_now};
 use zeroize::Zeroizing;
 
 use super::args::{Format, KeptBodies, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};

@@ -7,9 +7,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ports::{Clock, StoreError};
-use runtime::chain;
-use store_dynamodb::{DynamoStore, StateCounts, StatePosition};
+use minutehand_ports::{Clock, StoreError};
+use minutehand_runtime::chain;
+use minutehand_store_dynamodb::{DynamoStore, StateCounts, StatePosition};
 
 use super::tasks::Stop;
 

@@ -4,11 +4,11 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::fire::Sweeper;
-use domain::firing::limits::{AHEAD, PASS};
-use ports::Clock;
-use runtime::chain;
-use store_dynamodb::TimerChanges;
+use minutehand_app::fire::Sweeper;
+use minutehand_domain::firing::limits::{AHEAD, PASS};
+use minutehand_ports::Clock;
+use minutehand_runtime::chain;
+use minutehand_store_dynamodb::TimerChanges;
 
 use super::condition::Condition;
 use super::tasks::Stop;

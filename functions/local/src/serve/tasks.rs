@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-pub(super) use app::fire::Stop;
+pub(super) use minutehand_app::fire::Stop;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;

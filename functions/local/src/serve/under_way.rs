@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use domain::action::Target;
-use ports::{ActionOutcome, ActionSender, AttemptContext, NotMade};
+use minutehand_domain::action::Target;
+use minutehand_ports::{ActionOutcome, ActionSender, AttemptContext, NotMade};
 
 /// The number of actions under way. Clones share it.
 #[derive(Debug, Clone, Default)]

@@ -17,13 +17,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::fire::{Deadline, Delivery, Disposition, Performer, Wait, Worker};
-use domain::firing::limits::FUNCTION;
-use domain::work_item::WorkItem;
-use embedded::Queue;
-use embedded::queue::{HIDDEN_MAX, TakenMessage};
-use ports::Clock;
-use runtime::chain;
+use minutehand_app::fire::{Deadline, Delivery, Disposition, Performer, Wait, Worker};
+use minutehand_domain::firing::limits::FUNCTION;
+use minutehand_domain::work_item::WorkItem;
+use minutehand_embedded::Queue;
+use minutehand_embedded::queue::{HIDDEN_MAX, TakenMessage};
+use minutehand_ports::Clock;
+use minutehand_runtime::chain;
 
 use super::places::{HeldPlace, SharedPlaces};
 use super::tasks::Stop;
@@ -201,15 +201,15 @@ mod tests {
     use std::future::pending;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use app::AppError;
-    use app::fire::{DeliveryPlace, Performed};
     use chrono::{DateTime, TimeDelta};
-    use domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
-    use domain::work_item::WorkItem;
-    use embedded::queue::QueueStats;
-    use ports::{DispatchQueue as _, QueueMessage, StoreError};
-    use runtime::{ProcessClock, system_now};
-    use testkit::{ManualClock, SetClock};
+    use minutehand_app::AppError;
+    use minutehand_app::fire::{DeliveryPlace, Performed};
+    use minutehand_domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
+    use minutehand_domain::work_item::WorkItem;
+    use minutehand_embedded::queue::QueueStats;
+    use minutehand_ports::{DispatchQueue as _, QueueMessage, StoreError};
+    use minutehand_runtime::{ProcessClock, system_now};
+    use minutehand_testkit::{ManualClock, SetClock};
     use tokio::sync::{Semaphore, mpsc, oneshot};
     use tokio::task::JoinHandle;
 

@@ -6,32 +6,32 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, Heartbeat, Performed, Stop, Sweeper, Unbounded,
-};
-use app::{Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::action::Target;
-use domain::attempt::Outcome;
-use domain::history_days::HistoryDays;
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
-use domain::work_item::WorkItem;
-use embedded::{Queue, Store};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use ports::store::PulseOf;
-use ports::{
+use minutehand_app::fire::{
+    Dispatcher, Executor, FirePorts, FireSettings, Heartbeat, Performed, Stop, Sweeper, Unbounded,
+};
+use minutehand_app::{Manage, ManagePorts, ManageSettings};
+use minutehand_domain::action::Target;
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_domain::work_item::WorkItem;
+use minutehand_embedded::{Queue, Store};
+use minutehand_ports::store::PulseOf;
+use minutehand_ports::{
     ActionOutcome, ActionSender, AttemptContext, Clock, DispatchQueue, NotMade, QueueError,
     QueueMessage,
 };
-use recurrence::WrittenDate;
-use rest::{Access, BuildInfo, Home, Rest, Scheme, router};
-use store_dynamodb::{DynamoStore, ensure_table};
-use testkit::SetClock;
-use testkit::services::{CountedIds, fire_ports, manage_ports};
+use minutehand_recurrence::WrittenDate;
+use minutehand_rest::{Access, BuildInfo, Home, Rest, Scheme, router};
+use minutehand_store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_testkit::SetClock;
+use minutehand_testkit::services::{CountedIds, fire_ports, manage_ports};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use domain::work_item::WorkItem;
+use minutehand_domain::work_item::WorkItem;
 use tempfile::TempDir;
 
 use crate::standing::Standing;

@@ -1,6 +1,6 @@
 //! Pseudo-random numbers from a seed.
 
-use runtime::system_now;
+use minutehand_runtime::system_now;
 
 pub(crate) struct Chance(u64);
 

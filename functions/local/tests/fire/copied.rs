@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use chrono::TimeDelta;
-use runtime::system_now;
+use minutehand_runtime::system_now;
 use serde_json::json;
 
 use crate::jobs::{

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use chrono::TimeDelta;
-use runtime::system_now;
+use minutehand_runtime::system_now;
 use serde_json::json;
 
 use crate::jobs::{counters, format_instant, job, on, until_state, with_collection};

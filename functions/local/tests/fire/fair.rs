@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use runtime::system_now;
+use minutehand_runtime::system_now;
 use serde_json::json;
 
 use crate::client::Request;

@@ -64,7 +64,7 @@ fn answers(server: &Server, format: u32) -> Value {
 
 #[test]
 fn a_directory_of_every_format_is_served_and_fires() {
-    for format in 1..=embedded::FORMAT {
+    for format in 1..=minutehand_embedded::FORMAT {
         let dir = tempfile::tempdir().unwrap();
         for file in fs::read_dir(frozen(format)).unwrap() {
             let file = file.unwrap();
@@ -84,7 +84,7 @@ fn a_directory_of_every_format_is_served_and_fires() {
         fires(dir.path(), format);
         // An older version refuses it now.
         let written = fs::read_to_string(dir.path().join("format")).unwrap();
-        assert_eq!(written, format!("{}\n", embedded::FORMAT));
+        assert_eq!(written, format!("{}\n", minutehand_embedded::FORMAT));
     }
 }
 
@@ -125,7 +125,7 @@ fn fires(data: &Path, format: u32) {
 #[test]
 #[ignore = "creates the directory of this build's format, once; see tests/frozen/README.md"]
 fn make() {
-    let dir = frozen(embedded::FORMAT);
+    let dir = frozen(minutehand_embedded::FORMAT);
     assert!(
         !dir.exists(),
         "{} is frozen: delete it first if you really want to replace it",
@@ -182,7 +182,7 @@ fn make() {
     until(&server, "/jc/jobs/broken", |_| history(&server, "/jc/jobs/broken").len() == 2);
     server.stop().is_clean();
     let server = look(&dir);
-    let answers = answers(&server, embedded::FORMAT);
+    let answers = answers(&server, minutehand_embedded::FORMAT);
     let answers = serde_json::to_string_pretty(&answers).unwrap();
     server.stop().is_clean();
     // Nothing may refer to the machine on which the directory is created.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use runtime::system_now;
+use minutehand_runtime::system_now;
 use serde_json::json;
 
 use crate::chance::Chance;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use runtime::system_now;
+use minutehand_runtime::system_now;
 use serde_json::json;
 
 use crate::client::Answer;

@@ -1,7 +1,7 @@
 //! One-time jobs.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use runtime::system_now;
+use minutehand_runtime::system_now;
 use serde_json::json;
 
 use crate::jobs::{counters, format_instant, history, http, in_memory, instant, job, until_state};

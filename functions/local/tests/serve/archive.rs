@@ -111,7 +111,7 @@ fn days_that_are_over_are_files_and_a_lost_one_is_written_again_while_the_server
     assert_eq!((history.len(), audit.len()), (1, 1), "{history:?} {audit:?}");
     let unpacked = |file: &Path| {
         let name = file.display().to_string();
-        archive::unpack(&name, &fs::read(file).unwrap()).lines
+        minutehand_archive::unpack(&name, &fs::read(file).unwrap()).lines
     };
     let lines = unpacked(&history[0]);
     assert!(lines.len() >= 3, "{lines:?}");

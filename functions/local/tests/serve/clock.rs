@@ -47,7 +47,7 @@ fn without_a_start_the_clock_begins_now() {
     let server = Server::start(["--memory", "--no-auth", "--clock-rate", "1"]);
     server.must("PUT", "/jc", "{}");
     let run = next(&server, None);
-    let now = runtime::system_now().to_rfc3339();
+    let now = minutehand_runtime::system_now().to_rfc3339();
     // The hour may have changed in between, but not the century.
     assert_eq!(run.as_str().unwrap().get(..2), now.get(..2));
     server.stop().is_clean();

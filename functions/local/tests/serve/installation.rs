@@ -158,7 +158,7 @@ fn secrets_move_under_a_key_of_their_own_into_another_installation() {
     assert_eq!(files.len(), 3, "{files:?}");
     for file in files {
         let bytes = fs::read(file.path()).unwrap();
-        let lines = archive::unpack("f", &bytes).lines.join("\n");
+        let lines = minutehand_archive::unpack("f", &bytes).lines.join("\n");
         let text = [String::from_utf8_lossy(&bytes).as_ref(), &lines].concat();
         assert!(!text.contains("Planted"), "{text}");
         assert!(!text.contains(fs::read_to_string(&key).unwrap().trim()), "{file:?}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use domain::ids;
+use minutehand_domain::ids;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::client::ResolvesClientCert;
 use rustls::crypto::ring::sign::any_supported_type;
@@ -47,7 +47,7 @@ impl Identity {
     }
 
     fn makecert() -> Self {
-        let opened = pfx::open(MAKECERT.0, MAKECERT.1).unwrap();
+        let opened = minutehand_pfx::open(MAKECERT.0, MAKECERT.1).unwrap();
         let key = PrivateKeyDer::try_from(opened.key.pkcs8_der().to_vec()).unwrap();
         Self { certificate: opened.chain[0].clone().into(), key: Arc::new(key) }
     }

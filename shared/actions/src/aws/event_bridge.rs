@@ -1,8 +1,8 @@
 //! The action `EventBridge`: `PutEvents` with one event, in a JSON protocol.
 
-use domain::action::EventBridge;
-use domain::arn::Arn;
-use ports::AttemptContext;
+use minutehand_domain::action::EventBridge;
+use minutehand_domain::arn::Arn;
+use minutehand_ports::AttemptContext;
 use serde_json::{Value, json};
 
 use super::{Account, Answer, ApiCall, Service};

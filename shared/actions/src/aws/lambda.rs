@@ -1,9 +1,9 @@
 //! The action `Lambda`: `Invoke`, asynchronously.
 
-use domain::action::Lambda;
-use domain::arn::Arn;
+use minutehand_domain::action::Lambda;
+use minutehand_domain::arn::Arn;
+use minutehand_ports::AttemptContext;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use ports::AttemptContext;
 
 use super::{Account, Answer, ApiCall, Service};
 use crate::outcome::ActionFailure;

@@ -21,12 +21,12 @@ mod sqs;
 
 use std::time::Duration;
 
-use domain::action::Target;
-use domain::arn::{Arn, is_region};
-use domain::own::OwnResources;
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use ports::{ActionOutcome, AttemptContext, NotMade};
+use minutehand_domain::action::Target;
+use minutehand_domain::arn::{Arn, is_region};
+use minutehand_domain::own::OwnResources;
+use minutehand_ports::{ActionOutcome, AttemptContext, NotMade};
 use serde_json::Value;
 use url::Url;
 

@@ -1,7 +1,7 @@
 //! The action `Sns`: `Publish`, as a form. The answer is XML.
 
-use domain::action::Sns;
-use ports::AttemptContext;
+use minutehand_domain::action::Sns;
+use minutehand_ports::AttemptContext;
 use url::form_urlencoded::Serializer;
 
 use super::{
@@ -59,7 +59,7 @@ impl Service for Sns {
 
 #[cfg(test)]
 mod tests {
-    use domain::arn::Arn;
+    use minutehand_domain::arn::Arn;
 
     use super::super::tests::context;
     use super::*;

@@ -1,8 +1,8 @@
 //! The action `Sqs`: `SendMessage`, in a JSON protocol.
 
-use domain::action::Sqs;
-use domain::arn::is_region;
-use ports::AttemptContext;
+use minutehand_domain::action::Sqs;
+use minutehand_domain::arn::is_region;
+use minutehand_ports::AttemptContext;
 use serde_json::{Map, json};
 use url::{Host, Url};
 

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use ports::AttemptContext;
+use minutehand_ports::AttemptContext;
 
 use crate::context::{client_request_id, execution_tag};
 
@@ -15,7 +15,7 @@ use crate::context::{client_request_id, execution_tag};
 /// The XML declaration names UTF-16 although the document is sent in UTF-8. That is what .NET writes
 /// for a text in memory, and receivers expect it.
 pub(crate) fn storage(message: &str, context: &AttemptContext) -> String {
-    let expected_at = recurrence::format_instant(context.expected_at);
+    let expected_at = minutehand_recurrence::format_instant(context.expected_at);
     let elements = [
         ("ExecutionTag", execution_tag(context)),
         ("ClientRequestId", client_request_id(context)),

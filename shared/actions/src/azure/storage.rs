@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use domain::action::{MessageFormat, StorageQueue, Target};
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use ports::{ActionOutcome, AttemptContext, NotMade};
+use minutehand_domain::action::{MessageFormat, StorageQueue, Target};
+use minutehand_ports::{ActionOutcome, AttemptContext, NotMade};
 
 use super::envelope;
 use crate::context;

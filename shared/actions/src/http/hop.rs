@@ -1,13 +1,13 @@
 //! One request of an HTTP action: the first request, or the one that a redirect leads to.
 
-use domain::action::HttpRequest;
-use domain::credentials::is_credential_header;
 use http::header::{
     CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
     USER_AGENT,
 };
 use http::{Method, StatusCode};
-use ports::AttemptContext;
+use minutehand_domain::action::HttpRequest;
+use minutehand_domain::credentials::is_credential_header;
+use minutehand_ports::AttemptContext;
 use url::Url;
 
 use crate::context;

@@ -12,15 +12,15 @@
 
 use std::sync::Arc;
 
-use domain::action::{Authentication, HttpRequest};
-use domain::attempt::BODY_BYTES_MAX as KEPT_BYTES_MAX;
-use domain::message::host;
-use domain::secret::Secret;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use ports::{ActionOutcome, AttemptContext, FailureBody, NotMade};
+use minutehand_domain::action::{Authentication, HttpRequest};
+use minutehand_domain::attempt::BODY_BYTES_MAX as KEPT_BYTES_MAX;
+use minutehand_domain::message::host;
+use minutehand_domain::secret::Secret;
+use minutehand_ports::{ActionOutcome, AttemptContext, FailureBody, NotMade};
 
 use super::body;
 use super::hop::Hop;

@@ -2,10 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::sign::SIGNATURE_HEADERS;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderName};
-use ports::{AttemptContext, SignedAs};
+use minutehand_domain::sign::SIGNATURE_HEADERS;
+use minutehand_ports::{AttemptContext, SignedAs};
 use sha2::Sha256;
 
 use crate::context::header_value;

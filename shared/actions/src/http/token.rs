@@ -7,11 +7,11 @@
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use domain::secret::Secret;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
 use hyper::body::Bytes;
+use minutehand_domain::secret::Secret;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;

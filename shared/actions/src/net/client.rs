@@ -19,7 +19,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use domain::action::ClientCertificate;
 use futures_util::future::{Either, select};
 use http::header::ACCEPT;
 use http::uri::Scheme;
@@ -29,6 +28,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use minutehand_domain::action::ClientCertificate;
 use rustls::ClientConfig;
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -333,8 +333,9 @@ impl ClientFactory {
         &self,
         certificate: &ClientCertificate,
     ) -> Result<HttpClient, UnusableCertificate> {
-        let identity = pfx::open_base64(certificate.pfx.expose(), certificate.password.expose())
-            .map_err(|error| unusable(&error.to_string()))?;
+        let identity =
+            minutehand_pfx::open_base64(certificate.pfx.expose(), certificate.password.expose())
+                .map_err(|error| unusable(&error.to_string()))?;
         let config = self.tls.with_certificate(&identity);
         let config = config.map_err(|error| unusable(&error.to_string()))?;
         Ok(self.client(Arc::new(config), self.targets))

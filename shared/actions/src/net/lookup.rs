@@ -20,7 +20,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::firing::{Place, Places, Share};
+use minutehand_domain::firing::{Place, Places, Share};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

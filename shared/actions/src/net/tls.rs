@@ -79,7 +79,7 @@ impl Tls {
     /// For HTTP connections with a client certificate.
     pub(super) fn with_certificate(
         &self,
-        identity: &pfx::OpenedCertificate,
+        identity: &minutehand_pfx::OpenedCertificate,
     ) -> Result<ClientConfig, Error> {
         let chain = identity.chain.iter().map(|der| CertificateDer::from(der.clone())).collect();
         let key = PrivatePkcs8KeyDer::from(identity.key.pkcs8_der().to_vec());

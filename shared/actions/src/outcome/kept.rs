@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use domain::attempt::BODY_BYTES_MAX;
-use ports::Bytes;
+use minutehand_domain::attempt::BODY_BYTES_MAX;
+use minutehand_ports::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{ReadBody, Secrets};

@@ -3,8 +3,8 @@
 //! They are identical to recorded messages of Azure Scheduler, since its clients parse them: the
 //! first text in quotes is the host, the second is the status, and the body follows `Body: `.
 
-use domain::message::request_failed;
 use http::{HeaderMap, StatusCode};
+use minutehand_domain::message::request_failed;
 
 use super::SERVICE_TEXT_CHARS_MAX;
 use super::redact::{Secrets, TEXT_BYTES_MAX};

@@ -9,10 +9,10 @@ mod message;
 mod redact;
 mod status;
 
-use domain::action::Target;
-use domain::attempt::Outcome;
-use domain::message::failed as failed_message;
-use ports::{ActionOutcome, NotMade};
+use minutehand_domain::action::Target;
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::message::failed as failed_message;
+use minutehand_ports::{ActionOutcome, NotMade};
 
 pub(crate) use failure::ActionFailure;
 pub(crate) use kept::{KeptBodies, Room};

@@ -1,6 +1,6 @@
 //! Messages about answers.
 
-use domain::action::HttpRequest;
+use minutehand_domain::action::HttpRequest;
 
 use crate::sender::{actions, failed, get, send, succeeded};
 use crate::server::{Reply, Server, ok, reply};

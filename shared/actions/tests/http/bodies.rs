@@ -1,8 +1,8 @@
 //! Bodies of failures, which are kept beyond what a message shows.
 
-use domain::attempt::{BODY_BYTES_MAX, Outcome};
 use minutehand_actions::{ActionSettings, Actions};
-use ports::{Bytes, FailureBody};
+use minutehand_domain::attempt::{BODY_BYTES_MAX, Outcome};
+use minutehand_ports::{Bytes, FailureBody};
 
 use crate::sender::{actions, basic, get, send, settings, with};
 use crate::server::{Reply, Server, ok, reply};

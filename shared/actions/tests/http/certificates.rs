@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::action::{Authentication, ClientCertificate, HttpRequest};
-use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, Roots};
+use minutehand_domain::action::{Authentication, ClientCertificate, HttpRequest};
+use minutehand_domain::secret::Secret;
 use rustls::pki_types::CertificateDer;
 
 use crate::authority::Authority;
@@ -23,7 +23,7 @@ fn client_certificate(file: &[u8], password: &str) -> Authentication {
 }
 
 fn certificate(file: &[u8]) -> CertificateDer<'static> {
-    pfx::open(file, "minutehand").unwrap().chain.remove(0).into()
+    minutehand_pfx::open(file, "minutehand").unwrap().chain.remove(0).into()
 }
 
 fn trusting(authority: &Authority) -> Actions {

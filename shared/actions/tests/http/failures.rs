@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::action::{HttpRequest, Target};
 use minutehand_actions::{ActionSettings, Roots, SendLimits};
-use ports::ActionSender as _;
+use minutehand_domain::action::{HttpRequest, Target};
+use minutehand_ports::ActionSender as _;
 use tokio::io::AsyncReadExt as _;
 
 use crate::authority::Authority;

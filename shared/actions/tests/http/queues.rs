@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use domain::action::{
+use minutehand_actions::{ActionSettings, Actions, Aws, Endpoint, Roots, SendLimits, TargetPolicy};
+use minutehand_domain::action::{
     Lambda, MessageFormat, ServiceBus, Sns, Sqs, StorageQueue, Target, Transport,
 };
-use domain::arn::Arn;
-use domain::own::OwnResources;
-use domain::secret::Secret;
-use minutehand_actions::{ActionSettings, Actions, Aws, Endpoint, Roots, SendLimits, TargetPolicy};
-use ports::{ActionOutcome, ActionSender as _};
+use minutehand_domain::arn::Arn;
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::secret::Secret;
+use minutehand_ports::{ActionOutcome, ActionSender as _};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;

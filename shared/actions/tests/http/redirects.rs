@@ -1,8 +1,8 @@
 //! Redirects.
 
-use domain::action::{HttpRequest, Target};
 use minutehand_actions::{ActionSettings, Roots};
-use ports::ActionSender as _;
+use minutehand_domain::action::{HttpRequest, Target};
+use minutehand_ports::ActionSender as _;
 
 use crate::authority::Authority;
 use crate::sender::{

@@ -1,6 +1,6 @@
 //! Requests as the target receives them.
 
-use domain::action::HttpRequest;
+use minutehand_domain::action::HttpRequest;
 
 use crate::sender::{actions, basic, context, get, headers, post, send, settings, succeeded, with};
 use crate::server::{Server, ok};
@@ -94,11 +94,11 @@ async fn stored_headers_replace_those_of_the_scheduler() {
 
 #[tokio::test]
 async fn a_repeated_attempt_has_the_same_ids_and_another_attempt_has_others() {
-    use ports::ActionSender as _;
+    use minutehand_ports::ActionSender as _;
 
     let server = Server::start(|_| ok("")).await;
     let actions = actions();
-    let target = domain::action::Target::Http(get(server.url("/")));
+    let target = minutehand_domain::action::Target::Http(get(server.url("/")));
     let mut other = context();
     other.execution_id.push('1');
     for context in [context(), context(), other] {

@@ -1,6 +1,6 @@
 //! Secrets in the answers of targets.
 
-use domain::action::HttpRequest;
+use minutehand_domain::action::HttpRequest;
 
 use crate::sender::{actions, basic, failed, get, headers, send, succeeded};
 use crate::server::{Server, redirect, reply};

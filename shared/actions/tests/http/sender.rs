@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::DateTime;
-use domain::action::{Authentication, HttpRequest, Target};
-use domain::attempt::Outcome;
-use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, Resolver, Roots, SendLimits, TargetPolicy};
-use ports::{ActionOutcome, ActionSender as _, AttemptContext};
+use minutehand_domain::action::{Authentication, HttpRequest, Target};
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::secret::Secret;
+use minutehand_ports::{ActionOutcome, ActionSender as _, AttemptContext};
 
 /// A resolver with the names of a test.
 pub(crate) struct Names(HashMap<&'static str, Vec<IpAddr>>);

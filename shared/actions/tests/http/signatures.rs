@@ -2,11 +2,11 @@
 
 use std::time::SystemTime;
 
-use domain::action::{HttpRequest, Target};
-use domain::secret::Secret;
-use domain::sign::Signing;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use ports::{ActionSender as _, AttemptContext, SignedAs};
+use minutehand_domain::action::{HttpRequest, Target};
+use minutehand_domain::secret::Secret;
+use minutehand_domain::sign::Signing;
+use minutehand_ports::{ActionSender as _, AttemptContext, SignedAs};
 use standardwebhooks::Webhook;
 
 use crate::sender::{actions, context, failed, get, headers, post, succeeded};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use domain::action::{Authentication, HttpRequest};
-use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, TargetPolicy};
+use minutehand_domain::action::{Authentication, HttpRequest};
+use minutehand_domain::secret::Secret;
 use serde_json::{Value, json};
 
 use crate::sender::{actions, failed, get, send, settings, succeeded, with};

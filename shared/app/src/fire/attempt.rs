@@ -29,21 +29,21 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::action::{Action, Target};
-use domain::attempt::{Attempt, Outcome, Record, Role};
-use domain::firing::limits::LEASE;
-use domain::firing::{
+use futures_util::future::{Either, select};
+use minutehand_domain::action::{Action, Target};
+use minutehand_domain::attempt::{Attempt, Outcome, Record, Role};
+use minutehand_domain::firing::limits::LEASE;
+use minutehand_domain::firing::{
     Around, LeftOut, LeftOutReason, Outage, SkipReason, Slot, StartCheck, Waited, may_start,
     overtaken_in, takes_turns,
 };
-use domain::job::JobDefinition;
-use domain::message::{failed, headline, request_failed};
-use domain::recent::LastSkip;
-use domain::sign::webhook_id;
-use domain::work_item::JobRef;
-use futures_util::future::{Either, select};
-use ports::store::{Claim, ClaimRequest, Claimed, Counted, CountersAdd, Recorded};
-use ports::{ActionOutcome, AttemptContext, ErrorType, Event, FailureBody, SignedAs};
+use minutehand_domain::job::JobDefinition;
+use minutehand_domain::message::{failed, headline, request_failed};
+use minutehand_domain::recent::LastSkip;
+use minutehand_domain::sign::webhook_id;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed, Counted, CountersAdd, Recorded};
+use minutehand_ports::{ActionOutcome, AttemptContext, ErrorType, Event, FailureBody, SignedAs};
 
 use super::Stop;
 use super::dispatch::attempt_message;

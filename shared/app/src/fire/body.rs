@@ -7,10 +7,10 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use domain::history_name::HistoryName;
 use futures_util::future::{Either, select};
-use ports::store::Claim;
-use ports::{FailureBody, chain};
+use minutehand_domain::history_name::HistoryName;
+use minutehand_ports::store::Claim;
+use minutehand_ports::{FailureBody, chain};
 
 use super::execute::Executor;
 use super::loaded_job::{LoadedJob, job_path};

@@ -15,16 +15,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::Attempt;
-use domain::collection_place::CollectionPlace;
-use domain::firing::limits::OCCURRENCES_MAX;
-use domain::firing::{LeftOut, Outage, SkipReason, Window, plan_dispatch};
-use domain::schedule::Schedule;
-use domain::work_item::{JobRef, WorkItem};
 use futures_util::stream::{StreamExt, iter};
-use ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
-use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Snapshots, Timers};
-use recurrence::UnreadableTimetable;
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::firing::limits::OCCURRENCES_MAX;
+use minutehand_domain::firing::{LeftOut, Outage, SkipReason, Window, plan_dispatch};
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::{JobRef, WorkItem};
+use minutehand_ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
+use minutehand_ports::{
+    Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Snapshots, Timers,
+};
+use minutehand_recurrence::UnreadableTimetable;
 
 use super::loaded_job::path_without_names;
 use super::schedules::{FoundSchedule, schedule_of};

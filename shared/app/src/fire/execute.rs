@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::work_item::WorkItem;
-use ports::QueueMessage;
-use ports::store::PulseOf;
+use minutehand_domain::work_item::WorkItem;
+use minutehand_ports::QueueMessage;
+use minutehand_ports::store::PulseOf;
 
 use super::{DeliveryPlace, FirePorts, FireSettings, Heartbeat, Stop, Wait};
 use crate::error::AppError;

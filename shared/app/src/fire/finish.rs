@@ -15,16 +15,16 @@
 //! In this order, no definition stays for ever: one whose timer was final could not be found again.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence, Record, Role};
-use domain::firing::limits::LONG_RETRIES_MAX;
-use domain::firing::{
+use minutehand_domain::attempt::{Attempt, Occurrence, Record, Role};
+use minutehand_domain::firing::limits::LONG_RETRIES_MAX;
+use minutehand_domain::firing::{
     FinishCheck, JobProgress, LeftOut, check_finished, held_up, last_occurrence, seen_from,
 };
-use domain::history_days::JOBS_KEPT_FOR;
-use domain::job::JobState;
-use domain::work_item::JobRef;
-use ports::Event;
-use ports::store::{Finish, JobSnapshot, PageRequest, PulseRecord};
+use minutehand_domain::history_days::JOBS_KEPT_FOR;
+use minutehand_domain::job::JobState;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::Event;
+use minutehand_ports::store::{Finish, JobSnapshot, PageRequest, PulseRecord};
 
 use super::dispatch::attempt_message;
 use super::execute::Executor;

@@ -2,17 +2,17 @@
 //! finds the record does the same, however often it does it.
 
 use chrono::TimeDelta;
-use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
-use domain::failed_occurrence::{FailedJob, FailedOccurrence};
-use domain::firing::limits::LONG_RETRIES_MAX;
-use domain::firing::{
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
+use minutehand_domain::failed_occurrence::{FailedJob, FailedOccurrence};
+use minutehand_domain::firing::limits::LONG_RETRIES_MAX;
+use minutehand_domain::firing::{
     FollowPolicy, NO_RETRY_FOLLOWS, NextStep, decide_then, is_final_failure, next_step,
 };
-use domain::recent::Mark;
-use domain::recently_counted::IsCounted;
-use domain::work_item::JobRef;
-use ports::Event;
-use ports::store::{Counted, CounterUpdate, CountersAdd, LongRetry};
+use minutehand_domain::recent::Mark;
+use minutehand_domain::recently_counted::IsCounted;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::Event;
+use minutehand_ports::store::{Counted, CounterUpdate, CountersAdd, LongRetry};
 
 use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
@@ -152,7 +152,7 @@ impl Executor {
             tracing::warn!(
                 job.path = path,
                 job.uid = job.uid,
-                error = ports::chain(&error),
+                error = minutehand_ports::chain(&error),
                 "an occurrence that failed for good is missing in the list of failures"
             );
         }

@@ -7,11 +7,11 @@
 //!
 //! The step reads, and writes nothing. A crash leaves the message, which comes again.
 
-use domain::attempt::Attempt;
-use domain::firing::limits::LONG_RETRIES_MAX;
-use domain::history_days::HistoryDays;
-use domain::work_item::JobRef;
-use ports::store::PulseRecord;
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::limits::LONG_RETRIES_MAX;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::PulseRecord;
 
 use super::execute::Executor;
 use super::loaded_job::path_without_names;

@@ -17,13 +17,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use domain::firing::{overtaken_in, sent_before};
-use domain::history_days::HistoryDays;
-use domain::job::JobState;
-use domain::schedule::Schedule;
 use futures_util::stream::{StreamExt, iter};
-use ports::store::{Due, DueTimer, JobTimer, PageRequest, PulseRecord};
-use ports::{Clock, DispatchQueue, History, Pulses, QueueMessage, Snapshots};
+use minutehand_domain::firing::{overtaken_in, sent_before};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::job::JobState;
+use minutehand_domain::schedule::Schedule;
+use minutehand_ports::store::{Due, DueTimer, JobTimer, PageRequest, PulseRecord};
+use minutehand_ports::{Clock, DispatchQueue, History, Pulses, QueueMessage, Snapshots};
 
 use super::dispatch::attempt_message;
 use super::loaded_job::path_without_names;

@@ -1,4 +1,4 @@
-//! Signs of life, from which outages are known: see [`domain::firing::Pulse`].
+//! Signs of life, from which outages are known: see [`minutehand_domain::firing::Pulse`].
 //!
 //! A beat is one write with the beat before as its condition. A crash before it leaves the pulse as it
 //! was, and the next beat notes a longer outage. Two processes that beat at the same time do not
@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use chrono::{DateTime, Utc};
-use domain::firing::limits::BEAT_EVERY;
-use domain::firing::{Outage, Pulse};
-use domain::history_days::HistoryDays;
-use domain::tick::ticks;
 use futures_util::lock::Mutex;
-use ports::store::PulseOf;
-use ports::{Clock, Pulses};
+use minutehand_domain::firing::limits::BEAT_EVERY;
+use minutehand_domain::firing::{Outage, Pulse};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::tick::ticks;
+use minutehand_ports::store::PulseOf;
+use minutehand_ports::{Clock, Pulses};
 
 use super::spans;
 use crate::error::AppError;

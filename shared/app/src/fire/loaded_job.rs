@@ -3,16 +3,16 @@
 use std::sync::{Arc, OnceLock};
 
 use chrono::{DateTime, Utc};
-use domain::action::Action;
-use domain::attempt::{Attempt, Occurrence, Role};
-use domain::firing::{FollowPolicy, JobStanding, OnFailure};
-use domain::job::{JobDefinition, JobState};
-use domain::policies::Policies;
-use domain::retry::{Retries, RetryPolicy};
-use domain::schedule::Schedule;
-use domain::sign::Signing;
-use domain::work_item::JobRef;
-use ports::store::{Claim, JobSnapshot};
+use minutehand_domain::action::Action;
+use minutehand_domain::attempt::{Attempt, Occurrence, Role};
+use minutehand_domain::firing::{FollowPolicy, JobStanding, OnFailure};
+use minutehand_domain::job::{JobDefinition, JobState};
+use minutehand_domain::policies::Policies;
+use minutehand_domain::retry::{Retries, RetryPolicy};
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::sign::Signing;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{Claim, JobSnapshot};
 
 use super::execute::Executor;
 use super::spans;

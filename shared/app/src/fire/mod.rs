@@ -1,7 +1,7 @@
 //! Firing: the sweeper reads due timers, the dispatcher sends occurrences, the executor performs
 //! attempts and finishes jobs.
 //!
-//! `domain::firing` decides; this module carries out, in an order in which a crash after any step
+//! `minutehand_domain::firing` decides; this module carries out, in an order in which a crash after any step
 //! loses nothing. Each file has a table of what a crash in it leaves, and how it is repaired.
 
 mod attempt;
@@ -28,9 +28,9 @@ mod worker;
 
 use std::sync::Arc;
 
-use domain::firing::limits::Spans;
-use domain::history_days::HistoryDays;
-use ports::{
+use minutehand_domain::firing::limits::Spans;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_ports::{
     ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, FailureBodies, History,
     IdSource, Pulses, Removal, RetryTimers, Sealer, Seats, Slots, Snapshots, Timers, Turns,
 };

@@ -21,12 +21,12 @@
 //! A change of the job's start, recurrence or state cancels a notice that has not been sent, as it
 //! cancels a retry and an error action. A collection that is off tells nothing.
 
-use domain::action::{FailureAction, Target};
-use domain::attempt::{Attempt, Record, Role};
-use domain::failure_event::{FailureEvent, JobNames};
-use domain::job::{JobDefinition, JobState};
-use domain::work_item::JobRef;
-use ports::store::CollectionRecord;
+use minutehand_domain::action::{FailureAction, Target};
+use minutehand_domain::attempt::{Attempt, Record, Role};
+use minutehand_domain::failure_event::{FailureEvent, JobNames};
+use minutehand_domain::job::{JobDefinition, JobState};
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::CollectionRecord;
 
 use super::execute::Executor;
 use super::loaded_job::LoadedJob;

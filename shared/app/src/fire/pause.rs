@@ -12,15 +12,15 @@
 //! record is stored, so at least one of them sees both.
 
 use chrono::TimeDelta;
-use domain::attempt::Role;
-use domain::earlier_timing::EarlierTiming;
-use domain::firing::{FollowPolicy, is_final_failure};
-use domain::job::{JobDefinition, JobState};
-use domain::pause::{FailedInRow, Paused, failed_in_row, paused};
-use domain::refusal::Refusal;
-use domain::timing::Change;
-use ports::Event;
-use ports::store::{JobSnapshot, PageRequest, Pause};
+use minutehand_domain::attempt::Role;
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::firing::{FollowPolicy, is_final_failure};
+use minutehand_domain::job::{JobDefinition, JobState};
+use minutehand_domain::pause::{FailedInRow, Paused, failed_in_row, paused};
+use minutehand_domain::refusal::Refusal;
+use minutehand_domain::timing::Change;
+use minutehand_ports::Event;
+use minutehand_ports::store::{JobSnapshot, PageRequest, Pause};
 
 use super::execute::Executor;
 use super::follow::EndedAttempt;

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use ports::Clock;
+use minutehand_ports::Clock;
 
 /// The place of a delivery among the attempts under way, as its host gives it out.
 ///

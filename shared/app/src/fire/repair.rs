@@ -27,14 +27,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use domain::attempt::Attempt;
-use domain::firing::latest_until;
-use domain::history_days::HistoryDays;
-use domain::job::JobState;
-use domain::schedule::Schedule;
-use domain::work_item::JobRef;
-use ports::store::{DueTimer, HistoryEntry, JobTimer, JobsAtRest, PageRequest};
-use ports::{Clock, DispatchQueue, QueueMessage};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::latest_until;
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::job::JobState;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{DueTimer, HistoryEntry, JobTimer, JobsAtRest, PageRequest};
+use minutehand_ports::{Clock, DispatchQueue, QueueMessage};
 
 use super::dispatch::attempt_message;
 use super::{FireStore, spans};
@@ -308,7 +308,7 @@ fn dispatched(
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
     use serde_json::json;
 
     use super::*;

@@ -3,10 +3,10 @@
 //! A timer's line is a schedule, and nothing else is read. Only a line that names dates needs more: they
 //! are in the definition of the job, which is read beside its timer as a worker reads it.
 
-use domain::schedule::Schedule;
-use ports::Snapshots;
-use ports::store::JobTimer;
-use recurrence::UnreadableTimetable;
+use minutehand_domain::schedule::Schedule;
+use minutehand_ports::Snapshots;
+use minutehand_ports::store::JobTimer;
+use minutehand_recurrence::UnreadableTimetable;
 
 use crate::error::AppError;
 

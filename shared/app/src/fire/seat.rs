@@ -11,11 +11,11 @@
 //! | send the message | two messages | one of them finds the attempt held, and then ended |
 //! | record | a seat of an attempt that has ended | its lease |
 
-use domain::attempt::Attempt;
-use domain::firing::{Outage, Waited, seat_pause};
-use domain::limits::{CollectionLimits, Concurrent};
-use domain::work_item::JobRef;
-use ports::store::Claim;
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::{Outage, Waited, seat_pause};
+use minutehand_domain::limits::{CollectionLimits, Concurrent};
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::Claim;
 
 use super::Wait;
 use super::execute::{Executor, Performed};

@@ -13,17 +13,17 @@
 //! | start | a slot that was used | the message comes again, finds its slot too old, and takes another |
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::Attempt;
-use domain::firing::limits::EARLY;
-use domain::firing::{
+use futures_util::future::{Either, select};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::limits::EARLY;
+use minutehand_domain::firing::{
     NO_SLOT_PAUSE, Outage, SLOT_LOOK, SLOTS_AHEAD, SkipReason, Slot, SlotBook, SlotStep,
     StartCheck, Waited, may_start, next_slot,
 };
-use domain::limits::PerSecond;
-use domain::work_item::JobRef;
-use futures_util::future::{Either, select};
-use ports::QueueMessage;
-use ports::store::{Claim, SlotRequest};
+use minutehand_domain::limits::PerSecond;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::QueueMessage;
+use minutehand_ports::store::{Claim, SlotRequest};
 
 use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};

@@ -22,12 +22,12 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
-use domain::firing::Outage;
-use domain::firing::limits::PASS;
 use futures_util::future::{Either, pending, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use ports::store::{Due, PageRequest};
-use ports::{Clock, ErrorType, Timers};
+use minutehand_domain::firing::Outage;
+use minutehand_domain::firing::limits::PASS;
+use minutehand_ports::store::{Due, PageRequest};
+use minutehand_ports::{Clock, ErrorType, Timers};
 
 use super::spans;
 use super::{DispatchReport, Dispatcher, Healer, Heartbeat};

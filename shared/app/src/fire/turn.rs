@@ -12,14 +12,14 @@
 //! An attempt that ends gives nothing back: the next worker that reads the order finds its record.
 
 use chrono::{DateTime, Utc};
-use domain::attempt::Attempt;
-use domain::firing::{
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::{
     LeftOut, LeftOutReason, SkipReason, StartCheck, TURN_PAUSE, TurnCheck, TurnHolder, TurnOrder,
     TurnStep, may_start, next_turn,
 };
-use domain::recent::LastSkip;
-use domain::work_item::JobRef;
-use ports::store::{Claim, ClaimRequest, OwnAttempt, TurnsRead, TurnsWrite};
+use minutehand_domain::recent::LastSkip;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{Claim, ClaimRequest, OwnAttempt, TurnsRead, TurnsWrite};
 
 use super::attempt::Started;
 use super::execute::{Executor, Performed};

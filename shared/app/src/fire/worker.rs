@@ -28,11 +28,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
-use domain::work_item::{UnreadableMessage, WorkItem};
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
-use ports::{Clock, ErrorType, Event, EventSink, chain};
+use minutehand_domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
+use minutehand_domain::work_item::{UnreadableMessage, WorkItem};
+use minutehand_ports::{Clock, ErrorType, Event, EventSink, chain};
 
 use super::execute::{Executor, Performed};
 use super::loaded_job::path_without_names;
@@ -288,9 +288,9 @@ mod tests {
     use std::future::{pending, ready};
     use std::sync::Mutex;
 
-    use domain::firing::limits::FUNCTION;
-    use domain::work_item::decode;
-    use testkit::SetClock;
+    use minutehand_domain::firing::limits::FUNCTION;
+    use minutehand_domain::work_item::decode;
+    use minutehand_testkit::SetClock;
 
     use super::*;
     use crate::fire::Unbounded;

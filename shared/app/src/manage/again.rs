@@ -2,12 +2,12 @@
 //! that failed for good.
 
 use chrono::{DateTime, Utc};
-use domain::attempt::Occurrence;
-use domain::job::{JobState, Switch};
-use domain::name::Name;
-use domain::refusal::{Code, Refusal};
-use ports::store::ResourceGroup;
-use recurrence::format_instant;
+use minutehand_domain::attempt::Occurrence;
+use minutehand_domain::job::{JobState, Switch};
+use minutehand_domain::name::Name;
+use minutehand_domain::refusal::{Code, Refusal};
+use minutehand_ports::store::ResourceGroup;
+use minutehand_recurrence::format_instant;
 
 use super::occurrences::{PastOutcome, outcomes_at};
 use super::{JobView, Manage, retry_on_stale};

@@ -5,14 +5,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::collection::CollectionState;
-use domain::job::JobState;
-use domain::name::{Name, PathSegment};
-use domain::plan::{JobLimits, PlanLimits};
-use domain::schedule::Schedule;
-use domain::work_item::JobRef;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use ports::store::{
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::job::JobState;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::plan::{JobLimits, PlanLimits};
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
     CollectionRecord, Due, DueTimer, JobTimer, Page, PageRequest, PulseRecord, ResourceGroup,
 };
 
@@ -177,7 +177,10 @@ impl Manage {
         let pulses = self.ports.browse.pulses().await?;
         // The rest is worth an answer without them.
         let dead_letters = self.ports.dead_letters.count().await.unwrap_or_else(|error| {
-            tracing::warn!(error = ports::chain(&error), "the dead letters cannot be counted");
+            tracing::warn!(
+                error = minutehand_ports::chain(&error),
+                "the dead letters cannot be counted"
+            );
             None
         });
         let late_before = self.ports.clock.now().checked_sub_signed(LATE_AFTER);

@@ -1,12 +1,12 @@
 //! Reads for people and their tools. They are as the store was a moment ago.
 
 use chrono::{DateTime, Utc};
-use domain::action::Target;
-use domain::job::{JobCounters, JobState};
-use domain::name::{Name, PathSegment};
-use domain::schedule::Schedule;
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
-use recurrence::zone::Zone;
+use minutehand_domain::action::Target;
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::schedule::Schedule;
+use minutehand_ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
+use minutehand_recurrence::zone::Zone;
 
 use super::Manage;
 use super::describe::Facts;

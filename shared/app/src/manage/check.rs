@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::document::{JOB, JobDocument, canonical_names};
-use domain::job::{JobDefinition, Switch};
-use domain::name::Name;
-use domain::refusal::Refusal;
-use domain::schedule::Schedule;
-use domain::timing::{Change, Timing};
-use domain::warnings::{Warning, warnings};
-use ports::store::{CollectionRecord, JobRecord, ResourceGroup};
+use minutehand_domain::document::{JOB, JobDocument, canonical_names};
+use minutehand_domain::job::{JobDefinition, Switch};
+use minutehand_domain::name::Name;
+use minutehand_domain::refusal::Refusal;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::timing::{Change, Timing};
+use minutehand_domain::warnings::{Warning, warnings};
+use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup};
 use serde_json::Value;
 
 use super::Manage;

@@ -14,14 +14,16 @@
 
 use std::collections::BTreeMap;
 
-use domain::collection::CollectionDefinition;
-use domain::document::accept_collection;
-use domain::job::JobState;
-use domain::location::display_name;
-use domain::name::{Name, PathSegment};
-use domain::plan::Plan;
-use domain::refusal::{Code, Refusal};
-use ports::store::{CloudServiceRecord, CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
+use minutehand_domain::collection::CollectionDefinition;
+use minutehand_domain::document::accept_collection;
+use minutehand_domain::job::JobState;
+use minutehand_domain::location::display_name;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::plan::Plan;
+use minutehand_domain::refusal::{Code, Refusal};
+use minutehand_ports::store::{
+    CloudServiceRecord, CollectionRecord, Page, PageRequest, ResourceGroup, Saved,
+};
 use serde_json::{Value, json};
 
 use super::collections::NewCollection;

@@ -1,16 +1,16 @@
 //! Operations on collections: read, list, put, patch, enable, disable and delete.
 
 use chrono::{DateTime, Utc};
-use domain::collection::{Collection, CollectionDefinition, CollectionState};
-use domain::document::{
+use minutehand_domain::collection::{Collection, CollectionDefinition, CollectionState};
+use minutehand_domain::document::{
     COLLECTION, accept_collection, canonical_names, has_withheld, keep_extensions,
     lacks_extensions, merge_patch, withhold, write_collection,
 };
-use domain::location::display_name;
-use domain::name::{Name, PathSegment};
-use domain::plan::{JobLimits, Plan, PlanLimits, second_free_collection};
-use domain::refusal::{Code, Refusal};
-use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
+use minutehand_domain::location::display_name;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::plan::{JobLimits, Plan, PlanLimits, second_free_collection};
+use minutehand_domain::refusal::{Code, Refusal};
+use minutehand_ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 use serde_json::Value;
 
 use super::secrets::keep_secrets;

@@ -1,11 +1,11 @@
 //! The coming occurrences of a job, from its stored timing.
 
 use chrono::{DateTime, Utc};
-use domain::firing::NotFiring;
-use domain::name::Name;
-use domain::refusal::Refusal;
-use domain::schedule::Schedule;
-use ports::store::ResourceGroup;
+use minutehand_domain::firing::NotFiring;
+use minutehand_domain::name::Name;
+use minutehand_domain::refusal::Refusal;
+use minutehand_domain::schedule::Schedule;
+use minutehand_ports::store::ResourceGroup;
 
 use super::Manage;
 use super::describe::Facts;

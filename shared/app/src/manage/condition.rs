@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use domain::ids::fnv1a;
-use domain::name::Name;
-use ports::store::{CollectionRecord, JobRecord};
+use minutehand_domain::ids::fnv1a;
+use minutehand_domain::name::Name;
+use minutehand_ports::store::{CollectionRecord, JobRecord};
 
 use super::Manage;
 use crate::error::AppError;

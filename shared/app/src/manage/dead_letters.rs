@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use domain::attempt::Attempt;
-use domain::collection_place::CollectionPlace;
-use domain::work_item::WorkItem;
-use ports::{ChosenLetters, DeadLetter, DeadLettersDone};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::work_item::WorkItem;
+use minutehand_ports::{ChosenLetters, DeadLetter, DeadLettersDone};
 
 use super::Manage;
 use crate::error::AppError;

@@ -1,14 +1,14 @@
 //! Describes a job beyond its document: when it fires next, since when, and why it does not.
 
 use chrono::{DateTime, Utc};
-use domain::collection::CollectionState;
-use domain::firing::{JobStanding, NotFiring, next_occurrence, not_firing};
-use domain::history_days::JOBS_KEPT_FOR;
-use domain::job::JobCounters;
-use domain::name::Name;
-use domain::schedule::Schedule;
-use ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
-use recurrence::Start;
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::firing::{JobStanding, NotFiring, next_occurrence, not_firing};
+use minutehand_domain::history_days::JOBS_KEPT_FOR;
+use minutehand_domain::job::JobCounters;
+use minutehand_domain::name::Name;
+use minutehand_domain::schedule::Schedule;
+use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
+use minutehand_recurrence::Start;
 
 use super::{JobView, Manage};
 use crate::definition::shown_definition;

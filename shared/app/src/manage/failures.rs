@@ -1,9 +1,9 @@
 //! The occurrences of a subscription that failed for good.
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
-use domain::failed_occurrence::FailedOccurrence;
-use domain::name::{Name, PathSegment};
-use ports::store::PageRequest;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_ports::store::PageRequest;
 
 use super::Manage;
 use crate::error::AppError;

@@ -7,14 +7,16 @@
 //! Each change is one transaction, with its entry in the journal. A crash leaves some of them done; to do
 //! them again changes nothing.
 
-use domain::earlier_timing::EarlierTiming;
-use domain::job::JobState;
-use domain::name::Name;
-use domain::pause::{Paused, paused};
-use domain::refusal::Refusal;
-use domain::timing::Change;
-use ports::SealError;
-use ports::store::{CollectionRecord, JobRecord, ResourceGroup, SaveJob, Saved, TimerRecord};
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::job::JobState;
+use minutehand_domain::name::Name;
+use minutehand_domain::pause::{Paused, paused};
+use minutehand_domain::refusal::Refusal;
+use minutehand_domain::timing::Change;
+use minutehand_ports::SealError;
+use minutehand_ports::store::{
+    CollectionRecord, JobRecord, ResourceGroup, SaveJob, Saved, TimerRecord,
+};
 
 use super::{Manage, retry_on_stale};
 use crate::definition::{shown_definition, whole_collection};

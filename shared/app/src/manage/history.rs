@@ -1,10 +1,10 @@
 //! The history of a job.
 
 use chrono::{DateTime, Utc};
-use domain::attempt::Record;
-use domain::history_name::HistoryName;
-use domain::name::Name;
-use ports::store::{
+use minutehand_domain::attempt::Record;
+use minutehand_domain::history_name::HistoryName;
+use minutehand_domain::name::Name;
+use minutehand_ports::store::{
     CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
 };
 

@@ -1,26 +1,26 @@
 //! Operations on jobs: read, list, put, patch, run and delete.
 
 use chrono::{DateTime, Utc};
-use domain::action::Target;
-use domain::attempt::{Attempt, Occurrence};
-use domain::document::{
+use minutehand_domain::action::Target;
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::document::{
     JOB, JobDocument, accept, add_time_zone, canonical_names, has_withheld, keep_extensions,
     lacks_extensions, load, merge_patch, names_time_zone, withhold,
 };
-use domain::earlier_timing::EarlierTiming;
-use domain::extensions::EXTENSIONS;
-use domain::history_days::JOBS_KEPT_FOR;
-use domain::job::{JobCounters, JobDefinition, JobState, Switch};
-use domain::name::Name;
-use domain::pause::keep_paused;
-use domain::plan::JobLimits;
-use domain::policies::Policies;
-use domain::refusal::{Code, Refusal};
-use domain::schedule::Schedule;
-use domain::timing::{Change, Timing};
-use domain::work_item::JobRef;
-use ports::QueueMessage;
-use ports::store::{
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::extensions::EXTENSIONS;
+use minutehand_domain::history_days::JOBS_KEPT_FOR;
+use minutehand_domain::job::{JobCounters, JobDefinition, JobState, Switch};
+use minutehand_domain::name::Name;
+use minutehand_domain::pause::keep_paused;
+use minutehand_domain::plan::JobLimits;
+use minutehand_domain::policies::Policies;
+use minutehand_domain::refusal::{Code, Refusal};
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::timing::{Change, Timing};
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::QueueMessage;
+use minutehand_ports::store::{
     CollectionRecord, Due, DueTimer, JobRecord, JobTimer, Page, PageRequest, ResourceGroup,
     SaveJob, Saved, TimerRecord,
 };

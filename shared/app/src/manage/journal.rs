@@ -1,10 +1,10 @@
 //! The journal of a collection: written with every change, and read.
 
-use domain::collection::CollectionDefinition;
-use domain::document::write_collection;
-use domain::journal::{JournalEntry, difference};
-use domain::name::Name;
-use ports::store::{Page, PageRequest, ResourceGroup};
+use minutehand_domain::collection::CollectionDefinition;
+use minutehand_domain::document::write_collection;
+use minutehand_domain::journal::{JournalEntry, difference};
+use minutehand_domain::name::Name;
+use minutehand_ports::store::{Page, PageRequest, ResourceGroup};
 use serde_json::Value;
 
 use super::Manage;

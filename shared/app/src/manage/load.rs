@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use domain::far::unusually_far;
-use domain::load::add_load;
-use domain::schedule::Schedule;
-use ports::store::PageRequest;
+use minutehand_domain::far::unusually_far;
+use minutehand_domain::load::add_load;
+use minutehand_domain::schedule::Schedule;
+use minutehand_ports::store::PageRequest;
 
 use super::Manage;
 use super::ahead::{Ahead, Collections, FiringJob, UpcomingOccurrence};

@@ -37,12 +37,12 @@ mod why;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use domain::history_days::HistoryDays;
-use domain::name::{Name, PathSegment};
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
-use ports::store::ResourceGroup;
-use ports::{
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_ports::store::ResourceGroup;
+use minutehand_ports::{
     Browse, CertificateReader, Clock, CloudServices, Collections, DeadLetters, Disk, DispatchQueue,
     FailureBodies, History, IdSource, Jobs, Sealer,
 };

@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
-use domain::firing::LeftOut;
-use domain::name::Name;
-use ports::store::{HistoryEntry, ResourceGroup, TimerRecord};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::name::Name;
+use minutehand_ports::store::{HistoryEntry, ResourceGroup, TimerRecord};
 
 use super::Manage;
 use crate::error::AppError;
@@ -242,9 +242,9 @@ fn outcome(attempts: &[(Attempt, Option<Record>)], timer: &TimerRecord) -> PastO
 
 #[cfg(test)]
 mod tests {
-    use domain::firing::{LeftOutReason, Outage};
-    use domain::job::{JobCounters, JobState};
-    use domain::timing::Timing;
+    use minutehand_domain::firing::{LeftOutReason, Outage};
+    use minutehand_domain::job::{JobCounters, JobState};
+    use minutehand_domain::timing::Timing;
 
     use super::*;
 

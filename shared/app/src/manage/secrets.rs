@@ -1,11 +1,11 @@
 //! The secrets of jobs and collections, apart from their documents.
 
-use domain::action::{Authentication, Target};
-use domain::collection::CollectionDefinition;
-use domain::document::{JobDocument, collection_secrets, keep_withheld};
-use domain::job::JobDefinition;
-use domain::refusal::Refusal;
-use ports::CertificateReader;
+use minutehand_domain::action::{Authentication, Target};
+use minutehand_domain::collection::CollectionDefinition;
+use minutehand_domain::document::{JobDocument, collection_secrets, keep_withheld};
+use minutehand_domain::job::JobDefinition;
+use minutehand_domain::refusal::Refusal;
+use minutehand_ports::CertificateReader;
 use serde_json::Value;
 
 use super::Manage;

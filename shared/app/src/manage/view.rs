@@ -1,12 +1,12 @@
 //! Collections, jobs and executions as they are answered.
 
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Record};
-use domain::document::{Durations, JobDocument, write_collection};
-use domain::firing::LeftOut;
-use domain::job::{JobCounters, JobState};
-use domain::name::Name;
-use ports::store::{CollectionRecord, ResourceGroup};
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::document::{Durations, JobDocument, write_collection};
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::name::Name;
+use minutehand_ports::store::{CollectionRecord, ResourceGroup};
 use serde_json::{Map, Value};
 
 use super::Etag;

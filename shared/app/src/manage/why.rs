@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Record, Role};
-use domain::earlier_timing::{HeldTiming, created_at};
-use domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
-use domain::name::Name;
-use domain::refusal::Refusal;
-use domain::tick::TICK;
-use ports::store::{HistoryEntry, ResourceGroup};
-use recurrence::Rule;
+use minutehand_domain::attempt::{Attempt, Record, Role};
+use minutehand_domain::earlier_timing::{HeldTiming, created_at};
+use minutehand_domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
+use minutehand_domain::name::Name;
+use minutehand_domain::refusal::Refusal;
+use minutehand_domain::tick::TICK;
+use minutehand_ports::store::{HistoryEntry, ResourceGroup};
+use minutehand_recurrence::Rule;
 
 use super::Manage;
 use super::describe::{finished_at, since};

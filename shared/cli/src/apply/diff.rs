@@ -4,8 +4,8 @@
 //! instant, a duration, a name in another case. What only the server knows stays: its status, stored
 //! secrets, and the zone that a job was given by its collection.
 
-use recurrence::WrittenDate;
-use recurrence::zone::Zone;
+use minutehand_recurrence::WrittenDate;
+use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
 use super::secrets::is_reference;

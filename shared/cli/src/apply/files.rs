@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use client::CollectionPath;
-use recurrence::nearest;
+use minutehand_client::CollectionPath;
+use minutehand_recurrence::nearest;
 use serde_json::{Map, Value};
 
 use crate::failure::{Failure, Result};
@@ -142,7 +142,7 @@ fn add(
 
 #[cfg(test)]
 mod tests {
-    use client::GroupPath;
+    use minutehand_client::GroupPath;
     use serde_json::json;
 
     use super::*;

@@ -12,7 +12,7 @@ mod secrets;
 use std::path::PathBuf;
 
 use clap::Args;
-use client::Precondition;
+use minutehand_client::Precondition;
 use serde_json::{Value, json};
 
 use crate::apply::plan::{Plan, Step, What};

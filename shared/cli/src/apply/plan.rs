@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use client::{CollectionPath, JobPath};
-use recurrence::zone::Zone;
+use minutehand_client::{CollectionPath, JobPath};
+use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
 use super::diff::{Difference, difference};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use recurrence::nearest;
+use minutehand_recurrence::nearest;
 use serde::{Deserialize, Serialize};
 
 use super::private_file;

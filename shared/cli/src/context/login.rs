@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use client::{Client, GroupPath, Limits, ServerUrl};
+use minutehand_client::{Client, GroupPath, Limits, ServerUrl};
 use zeroize::Zeroizing;
 
 use super::config::{Config, Context, check_name};
@@ -112,7 +112,7 @@ impl LoginArgs {
 
 /// Checks that the server knows the token.
 async fn check(context: &Context, server: &ServerUrl, token: &Zeroizing<String>) -> Result<()> {
-    let options = client::Options {
+    let options = minutehand_client::Options {
         token: Some(token.clone()),
         ca: context.ca.clone(),
         limits: Limits::default(),

@@ -11,8 +11,8 @@ mod token;
 
 use std::path::{Path, PathBuf};
 
-use client::{Client, GroupPath, Limits, ServerUrl};
 use config::{Config, Context};
+use minutehand_client::{Client, GroupPath, Limits, ServerUrl};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
@@ -58,7 +58,7 @@ impl Session {
         };
         let ca = options.ca.clone();
         let ca = ca.or_else(|| context.as_ref().and_then(|context| context.ca.clone()));
-        let client = Client::new(server, &client::Options { token, ca, limits })?;
+        let client = Client::new(server, &minutehand_client::Options { token, ca, limits })?;
         Ok(Self { client, defaults: defaults(options, context.unwrap_or_default()) })
     }
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use client::{CollectionPath, Description, JobPath, Precondition};
-use recurrence::{Timetable, format_instant};
+use minutehand_client::{CollectionPath, Description, JobPath, Precondition};
+use minutehand_recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;

@@ -1,7 +1,7 @@
 //! `job edit`: a job in an editor.
 
 use clap::Args;
-use client::{Error, Precondition};
+use minutehand_client::{Error, Precondition};
 use serde_json::{Value, json};
 
 use crate::editor::{self, Saved};

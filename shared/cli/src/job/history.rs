@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
-use client::{HistoryFilter, HistoryItem, HistoryProperties, JobPath, Listed, Listing};
-use recurrence::zone::Zone;
+use minutehand_client::{HistoryFilter, HistoryItem, HistoryProperties, JobPath, Listed, Listing};
+use minutehand_recurrence::zone::Zone;
 
 use crate::failure::Result;
 use crate::output::table::{Table, harmless};

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
-use client::ListedJob;
-use recurrence::zone::Zone;
+use minutehand_client::ListedJob;
+use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
 use super::schedule::timetable;

@@ -1,7 +1,7 @@
 //! The jobs that a command for several jobs is about.
 
 use clap::Args;
-use client::JobPath;
+use minutehand_client::JobPath;
 use serde_json::json;
 
 use crate::failure::{Failure, Result};

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
-use client::{ComingOccurrence, JobPath, Listed};
-use recurrence::format_instant;
+use minutehand_client::{ComingOccurrence, JobPath, Listed};
+use minutehand_recurrence::format_instant;
 
 use crate::failure::Result;
 use crate::instant;

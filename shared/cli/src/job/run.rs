@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use client::{HistoryFilter, HistoryProperties, JobPath};
+use minutehand_client::{HistoryFilter, HistoryProperties, JobPath};
 
 use crate::failure::{ACTION_FAILED, Failure, Result};
 use crate::instant::span_of;

@@ -4,11 +4,11 @@
 
 use chrono::{DateTime, DurationRound as _, Months, TimeDelta, Utc};
 use clap::Args;
-use convert::Unsayable;
-use convert::cron::Cron;
-use recurrence::nearest;
-use recurrence::zone::{self, Zone};
-use recurrence::{Timetable, format_instant};
+use minutehand_convert::Unsayable;
+use minutehand_convert::cron::Cron;
+use minutehand_recurrence::nearest;
+use minutehand_recurrence::zone::{self, Zone};
+use minutehand_recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Result};
@@ -490,8 +490,10 @@ mod tests {
             let sentence = |timing: &Timing| {
                 let mut job = Map::new();
                 timing.put_into(&mut job);
-                let timetable =
-                    recurrence::Timetable::from_json_text(&Value::Object(job).to_string(), now);
+                let timetable = minutehand_recurrence::Timetable::from_json_text(
+                    &Value::Object(job).to_string(),
+                    now,
+                );
                 timetable.unwrap().sentence()
             };
             Ok::<_, Failure>(timings.iter().map(sentence).collect::<Vec<_>>())

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use client::Precondition;
+use minutehand_client::Precondition;
 use serde_json::{Map, Value, json};
 
 use super::create::say_next;

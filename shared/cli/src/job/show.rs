@@ -1,7 +1,7 @@
 //! `job show`: a job on one page.
 
 use clap::Args;
-use client::{Description, HistoryFilter, HistoryProperties, JobPath, SkippedLast};
+use minutehand_client::{Description, HistoryFilter, HistoryProperties, JobPath, SkippedLast};
 use serde_json::{Map, Value};
 
 use super::backoff;

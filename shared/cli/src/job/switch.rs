@@ -1,6 +1,6 @@
 //! `job enable` and `job disable`.
 
-use client::Precondition;
+use minutehand_client::Precondition;
 use serde_json::json;
 
 use super::many::{ManyArgs, each};

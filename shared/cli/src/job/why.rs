@@ -1,9 +1,9 @@
 //! `job why`: what became of an occurrence.
 
 use clap::Args;
-use client::JobPath;
-use recurrence::format_instant;
-use recurrence::zone::Zone;
+use minutehand_client::JobPath;
+use minutehand_recurrence::format_instant;
+use minutehand_recurrence::zone::Zone;
 
 use crate::failure::Result;
 use crate::instant;

@@ -6,7 +6,7 @@
 use std::any::TypeId;
 
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
-use client::JobPath;
+use minutehand_client::JobPath;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Result};

@@ -1,8 +1,8 @@
 //! The tools that only read.
 
 use clap::Args;
-use client::{HistoryFilter, Listed};
-use recurrence::format_instant;
+use minutehand_client::{HistoryFilter, Listed};
+use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 use super::arguments::Named;

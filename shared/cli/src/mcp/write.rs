@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use client::{JobPath, Precondition};
+use minutehand_client::{JobPath, Precondition};
 use serde_json::{Map, Value, json};
 
 use super::arguments::{Named, Object};

@@ -1,8 +1,8 @@
 //! Instants and spans as a person reads them.
 
 use chrono::{DateTime, Datelike as _, NaiveDateTime, TimeDelta, Timelike as _, Utc};
-use recurrence::WrittenDate;
-use recurrence::zone::Zone;
+use minutehand_recurrence::WrittenDate;
+use minutehand_recurrence::zone::Zone;
 
 /// Writes instants in a time zone.
 #[derive(Debug, Clone, Copy)]

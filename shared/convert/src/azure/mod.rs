@@ -6,7 +6,7 @@
 
 mod expression;
 
-use recurrence::{Recurrence, WrittenDate, format_instant};
+use minutehand_recurrence::{Recurrence, WrittenDate, format_instant};
 use serde_json::{Map, Value};
 
 use crate::ConvertOptions;
@@ -209,8 +209,8 @@ fn start_time(
 fn first_after(recurrence: &Value, drafts: &Drafts) -> chrono::DateTime<chrono::Utc> {
     let now = drafts.now();
     let timetable = Recurrence::from_json(recurrence)
-        .and_then(|read| recurrence::Rule::canonical(&read))
-        .and_then(|rule| recurrence::Timetable::new(&rule, Some(now), now));
+        .and_then(|read| minutehand_recurrence::Rule::canonical(&read))
+        .and_then(|rule| minutehand_recurrence::Timetable::new(&rule, Some(now), now));
     // A wrong recurrence is refused with the document.
     timetable.ok().and_then(|timetable| timetable.after(now)).unwrap_or(now)
 }

@@ -18,8 +18,8 @@ mod field;
 mod write;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use recurrence::zone::{self, Zone};
-use recurrence::{Recurrence, Refused, Rule, Timetable};
+use minutehand_recurrence::zone::{self, Zone};
+use minutehand_recurrence::{Recurrence, Refused, Rule, Timetable};
 use serde_json::Value;
 
 use crate::unsayable::{Unsayable, quoted};
@@ -181,7 +181,7 @@ pub(crate) fn check_zone(zone: Option<&str>) -> Result<(), Unsayable> {
     let Some(unknown) = zone.filter(|name| Zone::named(name).is_none()) else {
         return Ok(());
     };
-    let like = recurrence::nearest(unknown, zone::names()).unwrap_or("Europe/Paris");
+    let like = minutehand_recurrence::nearest(unknown, zone::names()).unwrap_or("Europe/Paris");
     Err(Unsayable::new(
         format!("{} is not a time zone", quoted(unknown)),
         format!("use an IANA or Windows name, such as '{like}'"),

@@ -1,6 +1,6 @@
 //! Sets as recurrences.
 
-use recurrence::Weekday;
+use minutehand_recurrence::Weekday;
 use serde_json::{Map, Value, json};
 
 use crate::cron::Cron;

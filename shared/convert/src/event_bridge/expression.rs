@@ -1,8 +1,8 @@
 //! `rate(…)`, `cron(…)` and `at(…)`.
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use recurrence::zone::Zone;
-use recurrence::{WrittenDate, format_instant};
+use minutehand_recurrence::zone::Zone;
+use minutehand_recurrence::{WrittenDate, format_instant};
 use serde_json::{Value, json};
 
 use crate::cron::{Cron, check_zone};

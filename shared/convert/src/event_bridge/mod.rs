@@ -10,7 +10,7 @@ mod target;
 mod template;
 
 use chrono::SubsecRound;
-use recurrence::{WrittenDate, format_instant};
+use minutehand_recurrence::{WrittenDate, format_instant};
 use serde_json::{Map, Value};
 
 use crate::ConvertOptions;

@@ -331,7 +331,8 @@ fn queue_url(arn: &str) -> Option<String> {
         return None;
     };
     let suffix = if partition == "aws-cn" { ".cn" } else { "" };
-    let is_known = domain::arn::is_region(region) && !account.is_empty() && !name.is_empty();
+    let is_known =
+        minutehand_domain::arn::is_region(region) && !account.is_empty() && !name.is_empty();
     is_known.then(|| format!("https://sqs.{region}.amazonaws.com{suffix}/{account}/{name}"))
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use recurrence::format_instant;
+use minutehand_recurrence::format_instant;
 use serde_json::Value;
 use url::Url;
 

@@ -1,7 +1,7 @@
 //! The action types `ServiceBusQueue` and `ServiceBusTopic`.
 
 use chrono::{DateTime, Utc};
-use recurrence::format_instant;
+use minutehand_recurrence::format_instant;
 
 use super::ActionType;
 use super::http_header::{belongs_to_connection, is_header_name};

@@ -1,6 +1,6 @@
 //! The names of properties, and where they stand.
 
-use recurrence::nearest;
+use minutehand_recurrence::nearest;
 use serde_json::{Map, Value};
 
 use crate::action::MAIN_ACTION;

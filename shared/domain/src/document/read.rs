@@ -1,6 +1,6 @@
 //! Documents in: what clients send, and what the store keeps.
 
-use recurrence::{Frequency, Recurrence, Rule, read_start_time};
+use minutehand_recurrence::{Frequency, Recurrence, Rule, read_start_time};
 use serde_json::{Map, Value};
 
 use crate::action::MainAction;

@@ -4,8 +4,8 @@
 //! them, so a PUT that leaves them out keeps them, and `null` removes them.
 
 use chrono::{DateTime, Utc};
-use recurrence::zone::Zone;
-use recurrence::{Recurrence, Rule, WrittenDate, format_instant, read_start_time};
+use minutehand_recurrence::zone::Zone;
+use minutehand_recurrence::{Recurrence, Rule, WrittenDate, format_instant, read_start_time};
 use serde_json::{Map, Value};
 
 use crate::extensions::EXTENSIONS;

@@ -1,6 +1,6 @@
 //! Documents out: jobs and collections, in the order and the case of the original's answers.
 
-use recurrence::{Recurrence, format_instant};
+use minutehand_recurrence::{Recurrence, format_instant};
 use serde_json::{Map, Value, json};
 
 use crate::collection::CollectionDefinition;

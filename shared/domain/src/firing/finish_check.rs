@@ -311,7 +311,7 @@ fn occurrence_status(
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable};
 
     use super::super::outage::LeftOutReason;
     use super::*;

@@ -205,7 +205,7 @@ pub(super) fn fell_due_at(attempt: &Attempt, since: DateTime<Utc>) -> DateTime<U
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable};
 
     use super::*;
 

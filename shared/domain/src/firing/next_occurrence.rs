@@ -97,7 +97,7 @@ fn has_successor(timetable: &Schedule, nominal_at: DateTime<Utc>, now: DateTime<
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
 
     use super::*;
 

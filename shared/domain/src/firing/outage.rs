@@ -319,7 +319,7 @@ pub fn overtaken_in(
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable};
 
     use super::*;
     use crate::duration::Span;

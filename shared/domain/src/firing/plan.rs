@@ -121,7 +121,7 @@ pub fn latest_until(
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
 
     use super::*;
 

@@ -39,7 +39,7 @@ pub fn sent_before(
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
+    use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
     use serde_json::json;
 
     use super::*;

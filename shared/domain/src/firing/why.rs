@@ -431,7 +431,7 @@ pub fn occurrence_before(timetable: &Schedule, at: DateTime<Utc>) -> Option<Date
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Start, Timetable, WrittenDate};
+    use minutehand_recurrence::{Recurrence, Rule, Start, Timetable, WrittenDate};
     use serde_json::json;
 
     use super::*;
@@ -890,7 +890,8 @@ mod tests {
     #[test]
     fn an_excluded_date_is_named() {
         let (base, date) = (daily(), at("05").date_naive());
-        let exceptions = recurrence::Exceptions::new(None, [[date, date]], [at("05T12:00")]);
+        let exceptions =
+            minutehand_recurrence::Exceptions::new(None, [[date, date]], [at("05T12:00")]);
         let timetable = Schedule { exceptions: Some(exceptions.into()), ..base };
         let outcomes = ["05T09:00", "05T12:00", "05T09:30", "06T09:00"].map(|instant| {
             why(&WhyFacts {

@@ -1,7 +1,7 @@
 //! Reading the properties of an object, with errors that name the property.
 
 use chrono::{DateTime, Utc};
-use recurrence::WrittenDate;
+use minutehand_recurrence::WrittenDate;
 use serde_json::{Map, Value};
 
 use crate::duration::Span;

@@ -3,8 +3,8 @@
 //! A dead letter becomes a message again in one transaction: it is in one of the two tables.
 
 use async_trait::async_trait;
-use domain::work_item;
-use ports::{ChosenLetters, DeadLetters, DeadLettersDone, DeadLettersSeen, QueueError};
+use minutehand_domain::work_item;
+use minutehand_ports::{ChosenLetters, DeadLetters, DeadLettersDone, DeadLettersSeen, QueueError};
 use rusqlite::Connection;
 
 use super::thread::Kind;
@@ -57,8 +57,8 @@ impl Queue {
     }
 }
 
-fn seen(letter: BuriedMessage) -> ports::DeadLetter {
-    ports::DeadLetter {
+fn seen(letter: BuriedMessage) -> minutehand_ports::DeadLetter {
+    minutehand_ports::DeadLetter {
         id: letter.number.to_string(),
         sent_at: Some(letter.sent_at),
         deliveries: letter.receive_count,

@@ -58,10 +58,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::firing::limits;
-use domain::tick::ticks;
-use domain::work_item::{self, UnreadableMessage, WorkItem};
-use ports::{Clock, DispatchQueue, QueueError};
+use minutehand_domain::firing::limits;
+use minutehand_domain::tick::ticks;
+use minutehand_domain::work_item::{self, UnreadableMessage, WorkItem};
+use minutehand_ports::{Clock, DispatchQueue, QueueError};
 use rusqlite::Connection;
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -498,7 +498,7 @@ impl TakenMessage {
 impl DispatchQueue for Queue {
     async fn send(
         &self,
-        messages: &[ports::QueueMessage],
+        messages: &[minutehand_ports::QueueMessage],
         now: DateTime<Utc>,
     ) -> Result<(), QueueError> {
         let stored: Result<Vec<_>, _> =
@@ -523,7 +523,7 @@ impl fmt::Debug for Queue {
 }
 
 fn stored_message(
-    message: &ports::QueueMessage,
+    message: &minutehand_ports::QueueMessage,
     now: DateTime<Utc>,
 ) -> Result<StoredMessage, QueueError> {
     let body = work_item::encode(&message.work_item);

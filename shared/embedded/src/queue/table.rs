@@ -3,7 +3,7 @@
 //! This module has no clock: instants are parameters, in ticks.
 
 use chrono::{DateTime, Utc};
-use domain::tick::from_ticks;
+use minutehand_domain::tick::from_ticks;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use domain::attempt::{Attempt, Occurrence};
-use domain::work_item::{JobRef, WorkItem};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::work_item::{JobRef, WorkItem};
 use minutehand_embedded::Queue;
 use minutehand_embedded::queue::{
     BODY_BYTES_MAX, HIDDEN_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY,
 };
-use ports::{
+use minutehand_ports::{
     ChosenLetters, Clock as _, DeadLetters as _, DispatchQueue as _, QueueError, QueueMessage,
 };
 use tokio::task::JoinSet;
@@ -166,7 +166,7 @@ async fn dead_letters_keep_all_fields_and_come_newest_first() {
     let reasons: Vec<_> = dead.iter().map(|letter| letter.reason.as_str()).collect();
     assert_eq!(reasons, ["no b", "no a"]);
     let a = &dead[1];
-    assert_eq!(a.body, domain::work_item::encode(&message("a", 0).work_item));
+    assert_eq!(a.body, minutehand_domain::work_item::encode(&message("a", 0).work_item));
     assert_eq!((a.due_at, a.sent_at, a.buried_at), (at(-2), at(0), at(1)));
     assert_eq!(a.receive_count, 1);
     assert!(a.number < dead[0].number);

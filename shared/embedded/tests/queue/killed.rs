@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use minutehand_embedded::{DataDir, Queue, SyncMode};
-use ports::DispatchQueue as _;
+use minutehand_ports::DispatchQueue as _;
 use tokio::task::JoinSet;
 
 use crate::world::{ManualClock, at, counts, message, name};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use minutehand_embedded::Queue;
 use minutehand_embedded::queue::{TakenMessage, VISIBILITY};
-use ports::QueueError;
+use minutehand_ports::QueueError;
 use tokio::task::JoinHandle;
 
 use crate::world::{

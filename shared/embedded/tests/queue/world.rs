@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::work_item::WorkItem;
+use minutehand_domain::work_item::WorkItem;
 use minutehand_embedded::Queue;
 use minutehand_embedded::queue::{QueueStats, ReceiptHandle, TakenMessage};
-use ports::{Clock, DispatchQueue as _, QueueMessage};
+use minutehand_ports::{Clock, DispatchQueue as _, QueueMessage};
 use tokio::sync::watch;
 
 /// A clock whose schedule time and work time stand still until a test moves them.

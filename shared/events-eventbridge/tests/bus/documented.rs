@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence, Outcome, Record};
-use domain::firing::SkipReason;
-use domain::job::JobState;
-use domain::work_item::JobRef;
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::job::JobState;
+use minutehand_domain::work_item::JobRef;
 use minutehand_events_eventbridge::{Bus, SOURCE};
-use ports::{Event, EventSink};
+use minutehand_ports::{Event, EventSink};
+use minutehand_testkit::aws::{AwsAnswer, FakeAws};
+use minutehand_testkit::{SetClock, fake_client};
 use serde_json::{Value, json};
-use testkit::aws::{AwsAnswer, FakeAws};
-use testkit::{SetClock, fake_client};
 
 const PAGE: &str = include_str!("../../../docs/events.md");
 

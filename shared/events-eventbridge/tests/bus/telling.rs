@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence, Outcome, Record};
-use domain::firing::SkipReason;
-use domain::job::JobState;
-use domain::work_item::JobRef;
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::job::JobState;
+use minutehand_domain::work_item::JobRef;
 use minutehand_events_eventbridge::Bus;
-use ports::{Event, EventSink};
+use minutehand_ports::{Event, EventSink};
+use minutehand_testkit::aws::{AwsAnswer, AwsCall, FakeAws};
+use minutehand_testkit::{SetClock, fake_client};
 use serde_json::{Value, json};
-use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
-use testkit::{SetClock, fake_client};
 
 fn at(second: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_893_456_000 + second, 0).unwrap()

@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Record};
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::LeftOut;
-use domain::work_item::JobRef;
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::work_item::JobRef;
 
 use super::{Page, PageRequest, StoreError};
 

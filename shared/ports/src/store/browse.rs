@@ -1,10 +1,10 @@
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::collection_place::CollectionPlace;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::LeftOut;
-use domain::journal::JournalEntry;
-use domain::name::{Name, PathSegment};
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::{Name, PathSegment};
 
 use super::{
     CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,

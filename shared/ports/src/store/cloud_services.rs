@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use domain::name::PathSegment;
+use minutehand_domain::name::PathSegment;
 
 use super::{Page, PageRequest, ResourceGroup, Saved, StoreError};
 

@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::collection::Collection;
-use domain::collection_place::CollectionPlace;
-use domain::journal::JournalEntry;
-use domain::name::{Name, PathSegment};
+use minutehand_domain::collection::Collection;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::{Name, PathSegment};
 
 use super::{Page, PageRequest, Saved, StoreError};
 

@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::Attempt;
-use domain::job::JobCounters;
-use domain::recent::{LastSkip, Mark, Recent};
-use domain::recently_counted::{Evicted, RecentlyCounted};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::job::JobCounters;
+use minutehand_domain::recent::{LastSkip, Mark, Recent};
+use minutehand_domain::recently_counted::{Evicted, RecentlyCounted};
 
 use super::StoreError;
 
@@ -158,7 +158,7 @@ pub trait Counters: Send + Sync {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::attempt::Occurrence;
+    use minutehand_domain::attempt::Occurrence;
 
     use super::*;
 

@@ -1,10 +1,10 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::earlier_timing::EarlierTiming;
-use domain::job::{JobCounters, JobState};
-use domain::journal::JournalEntry;
-use domain::name::Name;
-use domain::timing::Timing;
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::Name;
+use minutehand_domain::timing::Timing;
 
 use super::{CollectionRecord, Page, PageRequest, StoreError};
 

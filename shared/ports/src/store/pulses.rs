@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::firing::Pulse;
+use minutehand_domain::firing::Pulse;
 
 use super::StoreError;
 

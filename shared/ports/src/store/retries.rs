@@ -1,6 +1,6 @@
 use async_trait::async_trait;
-use domain::attempt::Attempt;
-use domain::work_item::JobRef;
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::work_item::JobRef;
 
 use super::StoreError;
 

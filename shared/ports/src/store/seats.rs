@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::limits::Concurrent;
+use minutehand_domain::limits::Concurrent;
 
 use super::{Claim, StoreError};
 

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::firing::{Slot, SlotBook};
-use domain::limits::PerSecond;
+use minutehand_domain::firing::{Slot, SlotBook};
+use minutehand_domain::limits::PerSecond;
 
 use super::StoreError;
 

@@ -2,14 +2,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::collection_place::CollectionPlace;
-use domain::job::{self, JobState};
-use domain::limits::CollectionLimits;
-use domain::name::Name;
-use domain::plan::Plan;
-use domain::recently_counted::RecentlyCounted;
-use domain::timing::Timing;
-use domain::work_item::JobRef;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::job::{self, JobState};
+use minutehand_domain::limits::CollectionLimits;
+use minutehand_domain::name::Name;
+use minutehand_domain::plan::Plan;
+use minutehand_domain::recently_counted::RecentlyCounted;
+use minutehand_domain::timing::Timing;
+use minutehand_domain::work_item::JobRef;
 
 use super::{Claim, CollectionRecord, StoreError};
 

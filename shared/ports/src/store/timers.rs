@@ -1,12 +1,12 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::Attempt;
-use domain::collection_place::CollectionPlace;
-use domain::earlier_timing::EarlierTiming;
-use domain::firing::LeftOut;
-use domain::job::JobState;
-use domain::timing::Timing;
-use domain::work_item::JobRef;
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::job::JobState;
+use minutehand_domain::timing::Timing;
+use minutehand_domain::work_item::JobRef;
 
 use super::{Page, PageRequest, StoreError};
 

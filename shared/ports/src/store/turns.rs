@@ -1,6 +1,6 @@
 use async_trait::async_trait;
-use domain::attempt::{Attempt, Record};
-use domain::firing::{LeftOut, TurnOrder};
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::firing::{LeftOut, TurnOrder};
 
 use super::{Claim, StoreError};
 

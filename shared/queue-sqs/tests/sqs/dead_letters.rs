@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use chrono::DateTime;
+use minutehand_ports::{ChosenLetters, DeadLetters};
 use minutehand_queue_sqs::{SqsDeadLetters, SqsQueue};
-use ports::{ChosenLetters, DeadLetters};
+use minutehand_testkit::aws::{AwsAnswer, AwsCall, FakeAws};
+use minutehand_testkit::{SetClock, fake_client};
 use serde_json::{Value, json};
-use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
-use testkit::{SetClock, fake_client};
 
 const DEAD: &str = "https://sqs.eu-west-1.amazonaws.com/1/dead";
 const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/1/q";

@@ -7,10 +7,10 @@ use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_sqs::types::QueueAttributeName;
 use aws_sdk_sqs::{Client, Config};
 use chrono::DateTime;
+use minutehand_ports::{ChosenLetters, DeadLetters};
 use minutehand_queue_sqs::{SqsDeadLetters, SqsQueue};
-use ports::{ChosenLetters, DeadLetters};
-use testkit::SetClock;
-use testkit::back_end::{new_table, plain_http, sqs_endpoint};
+use minutehand_testkit::SetClock;
+use minutehand_testkit::back_end::{new_table, plain_http, sqs_endpoint};
 
 /// A queue, and the one that its messages go to when they have been delivered.
 struct Queues {

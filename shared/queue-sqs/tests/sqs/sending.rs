@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence};
-use domain::work_item::{JobRef, WorkItem, decode};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::work_item::{JobRef, WorkItem, decode};
+use minutehand_ports::{DispatchQueue, QueueError, QueueMessage};
 use minutehand_queue_sqs::{Batch, SqsQueue};
-use ports::{DispatchQueue, QueueError, QueueMessage};
+use minutehand_testkit::aws::{AwsAnswer, AwsCall, FakeAws};
+use minutehand_testkit::{SetClock, fake_client};
 use serde_json::{Value, json};
-use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
-use testkit::{SetClock, fake_client};
 
 fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_893_456_000, 0).unwrap()

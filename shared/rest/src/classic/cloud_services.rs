@@ -1,7 +1,7 @@
 //! The operations on cloud services.
 
-use app::{CloudServiceSettings, CloudServiceView, Etag};
 use axum::http::StatusCode;
+use minutehand_app::{CloudServiceSettings, CloudServiceView, Etag};
 
 use super::collections;
 use super::failure::Fault;

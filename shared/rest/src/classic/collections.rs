@@ -1,10 +1,10 @@
 //! The operations on job collections, which are resources of cloud services.
 
-use app::{ResourceSettings, ResourceView};
 use axum::http::StatusCode;
-use domain::collection::CollectionState;
-use domain::name::Name;
-use domain::plan::{MaxRecurrence, Plan, Quota};
+use minutehand_app::{ResourceSettings, ResourceView};
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::name::Name;
+use minutehand_domain::plan::{MaxRecurrence, Plan, Quota};
 use serde_json::{Map, Value, json};
 
 use super::failure::Fault;

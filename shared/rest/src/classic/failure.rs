@@ -1,9 +1,9 @@
 //! Failures in the form of the classic API: a status, a code of its own, and a message, as XML.
 
-use app::AppError;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
-use domain::refusal::Refusal;
+use minutehand_app::AppError;
+use minutehand_domain::refusal::Refusal;
 
 use super::request::shown_etag;
 use super::xml::{Xml, XmlError};

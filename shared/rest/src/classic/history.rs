@@ -1,9 +1,9 @@
 //! The operation on the history of jobs.
 
-use app::{ExecutionView, JobView};
 use axum::http::StatusCode;
-use domain::attempt::MESSAGE_BYTES_MAX;
-use recurrence::format_instant;
+use minutehand_app::{ExecutionView, JobView};
+use minutehand_domain::attempt::MESSAGE_BYTES_MAX;
+use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value};
 
 use super::failure::Fault;

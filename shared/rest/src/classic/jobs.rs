@@ -3,12 +3,12 @@
 //! A job of this API has what the later API has in `properties`, and its id beside it. Types of actions
 //! and the names of HTTP headers begin with a small letter, and `/` is written as `\/`.
 
-use app::{Condition, Etags, JobView, PutOutcome};
 use axum::http::StatusCode;
-use domain::document::Durations;
-use domain::job::JobState;
-use domain::name::Name;
-use domain::refusal::Refusal;
+use minutehand_app::{Condition, Etags, JobView, PutOutcome};
+use minutehand_domain::document::Durations;
+use minutehand_domain::job::JobState;
+use minutehand_domain::name::Name;
+use minutehand_domain::refusal::Refusal;
 use serde_json::{Map, Value, json};
 
 use super::failure::Fault;
@@ -122,7 +122,7 @@ pub(super) async fn delete_all(request: &Request) -> Result<Answer, Fault> {
 /// The names in the path of a job.
 pub(super) fn job_path(
     request: &Request,
-) -> Result<(ports::store::ResourceGroup, Name, Name), Refusal> {
+) -> Result<(minutehand_ports::store::ResourceGroup, Name, Name), Refusal> {
     let path = &request.path;
     let wrong = |failure: crate::failure::Failure| Refusal::invalid(failure.message);
     let place = path.place().map_err(wrong)?;

@@ -1,8 +1,8 @@
 //! The provider: its registration, and what it says of itself.
 
 use axum::http::StatusCode;
-use domain::duration::Span;
-use domain::plan::Plan;
+use minutehand_domain::duration::Span;
+use minutehand_domain::plan::Plan;
 
 use super::failure::Fault;
 use super::request::Request;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use app::{Author, Condition, Etag, Etags, Manage};
 use axum::http::header::{ETAG, IF_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
+use minutehand_app::{Author, Condition, Etag, Etags, Manage};
 use serde_json::Value;
 
 use super::failure::{Code, Fault};

@@ -1,8 +1,8 @@
 //! `POST J/resume` and `POST J/occurrences/{at}/redrive`: what is done after failures.
 
-use app::Redriven;
 use axum::http::StatusCode;
-use recurrence::{WrittenDate, format_instant};
+use minutehand_app::Redriven;
+use minutehand_recurrence::{WrittenDate, format_instant};
 use serde_json::json;
 
 use super::parameters::Parameters;

@@ -1,9 +1,9 @@
 //! `GET S/overview` and `GET S/upcoming`: how a subscription is doing, and what fires next.
 
-use app::{Ahead, CollectionOverview, LateJob, Overview, UpcomingOccurrence};
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::name::{Name, PathSegment};
-use recurrence::format_instant;
+use minutehand_app::{Ahead, CollectionOverview, LateJob, Overview, UpcomingOccurrence};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
 use super::parameters::Parameters;

@@ -1,8 +1,8 @@
 //! `GET J/history/{name}/body`: the body with which a target answered an attempt that failed.
 
 use axum::http::{HeaderName, HeaderValue};
-use domain::attempt::BODY_BYTES_MAX;
-use domain::history_name::HistoryName;
+use minutehand_domain::attempt::BODY_BYTES_MAX;
+use minutehand_domain::history_name::HistoryName;
 
 use super::parameters::Parameters;
 use crate::answer::Answer;

@@ -1,13 +1,13 @@
 //! `POST J/check`: whether a PUT or PATCH of a job would be accepted, and what it would do.
 
-use app::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
-use domain::document::Durations;
-use domain::job::JobState;
-use domain::refusal::Refusal;
-use domain::warnings::Warning;
-use recurrence::format_instant;
+use minutehand_app::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
+use minutehand_domain::document::Durations;
+use minutehand_domain::job::JobState;
+use minutehand_domain::refusal::Refusal;
+use minutehand_domain::warnings::Warning;
+use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
 use super::parameters::Parameters;

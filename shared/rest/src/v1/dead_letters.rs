@@ -1,11 +1,11 @@
 //! The dead letters: a look at them, sending them again, and deleting them.
 
-use app::{AskedKind, AskedWork, DeadLetterView};
 use axum::http::StatusCode;
-use domain::attempt::Role;
-use domain::collection_place::CollectionPlace;
-use ports::{CHOSEN_MAX, ChosenLetters, DeadLettersDone};
-use recurrence::format_instant;
+use minutehand_app::{AskedKind, AskedWork, DeadLetterView};
+use minutehand_domain::attempt::Role;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_ports::{CHOSEN_MAX, ChosenLetters, DeadLettersDone};
+use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 use super::parameters::Parameters;
@@ -15,7 +15,7 @@ use crate::call::Call;
 use crate::failure::Failure;
 
 /// The most dead letters in one answer.
-const LETTERS_MAX: usize = app::LETTERS_MAX;
+const LETTERS_MAX: usize = minutehand_app::LETTERS_MAX;
 /// How many are answered if the request names no number.
 const LETTERS: usize = 50;
 

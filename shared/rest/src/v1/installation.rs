@@ -2,10 +2,10 @@
 //! there are.
 
 use chrono::TimeDelta;
-use domain::action::Target;
-use domain::plan::PlanLimits;
-use ports::store::PageRequest;
-use recurrence::{format_instant, zone};
+use minutehand_domain::action::Target;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_ports::store::PageRequest;
+use minutehand_recurrence::{format_instant, zone};
 use serde_json::{Value, json};
 
 use super::list::page;

@@ -1,12 +1,12 @@
 //! `GET J`: a job with everything that is known of it without its history.
 
-use app::JobDescription;
 use chrono::{DateTime, Utc};
-use domain::document::Durations;
-use domain::extensions::EXTENSIONS;
-use domain::firing::NotFiring;
-use domain::recent::LastSkip;
-use recurrence::format_instant;
+use minutehand_app::JobDescription;
+use minutehand_domain::document::Durations;
+use minutehand_domain::extensions::EXTENSIONS;
+use minutehand_domain::firing::NotFiring;
+use minutehand_domain::recent::LastSkip;
+use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
 use super::parameters::Parameters;

@@ -1,9 +1,9 @@
 //! `GET C/journal`: the changes of a collection and its jobs, the newest first.
 
-use domain::journal::JournalEntry;
-use domain::name::Name;
-use ports::store::PageRequest;
-use recurrence::format_instant;
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::Name;
+use minutehand_ports::store::PageRequest;
+use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
 use super::list::page;

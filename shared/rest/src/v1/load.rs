@@ -1,9 +1,9 @@
 //! `GET S/load`: how many occurrences fall due in each step of a time, for calendars.
 
-use app::{LoadGroup, Peak, WantedLoad};
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::load::LoadStep;
-use recurrence::format_instant;
+use minutehand_app::{LoadGroup, Peak, WantedLoad};
+use minutehand_domain::load::LoadStep;
+use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
 use super::ahead::{check_span, item, jobs};

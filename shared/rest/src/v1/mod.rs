@@ -22,9 +22,9 @@ mod preview;
 mod rows;
 mod why;
 
-use app::Etags;
 use axum::http::header::IF_NONE_MATCH;
 use axum::http::{HeaderMap, StatusCode};
+use minutehand_app::Etags;
 use serde_json::Value;
 
 use crate::answer::Answer;

@@ -1,11 +1,11 @@
 //! Occurrences with their civil time and notes: of a stored job, and of a preview.
 
-use app::WantedOccurrences;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::preview::{Note, clock_changes, hours_and_minutes, note};
-use domain::schedule::Schedule;
-use recurrence::format_instant;
-use recurrence::zone::Zone;
+use minutehand_app::WantedOccurrences;
+use minutehand_domain::preview::{Note, clock_changes, hours_and_minutes, note};
+use minutehand_domain::schedule::Schedule;
+use minutehand_recurrence::format_instant;
+use minutehand_recurrence::zone::Zone;
 use serde_json::{Value, json};
 
 use super::parameters::Parameters;
@@ -99,5 +99,5 @@ impl Shown<'_> {
 /// A span in ISO 8601, as calendars write it.
 pub(super) fn iso(span: TimeDelta) -> Option<String> {
     let seconds = u64::try_from(span.num_seconds()).ok()?;
-    Some(domain::duration::Span::seconds(seconds).iso())
+    Some(minutehand_domain::duration::Span::seconds(seconds).iso())
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use chrono::{DateTime, Utc};
-use recurrence::{WrittenDate, nearest};
+use minutehand_recurrence::{WrittenDate, nearest};
 
 use crate::call::Call;
 use crate::failure::Failure;

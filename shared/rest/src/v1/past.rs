@@ -1,13 +1,13 @@
 //! `GET J/occurrences` and `GET S/failures`: what became of the occurrences of a job, and those of a
 //! subscription that failed for good.
 
-use app::{FailuresPosition, PastOccurrence, PastOutcome, WantedFailures};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::LeftOut;
-use domain::name::Name;
-use recurrence::{WrittenDate, format_instant};
+use minutehand_app::{FailuresPosition, PastOccurrence, PastOutcome, WantedFailures};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::name::Name;
+use minutehand_recurrence::{WrittenDate, format_instant};
 use serde_json::{Value, json};
 
 use super::ahead;

@@ -1,10 +1,10 @@
 //! `POST /minutehand/v1/preview`: when a job would fire. Nothing is read or stored.
 
 use chrono::{DateTime, Months, Utc};
-use domain::duration::Span;
-use domain::preview::{NoTiming, WrittenTiming};
-use domain::refusal::Refusal;
-use recurrence::{WrittenDate, nearest};
+use minutehand_domain::duration::Span;
+use minutehand_domain::preview::{NoTiming, WrittenTiming};
+use minutehand_domain::refusal::Refusal;
+use minutehand_recurrence::{WrittenDate, nearest};
 use serde_json::{Map, Value, json};
 
 use super::occurrences::{OCCURRENCES, OCCURRENCES_MAX, Shown, iso, named_zone};

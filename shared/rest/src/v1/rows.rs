@@ -1,9 +1,9 @@
 //! `GET C/rows`: the jobs of a collection, each as one short array.
 
-use app::JobRow;
-use domain::job::JobState;
-use ports::store::PageRequest;
-use recurrence::format_instant;
+use minutehand_app::JobRow;
+use minutehand_domain::job::JobState;
+use minutehand_ports::store::PageRequest;
+use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
 use super::parameters::Parameters;

@@ -1,10 +1,10 @@
 //! `GET J/why`: what became of an occurrence, in one word, in a sentence, and with what it rests on.
 
-use app::Explanation;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Outcome, Record, Role};
-use domain::firing::{Outage, Why};
-use recurrence::format_instant;
+use minutehand_app::Explanation;
+use minutehand_domain::attempt::{Attempt, Outcome, Record, Role};
+use minutehand_domain::firing::{Outage, Why};
+use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
 use super::parameters::Parameters;

@@ -1,7 +1,7 @@
 //! The classic API: cloud services, collections in XML, jobs in JSON.
 
+use minutehand_ports::store::CountersAdd;
 use minutehand_rest::{Access, Scope, Token};
-use ports::store::CountersAdd;
 
 use crate::support::{Answer, Api, GROUP, Trouble, VERSION};
 
@@ -425,7 +425,7 @@ fn all_jobs_of_a_collection_change_at_once() {
         assert!(refused.body.contains(part), "{body}: {}", refused.body);
     }
     // A job that has ended stays as it is.
-    api.finish(domain::job::JobState::Completed);
+    api.finish(minutehand_domain::job::JobState::Completed);
     let changed = send(&api, "PATCH", &format!("{SCHEDULER}/jobs"), r#"{"state":"disabled"}"#);
     assert_eq!(changed.json()[0]["state"], "completed", "{}", changed.body);
     assert_eq!(changed.json()[1]["state"], "disabled");

@@ -1,7 +1,7 @@
 //! `ETag`, `If-Match` and `If-None-Match`.
 
+use minutehand_ports::store::CountersAdd;
 use minutehand_rest::ErrorCode;
-use ports::store::CountersAdd;
 
 use crate::support::{Answer, Api, GROUP, JOB, VERSION};
 

@@ -1,9 +1,9 @@
 //! `GET /minutehand/v1/…/jobs/{jobName}`.
 
-use domain::firing::SkipReason;
-use domain::job::JobState;
-use domain::recent::LastSkip;
-use ports::store::CountersAdd;
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::job::JobState;
+use minutehand_domain::recent::LastSkip;
+use minutehand_ports::store::CountersAdd;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Api, JOB, NO_PARENT};

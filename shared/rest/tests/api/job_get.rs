@@ -1,7 +1,7 @@
 //! `Jobs_Get`.
 
-use domain::job::JobState;
-use ports::store::CountersAdd;
+use minutehand_domain::job::JobState;
+use minutehand_ports::store::CountersAdd;
 
 use crate::support::{Api, GROUP, JOB, VERSION};
 

@@ -1,9 +1,9 @@
 //! `Jobs_ListJobHistory`.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use domain::firing::{LeftOut, LeftOutReason, Outage};
-use ports::store::HistoryEntry;
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
+use minutehand_ports::store::HistoryEntry;
 use serde_json::{Value, json};
 
 use crate::support::{Api, GROUP, NO_PARENT, VERSION, now};
@@ -214,7 +214,7 @@ fn answers_stay_below_six_megabytes_with_the_longest_messages() {
         let mut executions = executions(400);
         for execution in &mut executions {
             let record = execution.record.as_mut().unwrap();
-            record.message = "\"".repeat(domain::attempt::MESSAGE_BYTES_MAX);
+            record.message = "\"".repeat(minutehand_domain::attempt::MESSAGE_BYTES_MAX);
         }
         executions
     });

@@ -1,9 +1,9 @@
 //! `Jobs_Run`.
 
-use domain::attempt::{Attempt, Occurrence};
-use domain::job::JobState;
-use domain::work_item::WorkItem;
-use ports::QueueMessage;
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::job::JobState;
+use minutehand_domain::work_item::WorkItem;
+use minutehand_ports::QueueMessage;
 
 use crate::support::{Api, NO_PARENT};
 

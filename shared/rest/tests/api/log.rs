@@ -1,6 +1,6 @@
 //! The log: one line for each request, and the internal errors that clients do not see.
 
-use testkit::log::{KeptLog, logged};
+use minutehand_testkit::log::{KeptLog, logged};
 use tracing::Metadata;
 
 use crate::support::{Api, Trouble};

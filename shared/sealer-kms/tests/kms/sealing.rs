@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use minutehand_ports::{SealError, Sealer};
 use minutehand_sealer_kms::KmsSealer;
-use ports::{SealError, Sealer};
+use minutehand_testkit::aws::{AwsAnswer, AwsCall, FakeAws};
+use minutehand_testkit::fake_client;
 use serde_json::json;
-use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
-use testkit::fake_client;
 
 /// 32 bytes of ones, in Base64.
 const KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use ports::StoreError;
+use minutehand_ports::StoreError;
 use tokio::sync::{mpsc, oneshot};
 
 use super::permits::Permits;

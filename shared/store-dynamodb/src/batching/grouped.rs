@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::attempt::Record;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::work_item::JobRef;
-use ports::store::{Claim, ClaimRequest, Claimed, CounterUpdate, Finish, JobSnapshot, Recorded};
-use ports::{
+use minutehand_domain::attempt::Record;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
+    Claim, ClaimRequest, Claimed, CounterUpdate, Finish, JobSnapshot, Recorded,
+};
+use minutehand_ports::{
     Attempts, Counters, History, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError,
     Timers, Turns,
 };

@@ -5,7 +5,7 @@
 //! once. So updates that were decided on the same reading are joined into one write. If that write
 //! fails, or its answer is lost, it is for each of them as if it had come alone.
 
-use ports::store::CounterUpdate;
+use minutehand_ports::store::CounterUpdate;
 
 use super::gathering::{Call, Group};
 

@@ -33,19 +33,19 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Record};
-use domain::collection_place::CollectionPlace;
-use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Pulse, Slot, SlotBook};
-use domain::limits::Concurrent;
-use domain::recently_counted::end_of;
-use domain::work_item::JobRef;
-use ports::store::{
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::{LeftOut, Pulse, Slot, SlotBook};
+use minutehand_domain::limits::Concurrent;
+use minutehand_domain::recently_counted::end_of;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
     HistoryEntry, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded,
     SlotRequest, TurnsRead, TurnsWrite,
 };
-use ports::{
+use minutehand_ports::{
     Attempts, Counters, History, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError,
     Timers, Turns,
 };
@@ -392,8 +392,8 @@ impl<S: GroupedStore> Removal for BatchingStore<S> {
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use domain::attempt::Occurrence;
-    use embedded::Store;
+    use minutehand_domain::attempt::Occurrence;
+    use minutehand_embedded::Store;
     use tokio::time::Instant;
 
     use super::priority::YIELD_MAX;

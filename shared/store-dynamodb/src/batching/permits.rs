@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::firing::{Place, Places, Share};
+use minutehand_domain::firing::{Place, Places, Share};
 use tokio::sync::oneshot;
 
 /// All permits, and the callers that wait for one.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
-use ports::store::Advance;
+use minutehand_ports::store::Advance;
 use tokio::sync::Notify;
 
 /// Tells the sweeper of timers that other callers have moved, so that it knows whether the timer it

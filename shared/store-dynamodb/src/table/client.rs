@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::get_item::GetItemInput;
 use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity};
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
-use ports::StoreError;
+use minutehand_ports::StoreError;
 
 use super::error::store_error;
 use super::get_many::Consistency;

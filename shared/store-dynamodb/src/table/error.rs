@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::CancellationReason;
-use ports::StoreError;
+use minutehand_ports::StoreError;
 
 use super::write::WriteOutcome;
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemInput;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
-use ports::StoreError;
+use minutehand_ports::StoreError;
 
 use super::client::Table;
 use super::error::store_error;

@@ -20,7 +20,7 @@ use aws_sdk_dynamodb::types::{
     Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
 };
 use futures_util::stream::{StreamExt, iter};
-use ports::StoreError;
+use minutehand_ports::StoreError;
 
 use super::client::Table;
 use super::error::failed_writes;

@@ -7,9 +7,9 @@ use std::str::FromStr;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::tick;
-use ports::StoreError;
-use recurrence::{WrittenDate, format_instant};
+use minutehand_domain::tick;
+use minutehand_ports::StoreError;
+use minutehand_recurrence::{WrittenDate, format_instant};
 
 use super::keys::Key;
 

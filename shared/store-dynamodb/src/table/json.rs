@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ports::StoreError;
+use minutehand_ports::StoreError;
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;

@@ -4,12 +4,12 @@
 //! is in none of them.
 
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::collection_place::CollectionPlace;
-use domain::firing::LeftOutReason;
-use domain::ids;
-use domain::name::{Name, PathSegment};
-use domain::tick::ticks;
-use ports::store::ResourceGroup;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::firing::LeftOutReason;
+use minutehand_domain::ids;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::tick::ticks;
+use minutehand_ports::store::ResourceGroup;
 
 /// The shards of the index of timers: a hash of the job, and not a setting.
 pub(crate) const SHARDS: u32 = 64;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use aws_sdk_dynamodb::operation::query::QueryInput;
 use aws_sdk_dynamodb::operation::query::builders::QueryInputBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
-use ports::StoreError;
-use ports::store::{Page, PageRequest};
+use minutehand_ports::StoreError;
+use minutehand_ports::store::{Page, PageRequest};
 
 use super::client::Table;
 use super::error::store_error;

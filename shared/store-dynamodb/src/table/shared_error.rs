@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ports::StoreError;
+use minutehand_ports::StoreError;
 
 /// The error of a request that served several callers.
 #[derive(Debug, Clone)]

@@ -6,9 +6,9 @@ use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsInput;
 use aws_sdk_dynamodb::types::builders::TransactWriteItemBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
-use domain::ids::fnv1a;
-use ports::StoreError;
-use ports::store::Saved;
+use minutehand_domain::ids::fnv1a;
+use minutehand_ports::StoreError;
+use minutehand_ports::store::Saved;
 use tokio::time::{Instant, sleep_until};
 
 use super::client::Table;
@@ -118,9 +118,9 @@ mod tests {
     use std::sync::Mutex;
 
     use aws_sdk_dynamodb::types::AttributeValue;
+    use minutehand_testkit::aws::{AwsAnswer, FakeAws};
+    use minutehand_testkit::fake_client;
     use serde_json::json;
-    use testkit::aws::{AwsAnswer, FakeAws};
-    use testkit::fake_client;
     use tokio::task::JoinSet;
 
     use super::*;

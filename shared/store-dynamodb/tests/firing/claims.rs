@@ -1,9 +1,9 @@
 //! Claims: won, held, taken over, exhausted, ended, released.
 
-use domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_ports::Attempts;
+use minutehand_ports::store::{CLAIMS_MAX, Claimed, Recorded};
 use minutehand_store_dynamodb::DynamoStore;
-use ports::Attempts;
-use ports::store::{CLAIMS_MAX, Claimed, Recorded};
 
 use crate::world::{JOB, at, claim, claim_at, held, in_both_ways, record, retry, scheduled};
 

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use domain::firing::{LeftOut, LeftOutReason, Outage, SkipReason};
-use domain::job::{JobCounters, JobState};
-use domain::recent::{LastSkip, Mark};
-use domain::recently_counted::{IsCounted, RecentlyCounted};
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage, SkipReason};
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::recent::{LastSkip, Mark};
+use minutehand_domain::recently_counted::{IsCounted, RecentlyCounted};
+use minutehand_ports::store::{
+    Advance, Counted, CounterUpdate, CountersAdd, JobSnapshot, TimerKey,
+};
+use minutehand_ports::{Counters, Snapshots, Timers};
 use minutehand_store_dynamodb::Groups;
-use ports::store::{Advance, Counted, CounterUpdate, CountersAdd, JobSnapshot, TimerKey};
-use ports::{Counters, Snapshots, Timers};
 
 use crate::world::{JOB, World, at, job_ref, scheduled};
 

@@ -1,7 +1,7 @@
 //! The removal of what has expired.
 
 use chrono::TimeDelta;
-use domain::history_days::HistoryDays;
+use minutehand_domain::history_days::HistoryDays;
 
 use crate::world::{World, at, claim, in_both_ways, record, scheduled};
 

@@ -1,9 +1,9 @@
 //! Groups: each of one ends by itself, in either way to perform it.
 
-use domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record};
-use embedded::Store;
+use minutehand_domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record};
+use minutehand_embedded::Store;
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed, Recorded};
 use minutehand_store_dynamodb::{DynamoStore, Groups};
-use ports::store::{Claim, ClaimRequest, Claimed, Recorded};
 
 use crate::world::{World, at, claim, claim_at, held, in_both_ways, noise, record, scheduled};
 

@@ -1,9 +1,9 @@
 //! The order of executions, and their pages.
 
-use domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_ports::History;
+use minutehand_ports::store::{HistoryEntry, PageRequest};
 use minutehand_store_dynamodb::MeteredCall;
-use ports::History;
-use ports::store::{HistoryEntry, PageRequest};
 
 use crate::world::{JOB, World, at, claim, error_action, in_both_ways, record, retry, scheduled};
 

@@ -6,14 +6,16 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::TimeDelta;
-use domain::attempt::{Attempt, Record};
-use domain::firing::SkipReason;
-use domain::job::{JobCounters, JobState};
-use domain::recent::LastSkip;
-use domain::recently_counted::RecentlyCounted;
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::recent::LastSkip;
+use minutehand_domain::recently_counted::RecentlyCounted;
+use minutehand_ports::store::{
+    Advance, Claimed, Counted, CounterUpdate, CountersAdd, Recorded, TimerKey,
+};
+use minutehand_ports::{Attempts, Counters, Snapshots, Timers};
 use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
-use ports::store::{Advance, Claimed, Counted, CounterUpdate, CountersAdd, Recorded, TimerKey};
-use ports::{Attempts, Counters, Snapshots, Timers};
 
 use crate::world::{
     JOB, World, at, claim, collection, held, job, job_ref, noise, record, scheduled,

@@ -1,7 +1,7 @@
 //! Records: kept, already there, lost; and what of them is stored.
 
-use domain::attempt::{MESSAGE_BYTES_MAX, Outcome, Record};
-use ports::store::{Claimed, Recorded};
+use minutehand_domain::attempt::{MESSAGE_BYTES_MAX, Outcome, Record};
+use minutehand_ports::store::{Claimed, Recorded};
 
 use crate::world::{JOB, at, claim, claim_at, held, in_both_ways, record, scheduled};
 

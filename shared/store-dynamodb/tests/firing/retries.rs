@@ -1,8 +1,8 @@
 //! Retries in timers of their own.
 
-use domain::attempt::{Attempt, Occurrence, Role};
-use ports::store::{Advance, Due, DueTimer, LongRetry, TimerKey};
-use ports::{RetryTimers, Timers};
+use minutehand_domain::attempt::{Attempt, Occurrence, Role};
+use minutehand_ports::store::{Advance, Due, DueTimer, LongRetry, TimerKey};
+use minutehand_ports::{RetryTimers, Timers};
 
 use crate::world::{JOB, World, at, in_both_ways, job_ref, retry, scheduled};
 

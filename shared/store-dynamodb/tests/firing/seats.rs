@@ -2,10 +2,10 @@
 
 #![expect(clippy::float_cmp, reason = "units are whole numbers")]
 
-use domain::limits::Concurrent;
+use minutehand_domain::limits::Concurrent;
+use minutehand_ports::Seats;
+use minutehand_ports::store::Claim;
 use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
-use ports::Seats;
-use ports::store::Claim;
 
 use crate::world::{COLLECTION, World, at, held, in_both_ways, scheduled};
 

@@ -3,12 +3,12 @@
 #![expect(clippy::float_cmp, reason = "units are whole numbers")]
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::Attempt;
-use domain::firing::{SLOTS_AHEAD, Slot, SlotBook, Waited};
-use domain::limits::PerSecond;
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::{SLOTS_AHEAD, Slot, SlotBook, Waited};
+use minutehand_domain::limits::PerSecond;
+use minutehand_ports::store::{Claimed, OwnAttempt, SlotRequest};
+use minutehand_ports::{Attempts, History, Slots, Turns};
 use minutehand_store_dynamodb::{Groups, MeteredCall};
-use ports::store::{Claimed, OwnAttempt, SlotRequest};
-use ports::{Attempts, History, Slots, Turns};
 
 use crate::world::{COLLECTION, JOB, World, at, claim, held, in_both_ways, record, scheduled};
 

@@ -1,13 +1,13 @@
 //! The last look before an attempt starts.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::document::load_collection_shown;
-use domain::plan::Plan;
-use domain::recently_counted::RecentlyCounted;
-use domain::work_item::JobRef;
+use minutehand_domain::document::load_collection_shown;
+use minutehand_domain::plan::Plan;
+use minutehand_domain::recently_counted::RecentlyCounted;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{JobRecord, SaveJob, Saved};
+use minutehand_ports::{Collections, Jobs, Snapshots};
 use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
-use ports::store::{JobRecord, SaveJob, Saved};
-use ports::{Collections, Jobs, Snapshots};
 
 use crate::world::{JOB, World, at, collection, job, job_ref, switched_off};
 
@@ -179,7 +179,7 @@ async fn a_definition_is_read_again_only_if_it_has_changed() {
 async fn a_timer_of_an_earlier_build_can_be_read() {
     let world = World::with_job(Groups::Singles).await;
     let text = |text: &str| AttributeValue::S(text.to_owned());
-    let ticks = AttributeValue::N(domain::tick::ticks(at(-7)).to_string());
+    let ticks = AttributeValue::N(minutehand_domain::tick::ticks(at(-7)).to_string());
     world
         .client
         .update_item()

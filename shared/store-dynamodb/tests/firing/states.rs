@@ -1,13 +1,13 @@
 //! Counting collections and jobs by state.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::collection::{Collection, CollectionDefinition, CollectionState};
-use domain::document::load_collection;
-use domain::job::JobState;
-use domain::name::Name;
+use minutehand_domain::collection::{Collection, CollectionDefinition, CollectionState};
+use minutehand_domain::document::load_collection;
+use minutehand_domain::job::JobState;
+use minutehand_domain::name::Name;
+use minutehand_ports::Collections;
+use minutehand_ports::store::{CollectionRecord, JobRecord, Saved, TimerRecord};
 use minutehand_store_dynamodb::{Groups, StateCounts, StatePosition};
-use ports::Collections;
-use ports::store::{CollectionRecord, JobRecord, Saved, TimerRecord};
 use serde_json::json;
 
 use crate::world::{World, at, collection, job, record, scheduled};

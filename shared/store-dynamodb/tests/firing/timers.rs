@@ -1,16 +1,16 @@
 //! Timers: what the index shows, moving on, finishing.
 
 use chrono::TimeDelta;
-use domain::firing::{LeftOut, LeftOutReason, Outage};
-use domain::job::JobState;
-use domain::recent::LastSkip;
-use domain::work_item::JobRef;
-use minutehand_store_dynamodb::Groups;
-use ports::store::{
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
+use minutehand_domain::job::JobState;
+use minutehand_domain::recent::LastSkip;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
     Advance, Due, DueTimer, Finish, JobRecord, JobTimer, LongRetry, PageRequest, SaveJob, Saved,
     TimerKey, TimerRecord,
 };
-use ports::{Collections, History, Jobs, Removal, RetryTimers, Timers};
+use minutehand_ports::{Collections, History, Jobs, Removal, RetryTimers, Timers};
+use minutehand_store_dynamodb::Groups;
 
 use crate::world::{COLLECTION, JOB, World, at, collection, job, job_ref};
 

@@ -3,11 +3,13 @@
 #![expect(clippy::float_cmp, reason = "units are whole numbers")]
 
 use chrono::DateTime;
-use domain::attempt::{Attempt, Occurrence, Outcome};
-use domain::firing::{LeftOut, LeftOutReason, TurnHolder, TurnOrder, WAITING_MAX, Waiter};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome};
+use minutehand_domain::firing::{
+    LeftOut, LeftOutReason, TurnHolder, TurnOrder, WAITING_MAX, Waiter,
+};
+use minutehand_ports::store::{Claimed, LongRetry, OwnAttempt, PageRequest, TurnsRead, TurnsWrite};
+use minutehand_ports::{Attempts, History, RetryTimers, Turns};
 use minutehand_store_dynamodb::{Groups, MeteredCall};
-use ports::store::{Claimed, LongRetry, OwnAttempt, PageRequest, TurnsRead, TurnsWrite};
-use ports::{Attempts, History, RetryTimers, Turns};
 
 use crate::world::{JOB, World, at, claim, held, in_both_ways, job_ref, record, scheduled};
 
@@ -110,7 +112,7 @@ async fn an_occurrence_is_left_out_together_with_the_order() {
 #[tokio::test]
 async fn a_row_keeps_its_reason_beside_that_of_an_outage() {
     let world = World::new(Groups::Singles).await;
-    let outage = domain::firing::Outage { from: at(50), until: at(700) };
+    let outage = minutehand_domain::firing::Outage { from: at(50), until: at(700) };
     let rows = [
         LeftOut::one(1, at(60), LeftOutReason::Overlap, at(61)),
         LeftOut::one(1, at(60), LeftOutReason::TooLate, at(62)),

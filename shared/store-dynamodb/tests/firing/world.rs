@@ -7,21 +7,21 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use domain::collection::{Collection, CollectionState};
-use domain::document::accept_collection;
-use domain::job::{JobCounters, JobState};
-use domain::name::{Name, PathSegment};
-use domain::timing::Timing;
-use domain::work_item::JobRef;
-use embedded::Store;
-use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
-use ports::store::{
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::collection::{Collection, CollectionState};
+use minutehand_domain::document::accept_collection;
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::timing::Timing;
+use minutehand_domain::work_item::JobRef;
+use minutehand_embedded::Store;
+use minutehand_ports::store::{
     Claim, ClaimRequest, Claimed, CollectionRecord, Due, DueTimer, HistoryEntry, JobRecord, Page,
     PageRequest, Recorded, ResourceGroup, SaveJob, Saved, TimerRecord,
 };
-use ports::{Attempts, Collections, History, Jobs, Timers};
-use testkit::back_end;
+use minutehand_ports::{Attempts, Collections, History, Jobs, Timers};
+use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
+use minutehand_testkit::back_end;
 
 /// As long as an identity is.
 pub(crate) const JOB: &str = "01hzzzzzzzzzzzzzzzzzzzzzzj";

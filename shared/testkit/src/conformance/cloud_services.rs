@@ -1,6 +1,6 @@
 //! Cloud services: what is conditional about storing and deleting them.
 
-use ports::store::{CloudServiceRecord, CollectionRecord, PageRequest, Saved};
+use minutehand_ports::store::{CloudServiceRecord, CollectionRecord, PageRequest, Saved};
 
 use super::Subject;
 use super::records::{collection, place, segment};

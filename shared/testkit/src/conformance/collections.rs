@@ -1,8 +1,8 @@
 //! Collections: what is conditional about creating, replacing and deleting them.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::collection::{Collection, CollectionDefinition, CollectionState};
-use ports::store::{CollectionRecord, PageRequest, Saved};
+use minutehand_domain::collection::{Collection, CollectionDefinition, CollectionState};
+use minutehand_ports::store::{CollectionRecord, PageRequest, Saved};
 
 use super::Subject;
 use super::records::{

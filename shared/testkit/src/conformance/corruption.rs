@@ -3,10 +3,10 @@
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::earlier_timing::EarlierTiming;
-use domain::job::JobCounters;
-use ports::StoreError;
-use ports::store::{JobRecord, PageRequest};
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::job::JobCounters;
+use minutehand_ports::StoreError;
+use minutehand_ports::store::{JobRecord, PageRequest};
 
 use super::Subject;
 use super::records::{collection, job, named, now, segment};

@@ -1,7 +1,7 @@
 //! How many jobs a collection holds: counted in the same transaction, never beyond the limit.
 
 use chrono::TimeDelta;
-use ports::store::{CollectionRecord, JobRecord, Saved};
+use minutehand_ports::store::{CollectionRecord, JobRecord, Saved};
 
 use super::Subject;
 use super::records::{collection, job, named, now, numbered};

@@ -1,10 +1,10 @@
 //! Jobs: what is conditional about creating, replacing and deleting them.
 
-use domain::firing::SkipReason;
-use domain::job::{JobCounters, JobState};
-use domain::recent::{LastSkip, Mark, Recent};
-use domain::timing::Timing;
-use ports::store::{JobRecord, Saved, TimerRecord};
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::recent::{LastSkip, Mark, Recent};
+use minutehand_domain::timing::Timing;
+use minutehand_ports::store::{JobRecord, Saved, TimerRecord};
 
 use super::Subject;
 use super::records::{at, job, named, now, with_document, with_timing};

@@ -1,8 +1,8 @@
 //! Lists: in order, in pages that lose nothing and double nothing, of what was asked for and no
 //! more.
 
-use ports::StoreError;
-use ports::store::{CollectionRecord, PageRequest, Saved};
+use minutehand_ports::StoreError;
+use minutehand_ports::store::{CollectionRecord, PageRequest, Saved};
 
 use super::Subject;
 use super::records::{collection_in, job, long_document, numbered, segment};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use domain::collection::{Collection, CollectionDefinition};
-use domain::plan::Quota;
-use ports::store::{CollectionRecord, JobRecord, Saved};
+use minutehand_domain::collection::{Collection, CollectionDefinition};
+use minutehand_domain::plan::Quota;
+use minutehand_ports::store::{CollectionRecord, JobRecord, Saved};
 
 use super::Subject;
 use super::records::{at, collection, job, located, named, with_document, with_timing};

@@ -1,12 +1,12 @@
 //! Records to keep: valid, unlike each other, and the same in every run.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::collection::{Collection, CollectionDefinition};
-use domain::earlier_timing::EarlierTiming;
-use domain::job::{JobCounters, JobState};
-use domain::name::{Name, PathSegment};
-use domain::timing::Timing;
-use ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
+use minutehand_domain::collection::{Collection, CollectionDefinition};
+use minutehand_domain::earlier_timing::EarlierTiming;
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::timing::Timing;
+use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
 
 /// The most bytes of a document.
 pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 * 1_024;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ports::store::Saved;
+use minutehand_ports::store::Saved;
 
 use super::Subject;
 use super::records::{collection_in, job, long_document, numbered, segment};

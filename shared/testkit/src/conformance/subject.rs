@@ -6,9 +6,11 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::name::{Name, PathSegment};
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved};
-use ports::{CloudServices, Collections, Jobs, Snapshots, StoreError};
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_ports::store::{
+    CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved,
+};
+use minutehand_ports::{CloudServices, Collections, Jobs, Snapshots, StoreError};
 use tokio::task::JoinSet;
 
 use super::records::{collection, job, now};

@@ -1,8 +1,8 @@
 //! Timers: what the index of timers shows of a job, and when.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::job::JobState;
-use ports::store::{CollectionRecord, JobRecord, Saved};
+use minutehand_domain::job::JobState;
+use minutehand_ports::store::{CollectionRecord, JobRecord, Saved};
 
 use super::Subject;
 use super::records::{at, job, now, numbered, with_document, with_timing};

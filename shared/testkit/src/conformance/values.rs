@@ -1,16 +1,16 @@
 //! Values: what is kept comes back as it was, to the last byte and tick.
 
 use chrono::{DateTime, Utc};
-use domain::collection::{CollectionDefinition, CollectionState};
-use domain::document::load_collection_shown;
-use domain::extensions::CollectionExtensions;
-use domain::firing::SkipReason;
-use domain::job::{JobCounters, JobState};
-use domain::plan::{MaxRecurrence, Plan, Quota};
-use domain::recent::{LastSkip, Mark, Recent};
-use domain::timing::Timing;
-use ports::store::{JobRecord, TimerRecord};
-use recurrence::Frequency;
+use minutehand_domain::collection::{CollectionDefinition, CollectionState};
+use minutehand_domain::document::load_collection_shown;
+use minutehand_domain::extensions::CollectionExtensions;
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::plan::{MaxRecurrence, Plan, Quota};
+use minutehand_domain::recent::{LastSkip, Mark, Recent};
+use minutehand_domain::timing::Timing;
+use minutehand_ports::store::{JobRecord, TimerRecord};
+use minutehand_recurrence::Frequency;
 
 use super::Subject;
 use super::records::{DOCUMENT_BYTES_MAX, at, collection, job, long_document, now};
@@ -32,7 +32,7 @@ behaviours! { $ values as conformance_of_values:
 async fn comes_back(subject: &Subject, job: &JobRecord) {
     let jc = subject.collection(&format!("with-{}", job.name)).await;
     assert_eq!(&subject.with_job(&jc, job).await, job);
-    let whole_list = ports::store::PageRequest { from: None, items_max: 10 };
+    let whole_list = minutehand_ports::store::PageRequest { from: None, items_max: 10 };
     let listed = subject.jobs_page(&jc, whole_list).await.unwrap();
     assert_eq!(listed.items.as_slice(), std::slice::from_ref(job));
 }
@@ -53,8 +53,8 @@ async fn everything_said_of_a_collection_comes_back(subject: &Subject) {
         }),
         extensions: Some(CollectionExtensions {
             time_zone: Some("Europe/Berlin".to_owned()),
-            max_per_second: domain::limits::PerSecond::new(10),
-            max_concurrent: domain::limits::Concurrent::new(7),
+            max_per_second: minutehand_domain::limits::PerSecond::new(10),
+            max_concurrent: minutehand_domain::limits::Concurrent::new(7),
             on_failure: None,
         }),
     };

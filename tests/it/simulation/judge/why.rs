@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::earlier_timing::EARLIER_TIMINGS_MAX;
-use domain::firing::Why;
-use domain::limits::CollectionLimits;
+use minutehand_domain::earlier_timing::EARLIER_TIMINGS_MAX;
+use minutehand_domain::firing::Why;
+use minutehand_domain::limits::CollectionLimits;
 
 use super::{EVER, Judge, LAG, Run, SECOND, SKEW, Scenario, Segment};
 

@@ -7,8 +7,8 @@
 use std::io;
 
 use chrono::{DateTime, Utc};
-use rest::PresentedCertificate;
-use runtime::system_now;
+use minutehand_rest::PresentedCertificate;
+use minutehand_runtime::system_now;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{
     WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,

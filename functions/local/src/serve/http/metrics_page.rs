@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode};
 use chrono::{DateTime, Utc};
-use embedded::queue::QueueStats;
-use embedded::{Queue, WriteProbe};
-use ports::{Clock, Disk as _};
-use rest::{MetricsError, MetricsPage, Readiness as _};
-use runtime::{Metrics, gauge, head};
+use minutehand_embedded::queue::QueueStats;
+use minutehand_embedded::{Queue, WriteProbe};
+use minutehand_ports::{Clock, Disk as _};
+use minutehand_rest::{MetricsError, MetricsPage, Readiness as _};
+use minutehand_runtime::{Metrics, gauge, head};
 use rustix::fs::statvfs;
 
 use super::process_figures::ProcessFigures;
@@ -105,7 +105,7 @@ impl PrometheusPage {
 fn write_process(text: &mut String) -> fmt::Result {
     let name = "minutehand_build_info";
     head(text, name, "gauge", "The build that is running; always 1.")?;
-    let zones = recurrence::zone::database_version();
+    let zones = minutehand_recurrence::zone::database_version();
     writeln!(
         text,
         "{name}{{version=\"{}\",commit=\"{}\",store=\"{}\",time_zones=\"{zones}\"}} 1",

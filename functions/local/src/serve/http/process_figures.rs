@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 
-use runtime::{counter, gauge};
+use minutehand_runtime::{counter, gauge};
 
 /// Linux counts processor time for programs in hundredths of a second, on every machine.
 const TICKS_PER_SECOND: u64 = 100;

@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, Datelike, Utc};
-use embedded::DataDir;
-use ports::IdSource;
+use minutehand_embedded::DataDir;
+use minutehand_ports::IdSource;
+use minutehand_runtime::{RandomIds, system_now};
 use rcgen::{
     CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose, SanType, date_time_ymd,
 };
-use runtime::{RandomIds, system_now};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;

@@ -4,8 +4,8 @@
 //! takes the access of the last certificate away.
 
 use anyhow::{Context, Result, bail};
-use domain::ids;
-use rest::{ManagementCertificate, Thumbprint};
+use minutehand_domain::ids;
+use minutehand_rest::{ManagementCertificate, Thumbprint};
 
 use super::token::label;
 use super::watched_file::Kind;

@@ -18,10 +18,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use domain::ids;
-use embedded::DataDir;
-use sealer_aes::{AesSealer, KEY_BYTES};
-use store_dynamodb::DynamoStore;
+use minutehand_domain::ids;
+use minutehand_embedded::DataDir;
+use minutehand_sealer_aes::{AesSealer, KEY_BYTES};
+use minutehand_store_dynamodb::DynamoStore;
 use zeroize::Zeroizing;
 
 use super::private_file;

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use embedded::sync_entries;
+use minutehand_embedded::sync_entries;
 use zeroize::Zeroizing;
 
 /// More than any of these files contains.

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use domain::ids;
-use embedded::DataDir;
-use ports::IdSource;
-use rest::{Access, Scope, Token};
-use runtime::RandomIds;
+use minutehand_domain::ids;
+use minutehand_embedded::DataDir;
+use minutehand_ports::IdSource;
+use minutehand_rest::{Access, Scope, Token};
+use minutehand_runtime::RandomIds;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 

@@ -13,7 +13,6 @@
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use domain::action::ServiceBus;
 use fe2o3_amqp::connection::ConnectionHandle;
 use fe2o3_amqp::link::delivery::{DeliveryFut, Sendable};
 use fe2o3_amqp::link::{SendError, Sender};
@@ -21,7 +20,8 @@ use fe2o3_amqp::sasl_profile::SaslProfile;
 use fe2o3_amqp::session::SessionHandle;
 use fe2o3_amqp::types::messaging::{Data, Outcome};
 use fe2o3_amqp::{Connection, Session};
-use ports::AttemptContext;
+use minutehand_domain::action::ServiceBus;
+use minutehand_ports::AttemptContext;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 

@@ -1,8 +1,8 @@
 //! Service Bus over its HTTPS API.
 
-use domain::action::{MessageFormat, ServiceBus};
 use http::header::{AUTHORIZATION, HeaderValue};
-use ports::AttemptContext;
+use minutehand_domain::action::{MessageFormat, ServiceBus};
+use minutehand_ports::AttemptContext;
 
 use super::{properties, sas};
 use crate::azure::envelope;

@@ -1,13 +1,13 @@
 //! Messages in AMQP 1.0, with Service Bus properties in the sections where its clients put them.
 
 use chrono::{DateTime, Utc};
-use domain::action::{BrokeredProperties, MessageFormat, ServiceBus};
-use domain::duration::Span;
 use fe2o3_amqp::types::messaging::{
     ApplicationProperties, Data, Header, Message, MessageAnnotations, MessageId, Properties,
 };
 use fe2o3_amqp::types::primitives::{SimpleValue, Symbol, Timestamp, Value};
-use ports::AttemptContext;
+use minutehand_domain::action::{BrokeredProperties, MessageFormat, ServiceBus};
+use minutehand_domain::duration::Span;
+use minutehand_ports::AttemptContext;
 
 use crate::azure::envelope;
 
@@ -91,7 +91,7 @@ fn annotations(brokered: &BrokeredProperties) -> Option<MessageAnnotations> {
 
 #[cfg(test)]
 mod tests {
-    use domain::secret::Secret;
+    use minutehand_domain::secret::Secret;
 
     use super::*;
 

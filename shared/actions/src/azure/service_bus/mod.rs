@@ -15,8 +15,8 @@ mod sas;
 
 use std::time::Duration;
 
-use domain::action::{ServiceBus, Target, Transport};
-use ports::{ActionOutcome, AttemptContext, NotMade};
+use minutehand_domain::action::{ServiceBus, Target, Transport};
+use minutehand_ports::{ActionOutcome, AttemptContext, NotMade};
 
 use crate::http::{ServiceClient, element_text};
 use crate::net::Endpoint;

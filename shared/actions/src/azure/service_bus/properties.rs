@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use domain::action::BrokeredProperties;
-use domain::duration::Span;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use minutehand_domain::action::BrokeredProperties;
+use minutehand_domain::duration::Span;
 use serde_json::{Map, Value};
 
 /// The API's format of an instant, which is that of HTTP.

@@ -17,8 +17,8 @@ use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::credentials::{is_credential_header, query_credentials};
 use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
+use minutehand_domain::credentials::{is_credential_header, query_credentials};
 use percent_encoding::percent_decode_str;
 use url::Host;
 

@@ -4,18 +4,20 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::action::{CertificateFacts, ClientCertificate};
-use domain::attempt::Attempt;
-use domain::firing::LeftOut;
-use domain::journal::JournalEntry;
-use domain::name::{Name, PathSegment};
-use domain::refusal::Refusal;
-use minutehand_rest::Readiness;
-use ports::store::{CollectionRecord, HistoryEntry, Page, PageRequest, ResourceGroup, Saved};
-use ports::{
+use minutehand_domain::action::{CertificateFacts, ClientCertificate};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::refusal::Refusal;
+use minutehand_ports::store::{
+    CollectionRecord, HistoryEntry, Page, PageRequest, ResourceGroup, Saved,
+};
+use minutehand_ports::{
     CertificateReader, Collections, Disk, DispatchQueue, History, QueueError, QueueMessage,
     StoreError,
 };
+use minutehand_rest::Readiness;
 
 /// What fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,28 +4,30 @@ mod doubles;
 
 use std::sync::{Arc, RwLock};
 
-use app::{Manage, ManagePorts, ManageSettings};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Occurrence};
-use domain::history_days::{HistoryDays, JOBS_KEPT_FOR};
-use domain::job::JobState;
-use domain::name::{Name, PathSegment};
-use domain::own::OwnResources;
-use domain::plan::PlanLimits;
-use domain::recently_counted::RecentlyCounted;
-use domain::work_item::JobRef;
-use embedded::Store;
 use http_body_util::BodyExt;
+use minutehand_app::{Manage, ManagePorts, ManageSettings};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::history_days::{HistoryDays, JOBS_KEPT_FOR};
+use minutehand_domain::job::JobState;
+use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::own::OwnResources;
+use minutehand_domain::plan::PlanLimits;
+use minutehand_domain::recently_counted::RecentlyCounted;
+use minutehand_domain::work_item::JobRef;
+use minutehand_embedded::Store;
+use minutehand_ports::store::{
+    Counted, CounterUpdate, CountersAdd, Finish, JobRecord, ResourceGroup,
+};
+use minutehand_ports::{Collections, Counters, Jobs, Timers};
 use minutehand_rest::{Access, BuildInfo, ManagementCertificate, MetricsPage, Rest, Scheme};
-use ports::store::{Counted, CounterUpdate, CountersAdd, Finish, JobRecord, ResourceGroup};
-use ports::{Collections, Counters, Jobs, Timers};
+use minutehand_store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_testkit::SetClock;
+use minutehand_testkit::services::{CountedIds, manage_ports};
 use serde_json::{Value, json};
-use store_dynamodb::{DynamoStore, ensure_table};
-use testkit::SetClock;
-use testkit::services::{CountedIds, manage_ports};
 use tokio::runtime::Runtime;
 use tower::ServiceExt;
 
