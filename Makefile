@@ -14,16 +14,17 @@ DESTDIR ?=
 ARCHITECTURE ?= arm64
 STACK ?= minutehand
 PARAMETERS ?=
-# The name of a deployment, another one each time, and the tags of everything that it creates.
-RELEASE ?= $(shell date -u +%Y-%m-%dT%H:%M:%SZ)
+# The tags of everything that a deployment creates.
 TAGS ?= app=minutehand
+# The name of a deployment. The random part keeps it different from a deployment in the same second.
+RELEASE = $(shell date -u +%Y-%m-%dT%H:%M:%SZ)-$(shell od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 # Where sam, cargo-lambda and zig are, once they are installed.
 TOOLS := $(CURDIR)/target/clients/aws/bin
 
 FUNCTIONS := api sweeper executor archiver
 
 # What `make dist` builds, and the targets after it take.
-RELEASE := $(TARGET_DIR)/release/minutehand
+BINARY := $(TARGET_DIR)/release/minutehand
 
 .PHONY: help tools run fmt check test convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench soak bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy doctor functions local-lambda rewind smoke
 
@@ -173,7 +174,7 @@ build: ## the functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p minutehand --locked
-	@wc -c $(RELEASE) | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
+	@wc -c $(BINARY) | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
 
 # Where bash, zsh and fish look for what completes a command.
 COMPLETIONS := share/bash-completion/completions/minutehand share/zsh/site-functions/_minutehand \
@@ -181,16 +182,16 @@ COMPLETIONS := share/bash-completion/completions/minutehand share/zsh/site-funct
 
 # Nothing is built here, so that it works under sudo: root has no toolchain.
 install: ## put what `make dist` built, manual pages and a unit for systemd below PREFIX; makes /etc/minutehand
-	@test -x '$(RELEASE)' || { echo 'there is no $(RELEASE): run `make dist` first' >&2; exit 1; }
+	@test -x '$(BINARY)' || { echo 'there is no $(BINARY): run `make dist` first' >&2; exit 1; }
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/systemd/system'
-	install -m 755 '$(RELEASE)' '$(DESTDIR)$(PREFIX)/bin/minutehand'
+	install -m 755 '$(BINARY)' '$(DESTDIR)$(PREFIX)/bin/minutehand'
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' infra/systemd/minutehand.service \
 		> '$(DESTDIR)$(PREFIX)/lib/systemd/system/minutehand.service'
 	install -d $(addprefix '$(DESTDIR)$(PREFIX)'/,share/man/man1 $(dir $(COMPLETIONS)))
-	'$(RELEASE)' man '$(DESTDIR)$(PREFIX)/share/man/man1'
-	'$(RELEASE)' completions bash > '$(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS))'
-	'$(RELEASE)' completions zsh > '$(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS))'
-	'$(RELEASE)' completions fish > '$(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS))'
+	'$(BINARY)' man '$(DESTDIR)$(PREFIX)/share/man/man1'
+	'$(BINARY)' completions bash > '$(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS))'
+	'$(BINARY)' completions zsh > '$(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS))'
+	'$(BINARY)' completions fish > '$(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS))'
 	install -d -m 700 '$(DESTDIR)/etc/minutehand'
 
 uninstall: ## remove what `make install` put below PREFIX; settings and data stay
@@ -200,7 +201,7 @@ uninstall: ## remove what `make install` put below PREFIX; settings and data sta
 	@echo 'Data and settings stay: remove /var/lib/minutehand and /etc/minutehand by hand.'
 
 package: dist ## an archive to publish, with its checksum, in target/package; TAG=v1.2.3 has to fit
-	@infra/package '$(RELEASE)' '$(TARGET_DIR)/package'
+	@infra/package '$(BINARY)' '$(TARGET_DIR)/package'
 
 image: ## the container image of what `make dist` built, in target/image; needs buildah
 	@infra/image/build

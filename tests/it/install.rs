@@ -15,7 +15,7 @@ const PLACES: [&str; 5] = [
 
 fn make(target: &str, root: &Path) {
     let mut make = Command::new("make");
-    make.args([target, "PREFIX=/opt/it", "RELEASE=/bin/true"])
+    make.args([target, "PREFIX=/opt/it", "BINARY=/bin/true"])
         .arg(format!("DESTDIR={}", root.display()))
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let output = make.output().unwrap();

@@ -1,6 +1,8 @@
-//! Compares `infra/template.yaml` with the code: settings, metrics, numbers, the table, and permissions.
+//! Compares `infra/template.yaml` with the code: settings, metrics, numbers, the table, permissions, and the
+//! commands that deploy it.
 
 pub(crate) mod archive;
+mod deployment;
 mod document;
 mod numbers;
 mod policies;
