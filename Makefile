@@ -26,7 +26,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench soak bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy doctor functions local-lambda rewind smoke
+.PHONY: help tools run fmt check test convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench soak bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -216,6 +216,15 @@ deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; i
 	'$(TOOLS)/sam' deploy --template-file target/sam/template.yaml --stack-name '$(STACK)' --resolve-s3 \
 		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset --tags $(TAGS) \
 		--parameter-overrides Architecture=$(ARCHITECTURE) Release=$(RELEASE) $(PARAMETERS)
+	'$(TOOLS)/python' infra/tools/protect '$(STACK)'
+
+# As `make deploy`, it asks no questions. The CDK keeps the parameters that it is not given, too.
+deploy-cdk: build ## the same stack with the CDK, in an account that `npx cdk bootstrap` has prepared
+	@infra/cdk/install
+	@'$(TOOLS)/python' infra/tools/check-account
+	cd infra/cdk && npx cdk deploy '$(STACK)' --context 'stack=$(STACK)' --require-approval never \
+		$(TAGS:%=--tags %) \
+		$(patsubst %,--parameters %,Architecture=$(ARCHITECTURE) Release=$(RELEASE) $(PARAMETERS))
 	'$(TOOLS)/python' infra/tools/protect '$(STACK)'
 
 # The token of the API is in the variable MINUTEHAND_TOKEN.

@@ -1,4 +1,4 @@
-//! The commands of `make deploy`, compared with the parameters of the template.
+//! The commands of `make deploy` and `make deploy-cdk`, compared with the parameters of the template.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Template;
 
-const TARGETS: [&str; 1] = ["deploy"];
+const TARGETS: [&str; 2] = ["deploy", "deploy-cdk"];
 
 #[test]
 fn a_deployment_gives_values_that_the_template_accepts() {
