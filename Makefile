@@ -16,6 +16,10 @@ STACK ?= minutehand
 PARAMETERS ?=
 # The tags of everything that a deployment creates.
 TAGS ?= app=minutehand
+# Another template, such as a changed copy. Paths of packages in it are relative to its folder.
+TEMPLATE ?= infra/template.yaml
+# `BUILD_PROFILE=e2e` builds all functions with that profile: much sooner, but larger and slower to start.
+BUILD_PROFILE ?=
 # The name of a deployment. The random part keeps it different from a deployment in the same second.
 RELEASE = $(shell date -u +%Y-%m-%dT%H:%M:%SZ)-$(shell od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 # Where sam, cargo-lambda and zig are, once they are installed.
@@ -168,9 +172,13 @@ LAMBDA_BUILD = PATH='$(TOOLS)':"$$PATH" cargo lambda build --locked --lambda-dir
 
 build: ## the functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 	@infra/tools/install
+ifneq ($(BUILD_PROFILE),)
+	$(LAMBDA_BUILD) --profile $(BUILD_PROFILE) $(FUNCTIONS:%=-p minutehand-%)
+else
 	$(LAMBDA_BUILD) --profile functions -p minutehand-sweeper -p minutehand-executor
 	$(LAMBDA_BUILD) --profile functions -p minutehand-archiver
 	$(LAMBDA_BUILD) --profile api-function -p minutehand-api
+endif
 
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p minutehand --locked
@@ -211,8 +219,8 @@ image-test: ## the image, run in an empty root; of the newest binary there is
 
 deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; infra/README.md lists them
 	@'$(TOOLS)/python' infra/tools/check-account
-	'$(TOOLS)/sam' validate --lint --template infra/template.yaml
-	'$(TOOLS)/sam' build --template infra/template.yaml --build-dir target/sam
+	'$(TOOLS)/sam' validate --lint --template '$(TEMPLATE)'
+	'$(TOOLS)/sam' build --template '$(TEMPLATE)' --build-dir target/sam
 	'$(TOOLS)/sam' deploy --template-file target/sam/template.yaml --stack-name '$(STACK)' --resolve-s3 \
 		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset --tags $(TAGS) \
 		--parameter-overrides Architecture=$(ARCHITECTURE) Release=$(RELEASE) $(PARAMETERS)
