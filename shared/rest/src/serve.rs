@@ -1,6 +1,8 @@
 //! The way of a request: a route, a token, an `api-version`, a body, the route's handler.
 
+use std::error::Error;
 use std::future::poll_fn;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
@@ -123,10 +125,14 @@ async fn answer(
         Version::Required => query.check_api_version()?,
         Version::Ignored => {}
     }
-    let body = read_body(body, route.body_bytes_max).await?;
     let body = match route.body {
-        route::Body::Required => parse_object(&body)?,
-        route::Body::Ignored => Value::Null,
+        route::Body::Required => parse_object(&read_body(body, route.body_bytes_max).await?)?,
+        // Clients without a token could make the server wait for a body that never comes.
+        route::Body::Ignored if route.is_public => Value::Null,
+        route::Body::Ignored => {
+            read_body(body, route.body_bytes_max).await?;
+            Value::Null
+        }
     };
     let answer =
         route.handler.call(Call { rest, head, path, query, body, caller, request_id }).await;
@@ -164,11 +170,21 @@ pub(crate) async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, F
             ErrorCode::RequestEntityTooLarge,
             format!("The body is longer than {bytes_max} bytes."),
         )),
-        Err(_) => Err(Failure::new(
+        Err(error) => Err(Failure::new(
             ErrorCode::InvalidRequestContent,
-            "The connection was closed before the body was complete.",
+            if has_timed_out(&*error) {
+                "The body did not arrive in time. Send the request again."
+            } else {
+                "The connection was closed before the body was complete."
+            },
         )),
     }
+}
+
+/// Whether an error, or one of its causes, is a timeout.
+fn has_timed_out(error: &(dyn Error + 'static)) -> bool {
+    let is_timeout = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+    error.downcast_ref().is_some_and(is_timeout) || error.source().is_some_and(has_timed_out)
 }
 
 /// Parses strict JSON. The content type does not matter: some clients send none, or another one.

@@ -111,3 +111,60 @@ fn two_thousand_halves_of_heads_do_not_keep_the_server_from_answering_at_once() 
         ended.is_clean();
     }
 }
+
+/// The head of a request whose body never comes.
+fn half_body(request: &str, token: &str) -> String {
+    format!(
+        "{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
+         Content-Length: 1000\r\n\r\n"
+    )
+}
+
+#[test]
+fn requests_without_their_bodies_do_not_keep_others_out() {
+    const JOB: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/c/jobs/j";
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = dir.path().join("tokens");
+    // The hash of `token`.
+    let hash = "3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0";
+    std::fs::write(&tokens, format!("{hash}  - scope=read\n")).unwrap();
+    let mut server =
+        Server::start(["--memory".as_ref(), "--token-file".as_ref(), tokens.as_os_str()]);
+    server.token = Some("token".to_owned());
+    for request in ["GET /healthz", "POST /minutehand/v1/preview", &format!("POST {JOB}/check")] {
+        let half = half_body(request, "token");
+        // All of them are open until the end, unless the server closes them.
+        let slow: Vec<TcpStream> = (0..CONNECTIONS - 1)
+            .map(|_| {
+                let mut stream = TcpStream::connect(server.address).unwrap();
+                stream.write_all(half.as_bytes()).unwrap();
+                stream
+            })
+            .collect();
+        for path in ["/healthz", "/minutehand/v1/zones"] {
+            for n in 0..100 {
+                let answer = server.try_send("GET", path, "");
+                assert_eq!(
+                    answer.map(|answer| answer.status).ok(),
+                    Some(200),
+                    "{request} {path} {n}"
+                );
+            }
+        }
+        drop(slow);
+    }
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_public_page_is_answered_without_the_body_of_its_request() {
+    let server = Server::start(["--memory", "--no-auth"]);
+    for path in ["/healthz", "/openapi.json"] {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.write_all(half_body(&format!("GET {path}"), "").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    }
+    server.stop().is_clean();
+}

@@ -1,10 +1,8 @@
 //! The connection loop: accepts connections, serves their requests, and closes them at shutdown.
 //!
 //! Every wait for a client has a timeout, so that slow or vanished clients do not occupy the server.
-//! The number of connections is limited, too: when the limit is reached, a new connection replaces the
-//! one that has been idle for longest, or waits until one becomes idle. Idle is a connection on which no
-//! request is complete: one that shakes hands, or has sent a part of a request's head, is idle, too.
-//! Otherwise clients that never finish a head would take all places.
+//! The number of connections is limited, too: when the limit is reached, an idle one closes, see
+//! `places`.
 //!
 //! Only HTTP/1.1 is served. All clients of Azure Scheduler speak it, and a proxy can translate for
 //! others.
@@ -30,14 +28,15 @@ use minutehand_rest::PresentedCertificate;
 use minutehand_runtime::{SystemClock, system_now};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::body::RequestBody;
 use super::client_certificates::{is_refused, presented};
+use super::places::{ConnectionPlace, ConnectionPlaces};
 use super::timeouts::WriteTimeout;
 use crate::serve::tasks::Stop;
 
@@ -64,21 +63,20 @@ pub(in crate::serve) async fn listen(
     stop: Stop,
 ) {
     let mut connections = JoinSet::new();
-    let make_room = Arc::new(Notify::new());
+    let places = ConnectionPlaces::new(connections_max);
     loop {
+        let is_full = connections.len() >= connections_max;
         tokio::select! {
-            accepted = listener.accept(), if connections.len() < connections_max => match accepted {
+            accepted = listener.accept(), if !is_full => match accepted {
                 Ok((socket, peer)) => {
-                    let until = Until { stop: stop.clone(), make_room: make_room.clone() };
+                    let place = Arc::new(places.take(peer.ip()));
+                    let until = Until { stop: stop.clone(), place };
                     connections.spawn(serve(Accepted { socket, peer }, tls.clone(), api.clone(), until));
-                    if connections.len() >= connections_max {
-                        // `Notify` wakes waiters in order: the longest idle connection closes.
-                        make_room.notify_one();
-                    }
                 }
                 Err(error) => pause_after(&error).await,
             },
             Some(_) = connections.join_next() => {}
+            () = places.make_room(), if is_full => {}
             () = stop.requested() => break,
         }
     }
@@ -95,8 +93,8 @@ struct Accepted {
 /// The two reasons for which the server closes a connection that its client keeps open.
 struct Until {
     stop: Stop,
-    /// Another connection needs the place.
-    make_room: Arc<Notify>,
+    /// Its place, which another connection may need.
+    place: Arc<ConnectionPlace>,
 }
 
 /// Logs an error of `accept` and waits a moment, unless the client merely went away.
@@ -118,7 +116,7 @@ async fn serve(accepted: Accepted, tls: Option<TlsAcceptor>, api: Router, until:
     let shaken = tokio::select! {
         shaken = handshake => shaken,
         () = until.stop.requested() => return,
-        () = until.make_room.notified() => return,
+        () = until.place.needed() => return,
     };
     match shaken {
         Ok(Ok(Shaken::Tls(stream))) => {
@@ -166,6 +164,15 @@ fn use_https() -> Router {
     Router::new().fallback(move || async move { (StatusCode::BAD_REQUEST, headers, BODY) })
 }
 
+/// Why a request gets no answer, and its connection closes.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    #[error("another connection needs the place")]
+    Replaced,
+    #[error("the request timed out")]
+    TimedOut,
+}
+
 /// Answers the requests of a connection, one after the other. All are of the owner of `certificate`.
 async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin,
@@ -176,20 +183,28 @@ async fn serve_requests(
     let api = TowerToHyperService::new(api);
     let (busy, mut is_busy) = watch::channel(false);
     let busy = Arc::new(busy);
+    let place = until.place.clone();
     let limited = service_fn(move |mut request: Request<Incoming>| {
         if let Some(certificate) = certificate {
             let certificate = PresentedCertificate { at: system_now(), ..certificate };
             request.extensions_mut().insert(certificate);
         }
         let is_last = request.headers().contains_key(TRANSFER_ENCODING);
+        let request = request.map(|body| RequestBody::new(body, place.clone()));
         let answer = timeout(REQUEST_MAX, api.call(request));
-        let busy = busy.clone();
+        let (busy, place) = (busy.clone(), place.clone());
         async move {
+            if !place.set_busy() {
+                return Err(Unanswered::Replaced);
+            }
             busy.send_replace(true);
             let answered = answer.await;
             busy.send_replace(false);
-            let Ok(mut answer) = answered
-                .inspect_err(|_| tracing::warn!("request timed out; closing its connection"))?;
+            place.set_idle();
+            let Ok(mut answer) = answered.map_err(|_| {
+                tracing::warn!("request timed out; closing its connection");
+                Unanswered::TimedOut
+            })?;
             if is_last {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
@@ -197,7 +212,7 @@ async fn serve_requests(
             if answer.status() == StatusCode::NO_CONTENT {
                 answer.headers_mut().remove(CONTENT_LENGTH);
             }
-            Ok::<_, Elapsed>(answer)
+            Ok::<_, Unanswered>(answer)
         }
     });
     let connection = http1::Builder::new()
@@ -206,27 +221,25 @@ async fn serve_requests(
         .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), limited);
     let mut connection = std::pin::pin!(connection);
-    let ended = loop {
-        let is_idle = !*is_busy.borrow_and_update();
-        tokio::select! {
-            // The connection is polled first: a request that arrived before the stop counts as in
-            // progress, and is answered.
-            biased;
-            ended = connection.as_mut() => break ended,
-            () = until.stop.requested() => {}
-            // Not gracefully: that would wait for the rest of a head that may never come.
-            () = until.make_room.notified(), if is_idle => return,
-            // The connection became idle or busy: compute `is_idle` again.
-            _ = is_busy.changed() => continue,
+    let ended = tokio::select! {
+        // The connection is polled first: a request that arrived before the stop counts as in
+        // progress, and is answered.
+        biased;
+        ended = connection.as_mut() => ended,
+        // Not gracefully: that would wait for the rest of a request that may never come.
+        () = until.place.needed() => return,
+        () = until.stop.requested() => {
+            connection.as_mut().graceful_shutdown();
+            let begins = async { is_busy.wait_for(|is_busy| *is_busy).await.is_ok() };
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => ended,
+                begins = timeout(LAST_HEAD_MAX, begins) => match begins {
+                    Ok(_) => connection.await,
+                    Err(_) => return,
+                },
+            }
         }
-        connection.as_mut().graceful_shutdown();
-        let begins = async { is_busy.wait_for(|is_busy| *is_busy).await.is_ok() };
-        tokio::select! {
-            biased;
-            ended = connection.as_mut() => break ended,
-            begins = timeout(LAST_HEAD_MAX, begins) => if begins.is_err() { return },
-        }
-        break connection.await;
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "connection closed early");

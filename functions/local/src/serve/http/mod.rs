@@ -1,9 +1,11 @@
 //! The HTTP server: connections, their timeouts, TLS, and the metrics page.
 
+mod body;
 mod certificate_files;
 mod client_certificates;
 mod listen;
 mod metrics_page;
+mod places;
 mod process_figures;
 mod timeouts;
 mod tls;
