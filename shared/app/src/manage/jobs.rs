@@ -291,8 +291,11 @@ impl Manage {
                 Err(error) => return Err(error),
             }
         }
+        // Kept extensions contain secrets, which are kept by the same rule as those that were sent.
+        let mut shown = stored.clone();
+        withhold(&mut shown);
+        keep_extensions(&mut body, &shown);
         keep_secrets(&mut body, Some(&stored))?;
-        keep_extensions(&mut body, &stored);
         add_time_zone(&mut body, Some(&stored), zone);
         Ok(body)
     }

@@ -4,6 +4,8 @@
 //! send it to another host. A PATCH is merged into a document in which every secret is withheld, so
 //! that the same rule holds for the secrets that it does not mention.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use crate::action::Target;
@@ -96,7 +98,13 @@ fn kept(slot: &Slot, properties: &Value, stored: Option<&Value>) -> Result<Strin
     let old = stored.and_then(|stored| stored.pointer(&slot.payload)).ok_or_else(here)?;
     let new = properties.pointer(&slot.payload).unwrap_or(&Value::Null);
     let text = slot_text(slot, old).ok_or_else(here)?;
-    if place(slot, old) != place(slot, new) {
+    let is_given_for_it = if slot.payload == SIGN {
+        let known = stored.map(signed_places).unwrap_or_default();
+        signed_places(properties).is_subset(&known)
+    } else {
+        place(slot, old) == place(slot, new)
+    };
+    if !is_given_for_it {
         return Err(Refusal::about(
             &path,
             "was given for another host. Send it again with this change.",
@@ -125,6 +133,13 @@ fn slot_text<'a>(slot: &Slot, stored: &'a Value) -> Option<&'a str> {
 fn place(slot: &Slot, payload: &Value) -> Option<String> {
     let property = slot.payload.rsplit('/').next().unwrap_or_default();
     Target::place(property, payload)
+}
+
+/// The places that get requests of a job: those of its action and of its error action.
+fn signed_places(properties: &Value) -> BTreeSet<Option<String>> {
+    let actions = ACTIONS.into_iter().filter_map(|action| properties.pointer(action)?.as_object());
+    let requests = actions.flatten().filter(|(property, _)| Target::is_request(property));
+    requests.map(|(property, request)| Target::place(property, request)).collect()
 }
 
 fn is_withheld(slot: &Slot, properties: &Value) -> bool {
@@ -160,8 +175,9 @@ fn slots(properties: &Value) -> Vec<Slot> {
     slots
 }
 
-/// The secrets that sign requests. They are never sent, so they belong to no host. The first one that
-/// is withheld is the first stored one: a new secret before it replaces none.
+/// The secrets that sign requests. They belong to the hosts of all requests of the job: any other host
+/// could replay what it gets at a target that trusts the secret. The first one that is withheld is the
+/// first stored one: a new secret before it replaces none.
 fn signing_slots(properties: &Value) -> Vec<Slot> {
     let secrets = properties.pointer(SIGN).and_then(|sign| sign.get(SECRETS)?.as_array());
     let mut withheld = 0;

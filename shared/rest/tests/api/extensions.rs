@@ -244,6 +244,72 @@ fn signing_secrets_are_kept_and_never_shown() {
 }
 
 #[test]
+fn a_signing_secret_that_is_kept_signs_requests_to_its_own_hosts_only() {
+    let elsewhere = "'minutehand.sign.secrets.0' was given for another host. Send it again with this \
+                     change.";
+    let to = |uri: &str| json!({"type": "Http", "request": {"uri": uri, "method": "GET"}});
+    let (own, evil) = ("http://own.example/a", "http://evil.example/");
+    let second = "https://second.example/";
+    let action = |uri: &str, error: Option<&str>| {
+        let mut action = to(uri);
+        action["errorAction"] = error.map_or(Value::Null, &to);
+        action
+    };
+    let job = |action: Value, secrets: Option<Value>| {
+        let sign = |secrets| json!({"sign": {"secrets": secrets}});
+        let mut properties = json!({"action": action});
+        if let Some(secrets) = secrets {
+            properties["minutehand"] = sign(secrets);
+        }
+        json!({"properties": properties})
+    };
+    let withheld = || Some(json!(["(withheld)"]));
+    let refused = [
+        action(evil, None),
+        action(evil, Some(second)),
+        action("https://own.example/a", None),
+        action("http://own.example:8080/a", None),
+        action(own, Some(evil)),
+        action(own, Some("http://second.example/")),
+    ];
+    let allowed = [
+        action("http://OWN.example:80/b", Some(second)),
+        action(own, Some(own)),
+        action(second, Some(own)),
+        action(own, None),
+    ];
+    let api = Api::with_collection();
+    for (method, secrets) in
+        [("PUT", withheld()), ("PUT", None), ("PATCH", withheld()), ("PATCH", None)]
+    {
+        let created = || {
+            let first = job(action(own, Some(second)), Some(json!([ONE]))).to_string();
+            let answer = api.put("/C1/jobs/J1", &first);
+            assert!(answer.status.is_success(), "{}", answer.body);
+        };
+        created();
+        for action in &refused {
+            let body = job(action.clone(), secrets.clone()).to_string();
+            api.ask(method, "/C1/jobs/J1", &body).fails(400, "BadRequest", elsewhere);
+        }
+        let new = job(action(evil, Some(evil)), Some(json!([OTHER]))).to_string();
+        let gone = json!({"properties": {"action": to(evil), "minutehand": {"sign": null}}});
+        for body in allowed.iter().map(|action| job(action.clone(), secrets.clone()).to_string()) {
+            created();
+            let answer = api.ask(method, "/C1/jobs/J1", &body);
+            assert!(answer.status.is_success(), "{method} {body}: {}", answer.body);
+            let sign = &answer.json()["properties"]["minutehand"]["sign"];
+            assert_eq!(*sign, json!({"secrets": ["(withheld)"]}), "{method} {body}");
+        }
+        for body in [new, gone.to_string()] {
+            created();
+            let answer = api.ask(method, "/C1/jobs/J1", &body);
+            assert!(answer.status.is_success(), "{method} {body}: {}", answer.body);
+        }
+    }
+}
+
+#[test]
 fn a_signature_that_would_have_no_effect_is_refused() {
     let api = Api::with_collection();
     let mut job = nine(json!({}));
