@@ -33,6 +33,7 @@ mod path;
 mod query;
 mod route;
 mod serve;
+mod unique;
 mod v1;
 mod wire;
 

@@ -27,6 +27,7 @@ use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
 use crate::query::Query;
 use crate::route::{self, Route, Version, find_route};
+use crate::unique::Unique;
 
 /// A request as it was sent, and its id.
 pub(crate) struct Sent {
@@ -193,8 +194,8 @@ pub(crate) fn parse_object(body: &[u8]) -> Result<Value, Failure> {
     if body.trim_ascii().is_empty() {
         return Err(invalid("The body is empty; send a JSON object.".to_owned()));
     }
-    let document: Value = serde_json::from_slice(body)
-        // The error names the problem and its position, and never quotes the body.
+    let Unique(document) = serde_json::from_slice(body)
+        // The error names the problem and its position, and quotes nothing but a repeated name.
         .map_err(|error| invalid(format!("The body is not valid JSON: {error}.")))?;
     if document.is_object() {
         return Ok(document);
