@@ -60,7 +60,6 @@ impl Answer {
         let headers = [
             (CONTENT_TYPE, content_type),
             (CONTENT_DISPOSITION, disposition),
-            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
         ];
         let headers =
@@ -129,6 +128,7 @@ impl Answer {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if self.body.is_some() {
             headers.insert(CONTENT_TYPE, JSON);
         }

@@ -20,12 +20,14 @@ fn every_answer_has_an_id_and_a_date_and_forbids_caching() {
     assert_eq!(answer.header("x-ms-correlation-request-id"), Some(id));
     assert_eq!(answer.header("x-ms-client-request-id"), Some("mine-1"));
     assert_eq!(answer.header("cache-control"), Some("no-cache"));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     assert_eq!(answer.header("date"), Some("Wed, 30 Mar 2016 20:40:34 GMT"));
 
     let long = "x".repeat(129);
     let other = api.send("GET", "/nowhere", &[("x-ms-client-request-id", &long)], "");
     assert_ne!(other.header("x-ms-request-id").unwrap(), id);
     assert_eq!(other.header("x-ms-client-request-id"), None);
+    assert_eq!(other.header("x-content-type-options"), Some("nosniff"));
     assert_eq!(other.header("date"), Some("Wed, 30 Mar 2016 20:40:34 GMT"));
 }
 
