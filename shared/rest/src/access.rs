@@ -4,13 +4,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
 use axum::http::uri::Authority;
 use minutehand_domain::ids;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use crate::failure::{ErrorCode, Failure};
+
+/// The header in which a browser says whose page sends a request.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// How many bytes of a token's hash name it.
 const TOKEN_NAME_BYTES: usize = 4;
@@ -209,8 +212,12 @@ fn shortened(name: &str) -> Arc<str> {
 /// server, or requests of a page from elsewhere.
 fn check_machine(headers: &HeaderMap) -> Result<(), Failure> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    // Only one server has this host and port, so either scheme of the web is its own.
     let is_origin_of = |origin: &str, host: &str| {
-        origin.split_once("://").is_some_and(|(_, from)| from.eq_ignore_ascii_case(host))
+        origin.split_once("://").is_some_and(|(scheme, from)| {
+            let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+            is_web && from.eq_ignore_ascii_case(host)
+        })
     };
     let host = headers.get(HOST).map(|host| host.to_str().unwrap_or_default());
     if let Some(host) = host.filter(|host| !is_loopback(host)) {
@@ -223,11 +230,19 @@ fn check_machine(headers: &HeaderMap) -> Result<(), Failure> {
             ),
         ));
     }
-    match text(ORIGIN) {
-        Some(origin) if !host.is_some_and(|host| is_origin_of(origin, host)) => Err(Failure::new(
+    let elsewhere = || {
+        Err(Failure::new(
             ErrorCode::AuthorizationFailed,
             "Without authentication, this server does not answer pages of other origins.",
-        )),
+        ))
+    };
+    // A browser leaves out 'Origin' when it loads an image or a script.
+    let from_a_page = headers.get_all(SEC_FETCH_SITE).iter();
+    if from_a_page.into_iter().any(|site| site != "same-origin" && site != "none") {
+        return elsewhere();
+    }
+    match text(ORIGIN) {
+        Some(origin) if !host.is_some_and(|host| is_origin_of(origin, host)) => elsewhere(),
         None if headers.contains_key(ORIGIN) => {
             Err(Failure::new(ErrorCode::AuthorizationFailed, "The 'Origin' header is not text."))
         }
@@ -355,6 +370,28 @@ mod tests {
             assert!(!is_allowed(Some(host), Some(&format!("http://{host}"))), "{host}");
         }
         assert!(is_allowed(None, None));
+        for scheme in ["file", "chrome-extension", "ws", ""] {
+            let origin = format!("{scheme}://localhost:7070");
+            assert!(!is_allowed(Some("localhost:7070"), Some(&origin)), "{origin}");
+        }
+        assert!(is_allowed(Some("localhost:7070"), Some("HTTPS://localhost:7070")));
+    }
+
+    #[test]
+    fn a_browser_says_whose_page_asks() {
+        for (site, is_allowed) in
+            [("same-origin", true), ("none", true), ("cross-site", false), ("same-site", false)]
+        {
+            for origin in [None, Some("http://localhost:7070")] {
+                let mut headers = HeaderMap::new();
+                headers.insert(HOST, "localhost:7070".parse().unwrap());
+                headers.insert(SEC_FETCH_SITE, site.parse().unwrap());
+                origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
+                let allowed = Access::ThisMachine.check(&headers).is_ok();
+                assert_eq!(allowed, is_allowed, "{site} {origin:?}");
+                assert!(Access::Open.check(&headers).is_ok());
+            }
+        }
     }
 
     #[test]
