@@ -3,12 +3,12 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use minutehand_actions::{Aws, Endpoint, TargetPolicy};
-use minutehand_archive_objects::Objects;
+use minutehand_archive_objects::{Location, Objects};
 use minutehand_domain::arn::is_region;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::plan::PlanLimits;
@@ -148,10 +148,11 @@ impl ServeSettings {
     ) -> Result<Self, Vec<String>> {
         let mut problems = Problems(Vec::new());
         let token = environment(TOKEN_VARIABLE);
+        let storage = storage(args, &mut problems);
         let settings = Self {
             listen: args.listen,
-            storage: storage(args, &mut problems),
-            archive: archive(args, &environment, &mut problems),
+            archive: archive(args, &storage, &environment, &mut problems),
+            storage,
             keep_bodies: keep_bodies(args, &mut problems),
             backups_kept: backups_kept(args, &mut problems),
             forget_secrets: args.forget_secrets,
@@ -225,16 +226,40 @@ fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
 
 fn archive(
     args: &ServeArgs,
+    storage: &Storage,
     environment: impl Fn(&str) -> Option<String>,
     problems: &mut Problems,
 ) -> Option<Objects> {
-    match Objects::open(args.archive.as_ref()?, environment, system_now) {
+    let location = args.archive.as_ref()?;
+    if let (Location::Folder(folder), Storage::Directory { path, .. }) = (location, storage)
+        && is_one_within_the_other(folder, path)
+    {
+        problems.add(format!(
+            "--archive {location} and the data directory {} are not apart: choose a folder for the \
+             archive that is outside the data directory and does not contain it",
+            path.display()
+        ));
+    }
+    match Objects::open(location, environment, system_now) {
         Ok(objects) => Some(objects),
         Err(error) => {
             problems.add(chain(&error));
             None
         }
     }
+}
+
+fn is_one_within_the_other(one: &Path, other: &Path) -> bool {
+    let (one, other) = (resolved(one), resolved(other));
+    one.starts_with(&other) || other.starts_with(&one)
+}
+
+/// A path without links, of which the end may not exist yet.
+fn resolved(path: &Path) -> PathBuf {
+    let path = absolute(path).unwrap_or_else(|_| path.to_owned());
+    let resolve =
+        |known: &Path| Some(known.canonicalize().ok()?.join(path.strip_prefix(known).ok()?));
+    path.ancestors().find_map(resolve).unwrap_or(path.clone())
 }
 
 fn keep_bodies(args: &ServeArgs, problems: &mut Problems) -> bool {
@@ -449,6 +474,40 @@ mod tests {
     }
 
     #[test]
+    fn an_archive_is_apart_from_the_data_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).display().to_string();
+        std::fs::create_dir_all(path("data/inside")).unwrap();
+        std::fs::create_dir(path("data-2")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(path("data"), path("link")).unwrap();
+        for (archive, data, is_apart) in [
+            ("data", "data", false),
+            ("data", "data-2/../data/.", false),
+            ("data/inside", "data", false),
+            ("data", "data/new/one", false),
+            ("data", "data-2", true),
+            ("data-2", "data", true),
+            ("data-2", "data-2-new", true),
+            #[cfg(unix)]
+            ("link", "data", false),
+            #[cfg(unix)]
+            ("data", "link/new", false),
+        ] {
+            let line =
+                ["serve", "--archive", &path(archive), "--data", &path(data)].map(str::to_owned);
+            let args = Line::try_parse_from(line).unwrap().args;
+            let settings = ServeSettings::read(&args, |_| None);
+            assert_eq!(settings.is_ok(), is_apart, "{archive} {data}");
+            if let Err(problems) = settings {
+                assert!(problems[0].contains("are not apart"), "{problems:?}");
+            }
+        }
+        let line = ["serve", "--archive", ".", "--memory"];
+        assert!(ServeSettings::read(&Line::try_parse_from(line).unwrap().args, |_| None).is_ok());
+    }
+
+    #[test]
     fn settings_that_are_not_given_have_defaults() {
         let settings = read("", None);
         let path = PathBuf::from(DATA_DIR);
@@ -461,9 +520,9 @@ mod tests {
         assert_eq!(settings.history, HistoryDays::Sixty);
         assert_eq!(read("--history-days 7", None).history, HistoryDays::Seven);
         assert_eq!(settings.backups_kept, None);
-        assert_eq!(read("--archive .", None).backups_kept, NonZeroU32::new(35));
-        assert_eq!(read("--archive . --backups-kept 7", None).backups_kept, NonZeroU32::new(7));
-        assert_eq!(read("--archive . --backups-kept 0", None).backups_kept, None);
+        assert_eq!(read("--archive src", None).backups_kept, NonZeroU32::new(35));
+        assert_eq!(read("--archive src --backups-kept 7", None).backups_kept, NonZeroU32::new(7));
+        assert_eq!(read("--archive src --backups-kept 0", None).backups_kept, None);
         assert_eq!(read("--archive . --memory", None).backups_kept, None);
         let settings = read("--roles executor,api --clock-rate 60", None);
         assert_eq!(settings.roles, Roles { api: true, sweeper: false, executor: true });
