@@ -91,13 +91,24 @@ fn line(cells: &[String], widths: &[usize], width: usize) -> String {
 /// A cell without line breaks, tabs and other control characters, which a message of a target may
 /// contain; the escape sequences of our own colours stay.
 fn one_line(cell: &str) -> String {
-    let shown = |c: char| if c.is_control() && c != '\u{1b}' { ' ' } else { c };
+    let shown = |c: char| if is_control(c) && c != '\u{1b}' { ' ' } else { c };
     cell.chars().map(shown).collect()
+}
+
+/// Whether a terminal acts on a character instead of showing it: a control character, or one that
+/// changes the direction of text or is invisible. The two that join letters are not among them: scripts
+/// and emoji need them.
+fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// A text from outside without anything that a terminal would act on.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if is_control(c) { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -129,5 +140,12 @@ mod tests {
     #[test]
     fn a_text_of_a_target_cannot_steer_the_terminal() {
         assert_eq!(harmless("a\u{1b}[31mb\r\n"), "a [31mb  ");
+        for c in ['\u{9b}', '\u{202e}', '\u{2066}', '\u{200f}', '\u{feff}', '\u{e0041}'] {
+            let text = format!("a{c}b");
+            assert_eq!((harmless(&text), one_line(&text)), ("a b".to_owned(), "a b".to_owned()));
+        }
+        for c in ['ä', '中', 'ع', 'א', '👩', '\u{200d}', '\u{200c}', '\u{a0}'] {
+            assert_eq!(harmless(&c.to_string()), c.to_string());
+        }
     }
 }
