@@ -47,7 +47,7 @@ async fn a_skip_that_costs_an_occurrence_is_a_warning_and_a_cancelled_attempt_is
     assert_eq!(
         logged(),
         [
-            r#"WARN message=an occurrence is skipped job.path="s/g/jc/j" reason=its collection is disabled, or was when it fell due"#
+            r#"WARN message=an occurrence is skipped job.path="s/g/jc/j" occurrences=1 reason=its collection is disabled, or was when it fell due"#
         ]
     );
     world.switch(Enabled).await;

@@ -490,8 +490,18 @@ impl Executor {
     ) -> Result<Performed, AppError> {
         let reason = skip.reason;
         let (job_path, id) = (job_path(job, loaded.as_ref()), attempt.id());
-        if reason.is_skip() {
+        let due = if reason == SkipReason::CollectionOff {
+            self.skip_log.count(&job.collection_uid, self.ports.clock.now())
+        } else {
+            Some(1)
+        };
+        if let (true, Some(occurrences)) = (reason.is_skip(), due) {
             tracing::warn!(
+                job.path = job_path, job.uid, attempt = %id, occurrences, %reason,
+                "an occurrence is skipped"
+            );
+        } else if reason.is_skip() {
+            tracing::debug!(
                 job.path = job_path, job.uid, attempt = %id, %reason, "an occurrence is skipped"
             );
         } else {

@@ -10,6 +10,7 @@ use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::QueueMessage;
 use minutehand_ports::store::PulseOf;
 
+use super::skip_log::SkipLog;
 use super::{DeliveryPlace, FirePorts, FireSettings, Heartbeat, Stop, Wait};
 use crate::error::AppError;
 
@@ -19,6 +20,7 @@ pub struct Executor {
     pub(super) ports: FirePorts,
     pub(super) settings: Arc<FireSettings>,
     pub(super) heartbeat: Arc<Heartbeat>,
+    pub(super) skip_log: Arc<SkipLog>,
 }
 
 /// How the work on a work item ended.
@@ -41,7 +43,12 @@ impl Executor {
         let (pulses, clock) = (ports.store.pulses.clone(), ports.clock.clone());
         let heartbeat = Heartbeat::new(pulses, clock, PulseOf::Workers).keeping(settings.history);
         let heartbeat = if settings.is_alone { heartbeat.alone() } else { heartbeat };
-        Self { ports, settings: Arc::new(settings), heartbeat: Arc::new(heartbeat) }
+        Self {
+            ports,
+            settings: Arc::new(settings),
+            heartbeat: Arc::new(heartbeat),
+            skip_log: Arc::default(),
+        }
     }
 
     /// Its signs of life. A process that may have no work for a while gives them itself.

@@ -20,6 +20,7 @@ mod place;
 mod repair;
 mod schedules;
 mod seat;
+mod skip_log;
 mod slot;
 mod stop;
 mod sweep;
