@@ -1,9 +1,10 @@
 //! Headers of HTTP requests: which names and values a job may use.
 
 /// Headers that the connection sets, so a job must not.
-const CONNECTION_HEADERS: [&str; 8] = [
+const CONNECTION_HEADERS: [&str; 9] = [
     "connection",
     "content-length",
+    "expect",
     "keep-alive",
     "proxy-connection",
     "te",

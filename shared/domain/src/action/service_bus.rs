@@ -14,13 +14,12 @@ use crate::refusal::Refusal;
 use crate::secret::Secret;
 
 /// Headers that every request to the HTTPS API has, or that the API itself reads.
-const BUS_HEADERS: [&str; 8] = [
+const BUS_HEADERS: [&str; 7] = [
     "accept",
     "authorization",
     "brokerproperties",
     "content-encoding",
     "content-type",
-    "expect",
     "host",
     "user-agent",
 ];

@@ -710,6 +710,7 @@ fn a_header_of_the_connection_is_refused_however_it_is_spelled() {
         "transfer-Encoding",
         "Transfer_Encoding",
         "Connection",
+        "Expect",
         "Keep-Alive",
         "TE",
         "Trailer",
