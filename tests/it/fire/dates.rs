@@ -259,3 +259,11 @@ async fn extra_dates_that_cannot_be_are_refused() {
         assert!(error.starts_with(&expected), "{error}");
     }
 }
+
+#[tokio::test]
+async fn on_the_last_day_of_the_calendar_jobs_fire() {
+    let mut world = World::at("9999-12-31T12:00").await;
+    world.put("j", json!({"startTime": "9999-12-31T12:05"})).await;
+    world.run_until("9999-12-31T12:10").await;
+    assert_eq!(world.history("j").await, ["31 12:05 #1.0"]);
+}
