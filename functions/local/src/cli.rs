@@ -1,8 +1,10 @@
 //! The command line: arguments in, exit code out.
 
 use std::env::VarError;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -25,6 +27,8 @@ use minutehand_recurrence::WrittenDate;
 const FAILED: u8 = 1;
 /// Exit code if an argument or a job is invalid.
 const REFUSED: u8 = 2;
+/// The end of each error of the command line.
+const FOOTER: &str = "For more information";
 /// Longer help lines are hard to read, however wide the terminal is.
 const HELP_WIDTH_MAX: usize = 100;
 
@@ -354,7 +358,15 @@ struct PreviewArgs {
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
     minutehand_cli::complete(|| minutehand_cli::with_names(Cli::command(), ENVIRONMENT));
-    let cli = Cli::try_parse().unwrap_or_else(|error| with_tip(error).exit());
+    let cli = parse(std::env::args_os().collect()).unwrap_or_else(|(earlier, last)| {
+        let mut out = io::stderr().lock();
+        for error in earlier {
+            let text = with_tip(error).to_string();
+            // If standard error cannot be written, there is no other place to report it.
+            let _ = writeln!(out, "{}", text.split(FOOTER).next().unwrap_or_default().trim_end());
+        }
+        with_tip(last).exit()
+    });
     match cli.command {
         Command::Serve(args) => run_server(&args),
         Command::Preview(args) => preview(&args),
@@ -378,6 +390,53 @@ pub(crate) fn run() -> ExitCode {
         Command::Health(args) => health(args),
         Command::Client(command) => minutehand_cli::run(command, Cli::command(), ENVIRONMENT),
     }
+}
+
+/// Parses the command line. It goes on after an option with a wrong value, so that the user reads of
+/// all of them at once. The error is the last one, with those before it.
+fn parse(mut words: Vec<OsString>) -> Result<Cli, (Vec<Error>, Error)> {
+    let mut earlier = Vec::new();
+    loop {
+        let error = match (Cli::try_parse_from(&words), earlier.pop()) {
+            (Ok(cli), None) => return Ok(cli),
+            (Ok(_), Some(last)) => return Err((earlier, last)),
+            // An option that was taken out may be missing now.
+            (Err(error), Some(last)) if error.kind() == ErrorKind::MissingRequiredArgument => {
+                return Err((earlier, last));
+            }
+            (Err(error), last) => {
+                earlier.extend(last);
+                error
+            }
+        };
+        let Some(place) = place_of_value(&error, &words) else {
+            return Err((earlier, error));
+        };
+        words.drain(place);
+        earlier.push(error);
+    }
+}
+
+/// Where the option stands whose value is wrong.
+fn place_of_value(error: &Error, words: &[OsString]) -> Option<Range<usize>> {
+    let (Some(ContextValue::String(option)), Some(ContextValue::String(value))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
+    else {
+        return None;
+    };
+    let option = option.split(' ').next().filter(|option| option.starts_with("--"))?;
+    // A list has the value between commas.
+    let is_wrong = |given: &str| given == value || given.split(',').any(|part| part == value);
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    words.iter().enumerate().find_map(|(n, word)| {
+        let rest = word.strip_prefix(option)?;
+        let next = words.get(n + 1).filter(|next| rest.is_empty() && is_wrong(next));
+        match (rest.strip_prefix('='), next) {
+            (Some(given), _) if is_wrong(given) => Some(n..n + 1),
+            (None, Some(_)) => Some(n..n + 2),
+            (Some(_) | None, _) => None,
+        }
+    })
 }
 
 fn export_installation(args: &InstallationExportArgs) -> ExitCode {

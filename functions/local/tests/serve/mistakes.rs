@@ -23,6 +23,17 @@ const COMMANDS: &[(&str, &str, i32, &[&str])] = &[
         2,
         &["tip: the port is a part of --listen, like --listen 127.0.0.1:"],
     ),
+    (
+        "serve --listen nonsense --clock-rate=0.01 --drain 71 --roles api,foo",
+        "",
+        2,
+        &[
+            "'nonsense' for '--listen <ADDRESS>': give an IP address and a port",
+            "'0.01' for '--clock-rate <N>'",
+            "'71' for '--drain <SECONDS>'",
+            "'foo' for '--roles <ROLES>'",
+        ],
+    ),
     ("serve --data a-file", "", 1, &["a-file is not a directory: give one with --data"]),
     (
         "serve --data documents",
