@@ -136,9 +136,10 @@ impl HttpClient {
         hyper::ext::on_informational(&mut request, move |_| counter.count());
         let too_many = pin!(interim.too_many.notified());
         match select(pin!(client.request(request)), too_many).await {
-            Either::Left((answer, _)) => Ok(answer?),
+            // The answer may come in the same packet as the last interim one.
+            Either::Left((answer, _)) if !interim.are_too_many() => Ok(answer?),
             // Without the request, the client closes the connection.
-            Either::Right(_) => Err(HttpError::InterimAnswers),
+            Either::Left(_) | Either::Right(_) => Err(HttpError::InterimAnswers),
         }
     }
 }
@@ -155,6 +156,10 @@ impl InterimAnswers {
         if self.n.fetch_add(1, Ordering::Relaxed) == INTERIM_ANSWERS_MAX {
             self.too_many.notify_one();
         }
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.n.load(Ordering::Relaxed) > INTERIM_ANSWERS_MAX
     }
 }
 

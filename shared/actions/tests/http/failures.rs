@@ -154,13 +154,27 @@ async fn interim_answers_without_end_are_a_protocol_error() {
          32 interim answers (1xx)."
     );
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-    let some = Server::start(move |_| Reply::Keep(format!("{}{answer}", early.repeat(32)))).await;
     let actions = actions();
-    // The number is counted for each request, not for each connection.
-    for _ in 0..3 {
-        succeeded(send(&actions, get(some.url("/"))).await);
+    for n in [32, 33, 100] {
+        let burst =
+            Server::start(move |_| Reply::Keep(format!("{}{answer}", early.repeat(n)))).await;
+        let pieces = move || (0..n).map(|_| early).chain([answer]).map(str::to_owned).collect();
+        let slow = Server::start(move |_| Reply::Pieces(pieces())).await;
+        for server in [burst, slow] {
+            // The number is counted for each request, not for each connection.
+            for _ in 0..3 {
+                let outcome = send(&actions, get(server.url("/"))).await;
+                if n == 32 {
+                    succeeded(outcome);
+                } else {
+                    assert!(failed(outcome).contains("more than 32 interim answers"), "{n}");
+                }
+            }
+            if n == 32 {
+                assert_eq!(server.n_connections(), 1);
+            }
+        }
     }
-    assert_eq!(some.n_connections(), 1);
 }
 
 #[tokio::test]

@@ -43,6 +43,8 @@ pub(crate) enum Reply {
     Close(String),
     /// These bytes; then nothing more, and the connection stays open.
     Stall(String),
+    /// These pieces, each in a packet of its own; then the connection waits for the next request.
+    Pieces(Vec<String>),
     /// The first bytes once, then the second again and again.
     Endless(String, String),
 }
@@ -61,6 +63,9 @@ pub(crate) fn ok(body: &str) -> Reply {
 pub(crate) fn redirect(status: &str, location: &str) -> Reply {
     reply(status, &format!("Location: {location}\r\n"), "moved")
 }
+
+/// So often other tasks may run between two pieces.
+const TURNS: usize = 100;
 
 type Handler = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
 
@@ -165,12 +170,13 @@ async fn talk(
                 stream.write_all(text.as_bytes()).await
             }
             Reply::Endless(text, _) => stream.write_all(text.as_bytes()).await,
+            Reply::Pieces(pieces) => write_pieces(&mut stream, pieces).await,
         };
         if written.is_err() || stream.flush().await.is_err() {
             return;
         }
         match reply {
-            Reply::Keep(_) => {}
+            Reply::Keep(_) | Reply::Pieces(_) => {}
             Reply::Close(_) => {
                 let _ = stream.shutdown().await;
                 return;
@@ -182,6 +188,21 @@ async fn talk(
             }
         }
     }
+}
+
+/// Writes each piece after the client has had its turn to read the one before.
+async fn write_pieces(
+    stream: &mut (impl AsyncWrite + Unpin),
+    pieces: &[String],
+) -> std::io::Result<()> {
+    for piece in pieces {
+        stream.write_all(piece.as_bytes()).await?;
+        stream.flush().await?;
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(())
 }
 
 async fn read(stream: &mut BufReader<impl AsyncRead + Unpin>, first: Seen) -> Option<Seen> {
