@@ -46,6 +46,14 @@ describe('signing in', () => {
     await tab.close();
   });
 
+  test('a fragment that is no encoded token is a wrong token, and breaks nothing', async () => {
+    const tab = await open(world.server, '#token=%', { signedIn: false });
+    await tab.page.getByRole('dialog', { name: 'Sign in to Minutehand' }).waitFor();
+    assert.doesNotMatch(tab.page.url(), /token/);
+    tab.faults.length = 0; // the address that the test itself opened
+    await tab.close();
+  });
+
   test('a server that asks for no token says so, and shows no sign-in', async () => {
     const open_ = await startServer({ token: null });
     const tab = await open(open_, '#/settings');

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.69a146b6d4cd.js",
-        bytes: include_bytes!("../dist/app.69a146b6d4cd.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"69a146b6d4cddc251313a6d40cf72788\"",
-        is_hashed: true,
-    },
-    File {
         name: "app.b6d14d533c56.css",
         bytes: include_bytes!("../dist/app.b6d14d533c56.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"b6d14d533c56ff835a33e32b565a885e\"",
+        is_hashed: true,
+    },
+    File {
+        name: "app.df9279816baf.js",
+        bytes: include_bytes!("../dist/app.df9279816baf.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"df9279816baf27f69ba923dd3e461fe6\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"98e14b6ca014b7416998078c6f36d126\"",
+        etag: "\"ca4792ddd2c3643e63ee6fdaf7d5f885\"",
         is_hashed: false,
     },
     File {

@@ -304,7 +304,13 @@ export function takeToken() {
   const found = /^#token=(.+)$/.exec(location.hash);
   if (!found?.[1]) return;
   history.replaceState(null, '', location.pathname);
-  signIn(decodeURIComponent(found[1]), false);
+  let sent = found[1];
+  try {
+    sent = decodeURIComponent(sent);
+  } catch {
+    // It was not encoded: the server tells whether it is a token.
+  }
+  signIn(sent, false);
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
