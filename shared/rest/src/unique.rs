@@ -96,7 +96,7 @@ mod tests {
             "1.0",
             "1e3",
             r#""a\u00e4\n""#,
-            r#"[1,[],{}]"#,
+            "[1,[],{}]",
             r#"{"b":{"a":1},"a":[{"a":1},{"a":2}],"A":null}"#,
         ] {
             assert_eq!(read(text).unwrap(), serde_json::from_str::<Value>(text).unwrap(), "{text}");
