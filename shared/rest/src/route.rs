@@ -299,6 +299,7 @@ pub(crate) fn find_route(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classic;
 
     #[test]
     fn paths_match_in_any_case_and_percent_encoded() {
@@ -319,6 +320,24 @@ mod tests {
             let same = |other: &&Route| other.method == route.method && other.path == route.path;
             assert_eq!(others.filter(same).count(), 0, "{route:?}");
         }
+    }
+
+    #[test]
+    fn the_list_of_scopes_has_every_route_with_its_scope() {
+        let mut listed: Vec<String> = include_str!("../tests/scopes.txt")
+            .lines()
+            .filter(|row| !row.is_empty() && !row.starts_with('#'))
+            .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        let scope = |route: &Route| if route.is_public { "none" } else { route.scope().name() };
+        let ours = ROUTES.iter().map(|it| format!("{} {} {}", scope(it), it.method, it.path));
+        let classic = classic::scopes();
+        let classic =
+            classic.map(|(scope, method, path)| format!("{} {method} {path}", scope.name()));
+        let mut served: Vec<String> = ours.chain(classic).collect();
+        listed.sort();
+        served.sort();
+        assert_eq!(listed, served);
     }
 
     #[test]

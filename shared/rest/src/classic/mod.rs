@@ -38,6 +38,8 @@ use crate::serve::{self, Sent, check_host, read_body};
 
 pub(crate) use failure::Fault;
 use request::{Request, check_api_version, check_version};
+#[cfg(test)]
+pub(crate) use route::scopes;
 use route::subscription;
 pub(crate) use route::{Route, is_classic, pattern};
 

@@ -117,6 +117,14 @@ static ROUTES: [Row; 12] = [
     ),
 ];
 
+/// Every path and method, with the scope that its operation needs.
+#[cfg(test)]
+pub(crate) fn scopes() -> impl Iterator<Item = (Scope, &'static Method, &'static str)> {
+    ROUTES.iter().flat_map(|(path, methods)| {
+        methods.iter().map(|(method, operation)| (operation.scope(), method, *path))
+    })
+}
+
 /// Whether a path is one of this API. Its first segment is a subscription.
 pub(crate) fn is_classic(path: &str) -> bool {
     let is_in =

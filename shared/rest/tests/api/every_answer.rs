@@ -1,8 +1,9 @@
 //! Behaviour that all operations share.
 
 use minutehand_rest::{Access, Scope, Token};
+use sha2::{Digest, Sha256};
 
-use crate::support::{Api, GROUP, Trouble, VERSION};
+use crate::support::{Answer, Api, GROUP, Trouble, VERSION};
 
 /// The SHA-256 of `token`.
 const TOKEN: [u8; 32] = [
@@ -57,36 +58,43 @@ fn without_a_valid_token_every_path_is_unauthorized() {
 }
 
 #[test]
-fn a_token_allows_what_its_scope_says() {
-    use Scope::{All, Read, Run};
-    let job = format!("{GROUP}/C1/jobs/J1");
-    let metrics = "/metrics".to_owned();
-    for (method, path, needed) in [
-        ("GET", &job, Read),
-        ("GET", &metrics, Read),
-        ("HEAD", &"/subscriptions/s/resourceGroups/g".to_owned(), Read),
-        ("POST", &"/minutehand/v1/convert".to_owned(), Read),
-        ("POST", &format!("{job}/run"), Run),
-        ("PUT", &job, All),
-        ("PATCH", &job, All),
-        ("DELETE", &job, All),
-        ("POST", &format!("{GROUP}/C1/disable"), All),
-    ] {
-        for scope in Scope::ALL {
-            let api = Api::with(Access::Tokens(vec![Token { hash: TOKEN, scope, label: None }]));
-            let target = format!("{path}?{VERSION}");
-            let answer = api.send(method, &target, &[("authorization", "Bearer token")], "{}");
-            let is_refused = answer.status == 403;
-            assert_eq!(is_refused, scope < needed, "{scope:?} {method} {path}: {}", answer.body);
-            if is_refused {
-                let message = format!(
-                    "The token has the scope '{}'; this request needs a token with '{}'.",
-                    scope.name(),
+fn each_route_answers_callers_of_the_scope_that_it_needs_and_refuses_the_others() {
+    let scopes = Scope::ALL.map(|scope| (scope.name(), Some(scope)));
+    let callers = || [("none", None)].into_iter().chain(scopes);
+    let tokens = Scope::ALL.map(|scope| Token {
+        hash: Sha256::digest(scope.name()).into(),
+        scope,
+        label: None,
+    });
+    let api = Api::with(Access::Tokens(tokens.to_vec()));
+    let rows = include_str!("../scopes.txt").lines().filter(|row| !row.starts_with('#'));
+    for row in rows.filter(|row| !row.is_empty()) {
+        let [needed, method, path] = row.split_whitespace().collect::<Vec<_>>()[..] else {
+            panic!("a scope, a method and a path: {row}");
+        };
+        let needed = callers().find(|(name, _)| *name == needed).unwrap().1;
+        let target = format!("{}?{VERSION}", path.replace(['{', '}'], ""));
+        for (name, scope) in callers() {
+            let authorization = format!("Bearer {name}");
+            let headers = [("authorization", authorization.as_str())];
+            let headers = if scope.is_some() { &headers[..] } else { &[] };
+            let answer = api.send(method, &target, headers, "{}");
+            let refusal = match (needed, scope) {
+                (Some(_), None) => Some("The 'Authorization' header is missing".to_owned()),
+                (Some(needed), Some(scope)) if scope < needed => Some(format!(
+                    "The token has the scope '{name}'; this request needs a token with '{}'.",
                     needed.name()
-                );
-                answer.fails(403, "AuthorizationFailed", &message);
-                assert_eq!(answer.header("www-authenticate"), None);
-            }
+                )),
+                _ => None,
+            };
+            let Answer { status, body, .. } = &answer;
+            let is_refused = [401, 403].contains(&status.as_u16());
+            assert_eq!(is_refused, refusal.is_some(), "{name}: {row}: {status} {body}");
+            // The answer to a HEAD has no body.
+            let says = |refusal| body.contains(refusal) || method == "HEAD";
+            assert!(refusal.as_deref().is_none_or(says), "{name}: {row}: {status} {body}");
+            let asks_for_token = answer.header("www-authenticate").is_some();
+            assert_eq!(asks_for_token, status.as_u16() == 401, "{name}: {row}: {status}");
         }
     }
 }

@@ -20,7 +20,7 @@ fn running_a_job_sends_one_attempt_and_answers_without_a_body() {
 }
 
 #[test]
-fn finished_and_disabled_jobs_do_not_run() {
+fn a_finished_job_and_a_job_of_a_disabled_collection_do_not_run() {
     let api = Api::with_job();
     api.finish(JobState::Faulted);
     api.ask("POST", "/C1/jobs/J1/run", "").fails(
