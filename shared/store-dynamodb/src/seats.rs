@@ -164,3 +164,51 @@ fn expiry(claim: &Claim) -> AttributeValue {
     let at = claim.lease_until.checked_add_signed(KEPT_FOR);
     number(at.unwrap_or(DateTime::<Utc>::MAX_UTC).timestamp())
 }
+
+#[cfg(test)]
+mod tests {
+    use minutehand_domain::attempt::{Attempt, Occurrence};
+    use minutehand_domain::work_item::JobRef;
+    use minutehand_embedded::Store;
+
+    use super::*;
+    use crate::ensure_table;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(second, 0).unwrap()
+    }
+
+    fn until(id: &str, lease: i64) -> Claim {
+        let text = str::to_owned;
+        Claim {
+            job: JobRef { uid: text("job"), collection_uid: text("collection"), key: text("key") },
+            attempt: Attempt::first(1, Occurrence::Scheduled { nominal_at: at(60) }),
+            claim_id: text(id),
+            lease_until: at(lease),
+        }
+    }
+
+    /// Between the reading and the write, another claim takes the seat that was free: its worker knows a
+    /// higher limit.
+    #[tokio::test]
+    async fn a_seat_in_place_of_lapsed_ones_is_within_the_limit_when_it_is_written() {
+        let embedded = Store::in_memory().unwrap();
+        ensure_table(&embedded.client(), "table").await.unwrap();
+        let store = DynamoStore::new(embedded.client(), "table");
+        let limit = |n| Concurrent::new(n).unwrap();
+        for claim in [until("lapsed", 100), until("a", 200), until("b", 200)] {
+            assert!(store.take_seat(&claim, limit(3), at(60)).await.unwrap());
+        }
+        let late = until("late", 200);
+        let in_place = async || {
+            let write = store.take(&late, limit(3), &["lapsed".to_owned()]);
+            store.table.write(MeteredCall::Seats, write).await.unwrap()
+        };
+        assert!(store.take_seat(&until("c", 200), limit(4), at(60)).await.unwrap());
+        assert!(matches!(in_place().await, WriteOutcome::ConditionFailed(Some(_))));
+        store.give_back_seat(&until("c", 200)).await.unwrap();
+        assert!(matches!(in_place().await, WriteOutcome::Done));
+        assert_eq!(store.taken_seats("collection", at(150)).await.unwrap(), 3);
+        embedded.close().await;
+    }
+}

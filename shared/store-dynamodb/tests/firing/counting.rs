@@ -11,7 +11,7 @@ use minutehand_ports::store::{
     Advance, Counted, CounterUpdate, CountersAdd, JobSnapshot, TimerKey,
 };
 use minutehand_ports::{Counters, Snapshots, Timers};
-use minutehand_store_dynamodb::Groups;
+use minutehand_store_dynamodb::{BatchingStore, Groups};
 
 use crate::world::{JOB, World, at, job_ref, scheduled};
 
@@ -212,6 +212,35 @@ async fn an_attempt_that_is_no_longer_remembered_is_found_among_the_evicted() {
         assert!(count(&world, &full).await);
         assert!(count(&world, &full).await);
         assert_eq!(read(&world).await.counters.executions, 201);
+    }
+}
+
+/// Calls that are made at the same time are looked up as one group.
+#[tokio::test]
+async fn evicted_attempts_are_found_in_each_order_in_which_a_group_asks_for_them() {
+    for groups in WAYS {
+        let world = World::with_job(groups).await;
+        // So many that the list forgets some twice, and two items hold them.
+        for n in 0..100 {
+            let now = read(&world).await;
+            assert!(count(&world, &counting(&now.recently_counted, 60 * n, one())).await);
+        }
+        let now = read(&world).await;
+        let evicted = (0..100).filter(|n| {
+            let has = now.recently_counted.has(&scheduled(60 * n), Some(at(60 * n + 1)));
+            has == IsCounted::IfEvicted
+        });
+        let evicted: Vec<i64> = evicted.collect();
+        let (first, last) = (evicted[0], evicted[evicted.len() - 1]);
+        let store = BatchingStore::new(Arc::new(world.store.clone()));
+        let is_evicted = async |n: i64| {
+            let (attempt, ended_at) = (scheduled(60 * n), Some(at(60 * n + 1)));
+            store.is_evicted(JOB, &attempt, ended_at).await.unwrap()
+        };
+        for [one, other] in [[first, last], [last, first]] {
+            let found = futures_util::future::join(is_evicted(one), is_evicted(other)).await;
+            assert_eq!(found, (true, true), "{one} {other}");
+        }
     }
 }
 

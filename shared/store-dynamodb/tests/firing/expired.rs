@@ -1,9 +1,12 @@
 //! The removal of what has expired.
 
 use chrono::TimeDelta;
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::history_days::HistoryDays;
+use minutehand_ports::Attempts;
 
-use crate::world::{World, at, claim, in_both_ways, record, scheduled};
+use crate::world::{JOB, World, at, claim, in_both_ways, record, scheduled};
 
 #[tokio::test]
 async fn expired_attempts_are_removed_and_claimed_ones_stay() {
@@ -28,6 +31,30 @@ async fn expired_attempts_are_removed_and_claimed_ones_stay() {
         let long_after = at(60 * 150) + kept_for * 2;
         assert_eq!(world.store.remove_expired(at(0), long_after, None).await.unwrap(), 1);
         assert_eq!(world.history().await.len(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_failure_that_is_listed_expires_with_its_history() {
+    in_both_ways(async |world: World| {
+        let failed = FailedOccurrence {
+            job_uid: JOB.to_owned(),
+            collection_path: CollectionPlace::read("sub/group/jc").unwrap(),
+            job: "Job".to_owned(),
+            nominal_at: at(60),
+            is_run: false,
+            attempts: 5,
+            ended_at: at(180),
+            message: "refused".to_owned(),
+            target: None,
+        };
+        world.store.add_failure(&failed).await.unwrap();
+        let expires_at = at(180) + HistoryDays::Sixty.span();
+        let second = TimeDelta::seconds(1);
+        let remove = async |now| world.store.remove_expired(now, now, None).await.unwrap();
+        assert_eq!(remove(expires_at - second).await, 0);
+        assert_eq!(remove(expires_at).await, 1);
     })
     .await;
 }

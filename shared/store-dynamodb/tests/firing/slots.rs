@@ -66,6 +66,27 @@ async fn a_book_reads_back_and_is_stored_only_in_place_of_the_one_that_was_read(
 }
 
 #[tokio::test]
+async fn a_slot_at_either_end_of_the_time_that_is_asked_for_is_taken() {
+    in_both_ways(async |world| {
+        assert!(world.opens(None, book(0, 60, 1)).await);
+        for (from, until, expected) in [
+            (61, 70, None),
+            (50, 59, None),
+            (60, 70, Some(60)),
+            (50, 61, Some(61)),
+            (62, 62, Some(62)),
+            (64, 64, None),
+        ] {
+            let asked =
+                SlotRequest { not_before: at(from), not_after: at(until), ..request(1, 60) };
+            let found = world.takes(asked).await.map(|slot| slot.at);
+            assert_eq!(found, expected.map(at), "{from} to {until}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn slots_follow_each_other_within_the_time_that_is_asked_for() {
     in_both_ways(async |world| {
         assert!(world.opens(None, book(3, 60, 4)).await);

@@ -1,15 +1,20 @@
 //! The last look before an attempt starts.
 
+use std::sync::Arc;
+
 use aws_sdk_dynamodb::types::AttributeValue;
 use minutehand_domain::document::load_collection_shown;
+use minutehand_domain::job::JobState;
 use minutehand_domain::plan::Plan;
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{JobRecord, SaveJob, Saved};
-use minutehand_ports::{Collections, Jobs, Snapshots};
+use minutehand_ports::store::{Advance, Claimed, Finish, JobRecord, SaveJob, Saved, TimerKey};
+use minutehand_ports::{Attempts, Collections, Jobs, Snapshots, Timers};
 use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
 
-use crate::world::{JOB, World, at, collection, job, job_ref, switched_off};
+use crate::world::{
+    JOB, World, at, claim as claim_request, collection, held, job, job_ref, scheduled, switched_off,
+};
 
 #[tokio::test]
 async fn a_snapshot_has_everything_that_decides_on_a_start() {
@@ -173,6 +178,59 @@ async fn a_definition_is_read_again_only_if_it_has_changed() {
     assert_eq!(read().await, None);
     let other = JobRef { uid: "other".to_owned(), ..job_ref() };
     assert!(world.store.read(&other).await.unwrap().is_some());
+}
+
+/// The first three writes change one item each of those that a snapshot is made of.
+#[tokio::test]
+async fn a_prefetched_job_that_was_written_since_is_read_again() {
+    for written in ["nothing", "timer", "switch", "definition", "job"] {
+        let world = World::with_job(Groups::Transactions).await;
+        let store = world.store.clone().alone("p1");
+        let attempt = scheduled(60);
+        let claim = held(&attempt, "c");
+        assert_eq!(store.claim(&claim_request(&attempt, "c")).await.unwrap(), Claimed::Won);
+        let prefetched = store.prefetch(&claim).await.unwrap();
+        match written {
+            "timer" => {
+                let timer = TimerKey::Job {
+                    job_uid: JOB.to_owned(),
+                    generation: 1,
+                    state: JobState::Enabled,
+                    is_spent: false,
+                    left_out: Vec::new(),
+                };
+                let advance = Advance { timer, from: at(60), to: at(120) };
+                assert!(store.advance(&[advance]).await.remove(0).unwrap());
+            }
+            "switch" => {
+                let off = switched_off(collection());
+                assert_eq!(Collections::replace(&store, &off, None).await.unwrap(), Saved::Kept);
+            }
+            "definition" => {
+                let (version, generation, state) = (1, 1, JobState::Completed);
+                let (job, expires_at) = (job_ref(), at(9_000));
+                let finish = Finish { job, version, generation, state, expires_at };
+                assert!(store.expire_definition(&finish).await.unwrap());
+            }
+            "job" => {
+                let (at_home, job) = (collection(), job("Job"));
+                let changed = JobRecord { document: r#"{"v":2}"#.to_owned(), ..job };
+                let (job, entry) = (&changed, None);
+                let save = SaveJob { collection: &at_home, job, timer_changes: false, entry };
+                assert_eq!(Jobs::replace(&store, save).await.unwrap(), Saved::Kept);
+            }
+            _ => {}
+        }
+        let started = store.read_for_start(&claim).await.unwrap().unwrap();
+        assert_eq!(started, store.read(&job_ref()).await.unwrap().unwrap(), "{written}");
+        let is_same_read = Arc::ptr_eq(&started, &prefetched);
+        assert_eq!(is_same_read, written == "nothing", "{written}");
+        let is_unchanged = !["switch", "job"].contains(&written);
+        assert_eq!(*started == *prefetched, is_unchanged, "{written}");
+        // A snapshot serves one start.
+        let again = store.read_for_start(&claim).await.unwrap().unwrap();
+        assert!(!Arc::ptr_eq(&again, &started), "{written}");
+    }
 }
 
 #[tokio::test]

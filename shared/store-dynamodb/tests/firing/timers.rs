@@ -1,5 +1,8 @@
 //! Timers: what the index shows, moving on, finishing.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
 use minutehand_domain::job::JobState;
@@ -10,11 +13,14 @@ use minutehand_ports::store::{
     TimerKey, TimerRecord,
 };
 use minutehand_ports::{Collections, History, Jobs, Removal, RetryTimers, Timers};
-use minutehand_store_dynamodb::Groups;
+use minutehand_store_dynamodb::{BatchingStore, Groups};
 
 use crate::world::{COLLECTION, JOB, World, at, collection, job, job_ref};
 
 const WAYS: [Groups; 2] = [Groups::Transactions, Groups::Singles];
+
+/// How long a test waits to be woken. It takes microseconds.
+const WAKE_MAX: Duration = Duration::from_secs(10);
 
 fn key(is_spent: bool) -> TimerKey {
     let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
@@ -42,6 +48,21 @@ async fn the_index_shows_everything_a_sweep_needs() {
     let due = Due { due_at: at(60), what: DueTimer::Job(timer) };
     assert_eq!(world.due(JOB, 60).await, [due]);
     assert_eq!(world.due(JOB, 59).await, []);
+}
+
+/// The sweeper sleeps until the first timer is due, and a dispatcher may set an earlier one.
+#[tokio::test]
+async fn the_sweeper_is_woken_when_timers_are_moved() {
+    let world = World::with_job(Groups::Transactions).await;
+    let store = BatchingStore::new(Arc::new(world.store.clone()));
+    let changes = store.timer_changes();
+    let next = async || tokio::time::timeout(WAKE_MAX, changes.next()).await.unwrap();
+    for moves in [[(60, 120), (60, 90)], [(90, 95), (120, 180)]] {
+        let advances = moves.map(|(from, to)| advance(key(false), from, to));
+        store.advance(&advances).await;
+        let first = moves.iter().map(|(_, to)| at(*to)).min();
+        assert_eq!(Some(next().await), first);
+    }
 }
 
 #[tokio::test]
