@@ -494,6 +494,9 @@ fn first_cursors(shards: u32, first_shard: u32) -> BTreeSet<ShardCursor> {
 }
 
 #[cfg(test)]
+mod first_timers;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
