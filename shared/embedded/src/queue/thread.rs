@@ -203,6 +203,7 @@ impl Kind {
 mod tests {
     use super::*;
 
+    use std::pin::pin;
     use std::sync::mpsc::channel;
 
     use crate::data_dir::DataDir;
@@ -275,6 +276,30 @@ mod tests {
             assert_eq!(serve_broken(sync, calls), [true, expected], "{sync:?}");
             let calls = [vec![change(Kind::Read)], vec![change(Kind::PutBack)]];
             assert_eq!(serve_broken(sync, calls), [true, expected], "{sync:?}");
+        }
+    }
+
+    /// A receiver waits for a message, and finds out that the queue has failed.
+    #[test]
+    fn a_waiting_receiver_is_woken_by_a_message_and_by_a_failed_pass() {
+        let works = |_: &Connection| Ok(());
+        let fails = |connection: &Connection| connection.execute_batch("no such statement");
+        for (what, (message, _answer), wakes) in [
+            ("a message", send(), true),
+            ("a message that is put back", call(Kind::PutBack, works), true),
+            ("a read", call(Kind::Read, works), false),
+            ("a finished message", call(Kind::Finish, works), false),
+            ("a read that fails", call(Kind::Read, fails), true),
+            ("a message whose end fails", call(Kind::Finish, fails), true),
+        ] {
+            let wake = Arc::new(Notify::new());
+            let file = QueueFile::in_memory().unwrap();
+            let mut server = QueueServer { file, sync: SyncMode::Full, wake: wake.clone() };
+            let (_messages, received) = channel();
+            let ThreadMessage::Request(command) = message else { panic!("a request") };
+            server.pass(command, &mut Waiting::on(&received));
+            let is_woken = pin!(wake.notified()).as_mut().enable();
+            assert_eq!(is_woken, wakes, "{what}");
         }
     }
 

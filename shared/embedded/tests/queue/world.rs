@@ -11,6 +11,9 @@ use minutehand_embedded::queue::{QueueStats, ReceiptHandle, TakenMessage};
 use minutehand_ports::{Clock, DispatchQueue as _, QueueMessage};
 use tokio::sync::watch;
 
+/// How long a test waits for a message that can be delivered at once.
+const DELIVERY_MAX: Duration = Duration::from_secs(10);
+
 /// A clock whose schedule time and work time stand still until a test moves them.
 pub(crate) struct ManualClock {
     hands: watch::Sender<Hands>,
@@ -127,7 +130,8 @@ pub(crate) fn name(delivery: &TakenMessage) -> &str {
 
 /// Receives the messages that are deliverable now: at least one.
 pub(crate) async fn receive(queue: &Queue) -> Vec<TakenMessage> {
-    queue.receive(10).await.unwrap()
+    let received = tokio::time::timeout(DELIVERY_MAX, queue.receive(10)).await;
+    received.expect("a message can be delivered at once").unwrap()
 }
 
 /// Receives the only deliverable message.

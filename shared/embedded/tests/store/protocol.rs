@@ -4,8 +4,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    Capacity, ConditionCheck, KeysAndAttributes, Put, ReturnConsumedCapacity, TransactWriteItem,
-    Update,
+    AttributeValue, Capacity, ConditionCheck, KeysAndAttributes, Put, ReturnConsumedCapacity,
+    TransactWriteItem, Update,
 };
 use minutehand_embedded::Store;
 use tokio::task::JoinSet;
@@ -49,6 +49,36 @@ async fn the_index_contains_items_with_its_keys_in_order() {
         .unwrap();
     let names: Vec<_> = due.items().iter().map(|item| item["pk"].as_s().unwrap()).collect();
     assert_eq!(names, ["b", "a"]);
+}
+
+/// The first request of each form goes to dynoxide, the others are performed directly.
+#[tokio::test]
+async fn between_includes_both_ends() {
+    let (_store, client) = new_table().await;
+    put_new(&client, "a", "5").item("n", AttributeValue::N("5".to_owned())).send().await.unwrap();
+    for (low, high, expected) in
+        [(5, 5, true), (5, 5, true), (4, 5, true), (5, 6, true), (3, 4, false), (6, 7, false)]
+    {
+        let query = client
+            .query()
+            .table_name(TABLE)
+            .key_condition_expression("pk = :pk AND sk BETWEEN :low AND :high")
+            .expression_attribute_values(":pk", s("a"))
+            .expression_attribute_values(":low", s(low.to_string()))
+            .expression_attribute_values(":high", s(high.to_string()));
+        let found = query.send().await.unwrap().count();
+        assert_eq!(found, i32::from(expected), "{low} to {high}");
+        let update = client
+            .update_item()
+            .table_name(TABLE)
+            .set_key(Some(key("a", "5")))
+            .update_expression("SET note = :note")
+            .condition_expression("n BETWEEN :low AND :high")
+            .expression_attribute_values(":note", s("seen"))
+            .expression_attribute_values(":low", AttributeValue::N(low.to_string()))
+            .expression_attribute_values(":high", AttributeValue::N(high.to_string()));
+        assert_eq!(update.send().await.is_ok(), expected, "{low} to {high}");
+    }
 }
 
 #[tokio::test]
