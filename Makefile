@@ -30,7 +30,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench soak bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke
+.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench soak bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,10 @@ test: ## every test: the examples in the documentation, the official Azure clien
 	@.ci/timed clients tests/clients/run
 	@tests/actions/run
 	@tests/console/run
+
+FILTER ?=
+mutants: ## faults applied one by one, each of which a fast test has to find; FILTER='a name or file' for some
+	@tests/mutants/run $(if $(FILTER),'$(FILTER)')
 
 e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired
 	@.ci/timed e2e tests/e2e/run
