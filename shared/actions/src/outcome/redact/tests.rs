@@ -52,6 +52,21 @@ fn basic_credentials_are_replaced_encoded_and_decoded() {
 }
 
 #[test]
+fn the_signature_of_a_query_is_replaced_as_it_was_sent_and_decoded() {
+    let mut secrets = Secrets::default();
+    secrets.add_query("sv=2021-06-08&se=2027-01-01&SIG=ab%2Bcd%2Fef%3D&sp=a");
+    for (text, expected) in [
+        ("?sv=2021-06-08&se=2027-01-01&SIG=ab%2Bcd%2Fef%3D&sp=a", "?[redacted]"),
+        ("sig ab%2Bcd%2Fef%3D", "sig [redacted]"),
+        // A server that parses the query answers with this.
+        ("<Signature>ab+cd/ef=</Signature>", "<Signature>[redacted]</Signature>"),
+        ("expired at 2027-01-01", "expired at 2027-01-01"),
+    ] {
+        assert_eq!(secrets.redact_answer(text.as_bytes(), false), expected);
+    }
+}
+
+#[test]
 fn the_secrets_within_a_header_are_replaced() {
     let mut secrets = Secrets::default();
     for (name, value) in [
