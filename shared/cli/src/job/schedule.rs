@@ -567,6 +567,12 @@ mod tests {
                 "2026-11-22T15:48:00Z",
                 json!({"frequency": "hour", "interval": 2, "endTime": "2026-11-23T00:00:00Z"}),
             ),
+            (
+                "--every 2h --zone Asia/Tokyo --end 2026-11-24T00:00",
+                "2026-11-22T15:48:00Z",
+                json!({"frequency": "hour", "interval": 2, "timeZone": "Asia/Tokyo",
+                    "endTime": "2026-11-23T15:00:00Z"}),
+            ),
             ("--at 18:00 --once", "2026-11-22T18:00:00Z", Value::Null),
             ("--at 08:00 --once --zone Europe/Berlin", "2026-11-23T07:00:00Z", Value::Null),
             ("--at 2026-12-24T18:00 --once", "2026-12-24T18:00:00Z", Value::Null),

@@ -475,6 +475,11 @@ mod tests {
             (180, 260, false),
             // Its successor is due at the end.
             (1_140, 1_140, true),
+            // Sent or started at either end of the outage, and outside.
+            (60, 100, true),
+            (60, 99, false),
+            (180, 250, true),
+            (180, 251, false),
             (1_200, 1_200, false),
         ] {
             assert_eq!(is_overtaken(nominal, ready), expected, "{nominal} {ready}");
