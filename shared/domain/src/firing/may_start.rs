@@ -256,6 +256,8 @@ mod tests {
         check("collection off", since(None), none, [off; 4]);
         check("on again between", since(Some(at(61))), none, [off, ok, ok, off]);
         check("on again at the instant", since(Some(at(60))), none, [ok; 4]);
+        check("on again as the retry is due", since(Some(at(62))), none, [off, ok, ok, off]);
+        check("on again after that", since(Some(at(63))), none, [off; 4]);
         // The timing began within the second of its first occurrence, after the collection was on.
         let cut = |since, on| Some(JobStanding { since, ..with_on(on) });
         let moment = |millis| at(60) + chrono::TimeDelta::milliseconds(millis);
