@@ -309,6 +309,7 @@ impl Answer {
     }
 
     fn into_error(self) -> io::Error {
+        let is_expired = self.says("ExpiredToken");
         let text = String::from_utf8_lossy(&self.body);
         let text: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect();
         let region = self.headers.get("x-amz-bucket-region").and_then(|it| it.to_str().ok());
@@ -317,6 +318,8 @@ impl Answer {
             return io::Error::new(ErrorKind::InvalidInput, why);
         }
         let kind = match self.status {
+            // Amazon's service says it with 400.
+            _ if is_expired => ErrorKind::PermissionDenied,
             StatusCode::NOT_FOUND => ErrorKind::NotFound,
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => ErrorKind::PermissionDenied,
             _ => ErrorKind::Other,
@@ -463,6 +466,7 @@ mod tests {
     async fn refusals_say_what_to_change_and_are_not_repeated() {
         for (status, code, kind) in [
             ("403 Forbidden", "AccessDenied", ErrorKind::PermissionDenied),
+            ("400 Bad Request", "ExpiredToken", ErrorKind::PermissionDenied),
             ("404 Not Found", "NoSuchBucket", ErrorKind::NotFound),
             ("507 Full", "QuotaExceeded", ErrorKind::Other),
         ] {

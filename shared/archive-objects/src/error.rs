@@ -26,6 +26,15 @@ pub enum ArchiveError {
         /// The archive.
         location: Location,
     },
+    /// The mark has another id than the archive that was used before.
+    #[error(
+        "another archive is at {location}: mount the one that was used before, or correct --archive. To \
+         use this one, stop the server, and remove the file archive.json from the data directory"
+    )]
+    Other {
+        /// The archive.
+        location: Location,
+    },
     /// The mark is no mark.
     #[error("the file minutehand.json of the archive {location} cannot be read: {why}")]
     BadMark {
@@ -101,6 +110,41 @@ impl ArchiveError {
     #[must_use]
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Failed { .. })
+    }
+
+    /// What is wrong, and what to do, for everybody: without the location, and without the answer of a
+    /// service.
+    #[must_use]
+    pub const fn advice(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::NoFolder { .. } | Self::NoMark { .. } => (
+                "it has no file minutehand.json",
+                "mount its file system, correct the name of the bucket, or restore the file",
+            ),
+            Self::Other { .. } => (
+                "another archive is in its place",
+                "mount the one that was used before, or correct --archive",
+            ),
+            Self::BadMark { .. } => (
+                "its file minutehand.json cannot be read",
+                "see that no proxy answers in the place of the service, or restore the file",
+            ),
+            Self::NoBucket { .. } => {
+                ("the bucket does not exist", "create it, or correct its name in --archive")
+            }
+            Self::Denied { .. } => (
+                "access is denied",
+                "correct the permissions, or renew the keys in the environment and restart the server",
+            ),
+            Self::Setup { .. } => (
+                "its settings are wrong",
+                "correct the setting that the log names, and restart the server",
+            ),
+            Self::BadBackup { .. } | Self::BackupExists { .. } | Self::Failed { .. } => (
+                "it does not answer, or refuses what is written",
+                "see ArchiveFailed in the log for the reason",
+            ),
+        }
     }
 
     pub(crate) fn of(source: io::Error, location: &Location, what: impl Into<String>) -> Self {

@@ -78,10 +78,28 @@ impl Objects {
         environment: impl Fn(&str) -> Option<String>,
         now: fn() -> DateTime<Utc>,
     ) -> Result<Self, ArchiveError> {
+        match location {
+            Location::Folder(path) if !path.is_dir() => {
+                Err(ArchiveError::NoFolder { location: location.clone() })
+            }
+            _ => Self::open_known(location, environment, now),
+        }
+    }
+
+    /// The same, for an archive that was used before: its folder may be missing, as while a file system is
+    /// not mounted.
+    ///
+    /// # Errors
+    ///
+    /// If the environment lacks something.
+    pub fn open_known(
+        location: &Location,
+        environment: impl Fn(&str) -> Option<String>,
+        now: fn() -> DateTime<Utc>,
+    ) -> Result<Self, ArchiveError> {
         let at = || location.clone();
         let store = match location {
-            Location::Folder(path) if path.is_dir() => Store::Folder(Folder::new(path.clone())),
-            Location::Folder(_) => return Err(ArchiveError::NoFolder { location: at() }),
+            Location::Folder(path) => Store::Folder(Folder::new(path.clone())),
             Location::Bucket { bucket, prefix } => {
                 let opened = Bucket::open(bucket, prefix, environment, now);
                 let setup = |why| ArchiveError::Setup { location: at(), why };

@@ -1,6 +1,6 @@
 //! `doctor`: looks at a server and its jobs, and says what to do.
 
-use chrono::{DateTime, TimeDelta};
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use minutehand_client::Job;
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use crate::failure::{ACTION_FAILED, Failure, NOT_ALLOWED, Result};
 use crate::fleet::{Fleet, JOBS_MAX, is_late, timetable};
 use crate::options::Options;
 use crate::output::plural;
+use crate::output::table::harmless;
 use crate::work::Work;
 
 /// How far the clocks may be apart.
@@ -33,7 +34,7 @@ pub struct DoctorArgs {
 /// The result of one check.
 #[derive(Debug)]
 struct Check {
-    name: &'static str,
+    name: String,
     /// What to do; `None` if all is well.
     trouble: Option<String>,
     says: String,
@@ -46,8 +47,11 @@ impl DoctorArgs {
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
         let work = Work::silent(&self.options, environment)?;
-        let mut checks = vec![server(&work).await];
-        if checks.iter().all(|check| check.trouble.is_none()) {
+        let (server, notes) = server(&work).await;
+        let is_well = server.trouble.is_none();
+        let mut checks = vec![server];
+        checks.extend(notes);
+        if is_well {
             match Fleet::read(&work, self.collection.as_deref()).await {
                 Ok(fleet) => {
                     checks.push(Check::good("token", "it is accepted"));
@@ -68,32 +72,47 @@ impl DoctorArgs {
 }
 
 impl Check {
-    fn good(name: &'static str, says: impl Into<String>) -> Self {
-        Self { name, trouble: None, says: says.into() }
+    fn good(name: impl Into<String>, says: impl Into<String>) -> Self {
+        Self { name: name.into(), trouble: None, says: says.into() }
     }
 
-    fn bad(name: &'static str, says: &str, trouble: Option<String>) -> Self {
+    fn bad(name: impl Into<String>, says: &str, trouble: Option<String>) -> Self {
         let trouble = trouble.unwrap_or_else(|| "see the server's log".to_owned());
-        Self { name, trouble: Some(trouble), says: says.to_owned() }
+        Self { name: name.into(), trouble: Some(trouble), says: says.to_owned() }
     }
 }
 
-/// Whether the server answers, with the time and the zones that it should have.
-async fn server(work: &Work) -> Check {
+/// Whether the server answers, and what it says of itself.
+async fn server(work: &Work) -> (Check, Vec<Check>) {
     let before = work.now();
     let health = match work.client().health().await {
         Ok(health) => health,
         Err(error) => {
             let failure = Failure::from(error);
-            return Check::bad("server", &failure.message, failure.hint);
+            return (Check::bad("server", &failure.message, failure.hint), Vec::new());
         }
     };
-    let after = work.now();
     let document: Value = serde_json::from_str(&health.text).unwrap_or_default();
+    let notes = document.get("notes").and_then(Value::as_array).into_iter().flatten();
+    let notes = notes.map(|note| {
+        let text = |name| harmless(note.get(name).and_then(Value::as_str).unwrap_or_default());
+        Check::bad(text("about"), &text("says"), Some(text("remedy")))
+    });
+    (clock_and_zones(work, before, health.date.as_deref(), &document), notes.collect())
+}
+
+/// Whether the server has the time and the zones that it should have.
+fn clock_and_zones(
+    work: &Work,
+    before: DateTime<Utc>,
+    date: Option<&str>,
+    document: &Value,
+) -> Check {
+    let after = work.now();
     let text = |name| document.get(name).and_then(Value::as_str).unwrap_or_default();
     let (version, zones) = (text("version"), text("timeZones"));
     let says = format!("{} answers, version {version}", work.client().server());
-    let clock = health.date.as_deref().and_then(|date| DateTime::parse_from_rfc2822(date).ok());
+    let clock = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok());
     if let Some(clock) = clock.map(|clock| clock.to_utc()) {
         // The header has whole seconds, and the answer took a moment.
         let slack = APART_MAX + TimeDelta::seconds(1);

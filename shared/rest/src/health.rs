@@ -11,6 +11,22 @@ use crate::failure::{ErrorCode, Failure};
 pub trait Readiness: Send + Sync {
     /// Why the process is not ready, as one sentence for everybody; `None` if it is.
     fn trouble(&self) -> Option<String>;
+
+    /// What needs an operator although the process is ready.
+    fn notes(&self) -> Vec<Note> {
+        Vec::new()
+    }
+}
+
+/// Something that needs an operator. Everybody may read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The part that it is about, in a word.
+    pub about: &'static str,
+    /// What is wrong.
+    pub says: String,
+    /// What to do.
+    pub remedy: String,
 }
 
 impl Readiness for () {
@@ -25,12 +41,18 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::new(ErrorCode::ServiceUnavailable, trouble));
     }
     let build = &call.rest.build;
-    let document = json!({
+    let mut document = json!({
         "status": "ready",
         "version": build.version,
         "commit": build.commit,
         "store": build.store,
         "timeZones": build.time_zones,
     });
+    let notes = call.rest.readiness.notes();
+    if !notes.is_empty() {
+        let note =
+            |Note { about, says, remedy }| json!({"about": about, "says": says, "remedy": remedy});
+        document["notes"] = notes.into_iter().map(note).collect();
+    }
     Ok(Answer::json(StatusCode::OK, &document))
 }

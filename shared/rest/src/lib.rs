@@ -46,7 +46,7 @@ use minutehand_ports::{Clock, IdSource};
 pub use access::{Access, Principal, Scope, Token};
 pub use certificates::{ManagementCertificate, PresentedCertificate, Thumbprint};
 pub use failure::ErrorCode;
-pub use health::Readiness;
+pub use health::{Note, Readiness};
 pub use list::Scheme;
 pub use metrics::{MetricsError, MetricsPage};
 pub use openapi::OPENAPI;

@@ -517,4 +517,12 @@ async fn the_executor_keeps_the_body_of_a_failure_and_the_api_returns_it() {
             assert_eq!(answer["statusCode"], 404, "{answer}");
         }
     }
+    // An archive that fails costs the body, and neither the attempt nor its record.
+    fs::remove_file(folder.path().join("minutehand.json")).unwrap();
+    world.put_job("unkept", json!({})).await;
+    let sent = world.sent();
+    world.deliver(&sent).await;
+    let history = world.history("unkept").await;
+    let [attempt] = history.as_slice() else { panic!("{history:?}") };
+    assert_eq!(attempt["properties"]["minutehand"]["bodyBytes"], Value::Null, "{attempt}");
 }

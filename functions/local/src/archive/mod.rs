@@ -18,19 +18,23 @@
 //! | write its manifest | the backup, and old ones that a run of the next day deletes |
 
 mod backups;
+mod health;
 mod repair;
 mod state;
 mod write;
 
 pub(crate) use backups::{DailyBackups, NewestBackup};
+pub(crate) use health::ArchiveHealth;
 pub use repair::{Repaired, repair};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow};
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
-use minutehand_archive_objects::{ArchiveError, ArchiveWriter, ArchivedBodies, Objects, Written};
+use minutehand_archive_objects::{
+    ArchiveError, ArchiveWriter, ArchivedBodies, Location, Objects, Written,
+};
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_runtime::chain;
 use minutehand_store_dynamodb::{DynamoStore, EndedWhen};
@@ -53,39 +57,47 @@ pub(crate) struct Archiver {
     new_id: String,
     /// For how long the store keeps history.
     history: HistoryDays,
-    /// `None` until the archive has answered.
+    /// `None` until a new archive has answered.
     state: Option<State>,
+    health: ArchiveHealth,
     /// `None` if no backups are made.
     backups: Option<DailyBackups>,
 }
 
 impl Archiver {
-    /// Looks whether the archive is the one that it was, or makes it one. An archive that does not
-    /// answer now is asked again by each run.
+    /// Looks whether the archive is the one that it was, or makes it one. An archive that was used before
+    /// may fail in any way: each run asks it again, so that it never keeps jobs from firing.
     ///
     /// # Errors
     ///
-    /// If somebody has to change something before it can be used.
+    /// If it is another archive, or a new one that somebody has to correct before it can be used.
     pub(crate) async fn open(
         objects: Objects,
         dir: Option<&Path>,
         new_id: String,
         history: HistoryDays,
     ) -> Result<Self> {
-        let dir = dir.map(Path::to_owned);
-        let mut archiver = Self { objects, dir, new_id, history, state: None, backups: None };
+        let state = dir.map(|dir| State::read_of(dir, objects.location())).transpose()?.flatten();
+        let (dir, is_new) = (dir.map(Path::to_owned), state.is_none());
+        let health = ArchiveHealth::default();
+        let mut archiver = Self { objects, dir, new_id, history, state, health, backups: None };
         let location = archiver.objects.location().to_string();
-        match tokio::time::timeout(START_TIME_MAX, archiver.check()).await {
+        let error = match tokio::time::timeout(START_TIME_MAX, archiver.check()).await {
             Ok(Ok(())) => {
                 let id = archiver.state.as_ref().map(|state| state.id.as_str());
                 tracing::info!(location, id, "archive");
+                return Ok(archiver);
             }
-            Ok(Err(error)) if !is_passing(&error) => return Err(error),
-            Ok(Err(error)) => {
-                tracing::error!(location, error = chain(&*error), "the archive does not answer");
-            }
-            Err(_) => tracing::error!(location, "the archive does not answer in time"),
-        }
+            Ok(Err(error)) if stops_start(&error, is_new) => return Err(error),
+            Ok(Err(error)) => error,
+            Err(_) => anyhow!("the archive {location} does not answer in time"),
+        };
+        archiver.health.note(Some(&error));
+        tracing::error!(
+            location,
+            error = chain(&*error),
+            "the archive cannot be used: jobs fire, and history is kept until it is archived"
+        );
         Ok(archiver)
     }
 
@@ -94,12 +106,23 @@ impl Archiver {
         Self { backups, ..self }
     }
 
+    /// Whether it can be written. Clones tell it as it changes.
+    pub(crate) fn health(&self) -> ArchiveHealth {
+        self.health.clone()
+    }
+
     /// Writes the days that are over and those that begin to expire, as far as they are not written.
     ///
     /// # Errors
     ///
     /// If the archive or the store fails. What is not written stays in the store.
     pub(crate) async fn catch_up(&mut self, jobs: &DynamoStore, now: DateTime<Utc>) -> Result<()> {
+        let caught_up = self.write_days(jobs, now).await;
+        self.health.note(caught_up.as_ref().err());
+        caught_up
+    }
+
+    async fn write_days(&mut self, jobs: &DynamoStore, now: DateTime<Utc>) -> Result<()> {
         // The file system of a folder may be gone by now.
         self.check().await?;
         let State { written_until, checked_until, .. } =
@@ -159,7 +182,7 @@ impl Archiver {
     }
 
     async fn write_between(
-        &self,
+        &mut self,
         jobs: &DynamoStore,
         from: Option<NaiveDate>,
         until: NaiveDate,
@@ -167,7 +190,10 @@ impl Archiver {
         let when = EndedWhen::Between { from: from.map(midnight), until: midnight(until) };
         let mut writer = ArchiveWriter::new(&self.objects);
         write(jobs, &mut writer, when, |_| true).await?;
-        Ok(writer.finish().await?)
+        let written = writer.finish().await?;
+        // A proxy may have accepted everything in the place of the service.
+        self.check().await?;
+        Ok(written)
     }
 
     /// Compares the archive's mark with what the data directory remembers.
@@ -177,19 +203,15 @@ impl Archiver {
         if let Some(State { id, .. }) = &self.state {
             return match mark {
                 Some(mark) if mark == *id => Ok(()),
-                Some(_) => bail!("another archive is at {location} now: restart the server"),
+                Some(_) => Err(ArchiveError::Other { location }.into()),
                 None => Err(ArchiveError::NoMark { location }.into()),
             };
         }
-        let remembered = self.dir.as_deref().map(State::read).transpose()?.flatten();
-        let remembered = remembered.filter(|state| state.location == location.to_string());
-        let id = match (mark, &remembered) {
-            (Some(id), _) => id,
-            (None, Some(_)) => return Err(ArchiveError::NoMark { location }.into()),
-            (None, None) => self.objects.create_mark(&self.new_id).await?,
+        let id = match mark {
+            Some(id) => id,
+            None => self.objects.create_mark(&self.new_id).await?,
         };
-        let state = remembered.filter(|state| state.id == id);
-        self.state = Some(state.unwrap_or_else(|| State::new(location.to_string(), id)));
+        self.state = Some(State::new(location.to_string(), id));
         self.remember(|_| {})
     }
 
@@ -202,8 +224,19 @@ impl Archiver {
     }
 }
 
-fn is_passing(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<ArchiveError>().is_some_and(ArchiveError::is_passing)
+/// Whether a data directory has used this archive before.
+pub(crate) fn is_known(dir: &Path, location: &Location) -> bool {
+    State::read_of(dir, location).is_ok_and(|state| state.is_some())
+}
+
+/// Whether a server with this error of its archive does not start.
+fn stops_start(error: &anyhow::Error, is_new: bool) -> bool {
+    match error.downcast_ref::<ArchiveError>() {
+        Some(ArchiveError::Other { .. }) => true,
+        Some(error) => is_new && !error.is_passing(),
+        // The data directory cannot be written.
+        None => true,
+    }
 }
 
 /// The day of an instant before now.

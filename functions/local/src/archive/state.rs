@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use chrono::NaiveDate;
+use minutehand_archive_objects::Location;
 use serde_json::{Value, json};
 
 use crate::serve::{read_private_file, write_private_file};
@@ -27,6 +28,11 @@ pub(super) struct State {
 impl State {
     pub(super) const fn new(location: String, id: String) -> Self {
         Self { location, id, written_until: None, checked_until: None }
+    }
+
+    /// What is remembered of the archive at this place; `None` of another one.
+    pub(super) fn read_of(dir: &Path, location: &Location) -> Result<Option<Self>> {
+        Ok(Self::read(dir)?.filter(|state| state.location == location.to_string()))
     }
 
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {

@@ -23,6 +23,11 @@ use tempfile::TempDir;
 use super::*;
 use crate::serve::TABLE;
 
+#[path = "../../tests/serve/bucket.rs"]
+mod bucket;
+
+use bucket::{BAD, Service};
+
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 
@@ -172,19 +177,72 @@ async fn without_its_archive_history_stays_and_nothing_is_written_elsewhere() {
         assert!(error.to_string().contains("no file minutehand.json"), "{error:#}");
         assert_eq!(world.remove(&archiver, now).await, 0);
     }
-    // The next start is refused, too.
-    let error = world.archiver().await.unwrap_err();
-    assert!(error.to_string().contains("no file minutehand.json"), "{error:#}");
-    assert_eq!(fs::read_dir(world.folder.path()).unwrap().count(), 0);
+    assert!(archiver.health().trouble().is_some());
+    // The next start waits for it, too. A mark that is damaged is no other archive.
+    for damaged in [None, Some(""), Some("<html>"), Some(r#"{"format":1}"#)] {
+        if let Some(text) = damaged {
+            fs::write(&mark, text).unwrap();
+        }
+        let mut archiver = world.archiver().await.unwrap();
+        assert!(archiver.health().trouble().is_some());
+        archiver.catch_up(&world.jobs, at(90 * DAY)).await.unwrap_err();
+        assert_eq!(world.remove(&archiver, 90 * DAY).await, 0, "{damaged:?}");
+    }
+    assert_eq!(fs::read_dir(world.folder.path()).unwrap().count(), 1, "only the mark");
 
     fs::write(&mark, kept).unwrap();
     assert_eq!(world.hour(&mut archiver, 90 * DAY).await, 1);
+    assert_eq!(archiver.health().trouble(), None);
     assert_eq!(world.archived("1a").await, [HOUR]);
 
     // Another archive in the same place is not taken for it.
     fs::write(&mark, r#"{"format":1,"id":"another"}"#).unwrap();
-    let error = archiver.catch_up(&world.jobs, at(91 * DAY)).await.unwrap_err();
-    assert!(error.to_string().contains("restart the server"), "{error:#}");
+    for error in [
+        archiver.catch_up(&world.jobs, at(91 * DAY)).await.unwrap_err(),
+        world.archiver().await.unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("another archive is at"), "{error:#}");
+    }
+}
+
+#[tokio::test]
+async fn whatever_a_bucket_answers_history_stays_until_it_answers_well_again() {
+    for bad in BAD {
+        let (world, service) = (World::new().await, Service::start());
+        let variables = service.variables();
+        let value = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.clone());
+        let location = Location::parse("s3://bucket/a").unwrap();
+        let open = || {
+            let objects = Objects::open(&location, value, minutehand_runtime::system_now).unwrap();
+            Archiver::open(objects, Some(world.data.path()), "a".to_owned(), HistoryDays::Sixty)
+        };
+        let mut running = open().await.unwrap();
+        world.execute("1a", HOUR).await;
+        service.is_bad(bad);
+        let mut started = open().await.unwrap();
+        for archiver in [&mut running, &mut started] {
+            archiver.catch_up(&world.jobs, at(90 * DAY)).await.unwrap_err();
+            let trouble = archiver.health().trouble().unwrap();
+            assert!(trouble.says.contains(bad.says), "{bad:?}: {trouble:?}");
+            assert_eq!(world.remove(archiver, 90 * DAY).await, 0, "{bad:?}");
+        }
+        service.is_bad(None);
+        assert_eq!(world.hour(&mut running, 90 * DAY).await, 1, "{bad:?}");
+        started.catch_up(&world.jobs, at(90 * DAY)).await.unwrap();
+        assert_eq!((running.health().trouble(), started.health().trouble()), (None, None));
+    }
+}
+
+#[tokio::test]
+async fn a_day_counts_as_archived_only_if_the_archive_is_there_afterwards() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    world.execute("1a", HOUR).await;
+    archiver.write_between(&world.jobs, None, day(1)).await.unwrap();
+    fs::remove_file(world.folder.path().join("minutehand.json")).unwrap();
+    // Nothing is to be written, so only a look at the mark notices it.
+    let error = archiver.write_between(&world.jobs, Some(day(5)), day(6)).await.unwrap_err();
+    assert!(error.to_string().contains("no file minutehand.json"), "{error:#}");
 }
 
 #[tokio::test]

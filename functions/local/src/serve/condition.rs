@@ -1,11 +1,13 @@
 //! What the process cannot do at the moment, as `/healthz` reports it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use minutehand_app::fire::Pass;
 use minutehand_embedded::Queue;
-use minutehand_rest::Readiness;
+use minutehand_rest::{Note, Readiness};
+
+use crate::archive::ArchiveHealth;
 
 /// Whether messages are taken and timers are swept.
 pub(super) struct Condition {
@@ -14,16 +16,34 @@ pub(super) struct Condition {
     unswept: Mutex<Option<u32>>,
     /// When a pass last read all shards, or when the sweeper started; `None` without a sweeper.
     swept_at: Mutex<Option<Instant>>,
+    /// Not set if this process writes no archive.
+    archive: OnceLock<ArchiveHealth>,
 }
 
 impl Condition {
     pub(super) const fn of(queue: Queue) -> Self {
-        Self { queue, unswept: Mutex::new(None), swept_at: Mutex::new(None) }
+        Self {
+            queue,
+            unswept: Mutex::new(None),
+            swept_at: Mutex::new(None),
+            archive: OnceLock::new(),
+        }
     }
 
     /// Takes note that the sweeper starts: a first pass that never ends has an age, too.
     pub(super) fn note_sweeper(&self) {
         self.set_swept();
+    }
+
+    /// Takes note that this process writes an archive.
+    pub(super) fn note_archive(&self, health: ArchiveHealth) {
+        // A process has one.
+        let _ = self.archive.set(health);
+    }
+
+    /// Whether the archive can be written; `None` if this process writes none.
+    pub(super) fn is_archive_ok(&self) -> Option<bool> {
+        self.archive.get().map(|health| health.trouble().is_none())
     }
 
     /// Takes note of a pass.
@@ -59,6 +79,10 @@ impl Readiness for Condition {
             "{unswept} shards of timers cannot be swept, so some jobs do not fire. The log gives the \
              reason."
         ))
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        self.archive.get().and_then(ArchiveHealth::trouble).into_iter().collect()
     }
 }
 

@@ -113,6 +113,9 @@ fn start_firing(
         tasks.start("sweeper", |stop| sweep(sweeping, clock(), stop));
         let jobs = parts.jobs.clone();
         let queue = (parts.queue.clone(), settings.history);
+        if let Some(archiver) = &archiver {
+            parts.condition.note_archive(archiver.health());
+        }
         tasks.start("expiry", |stop| expire(jobs, queue, archiver, clock(), stop));
     }
     Ok(())

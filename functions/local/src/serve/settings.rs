@@ -17,6 +17,7 @@ use minutehand_runtime::{LogFormat, LogLevel, Rate, chain, system_now};
 use zeroize::Zeroizing;
 
 use super::args::{Format, KeptBodies, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};
+use crate::archive::is_known;
 
 /// The data directory if none is given.
 pub const DATA_DIR: &str = ".minutehand";
@@ -240,7 +241,14 @@ fn archive(
             path.display()
         ));
     }
-    match Objects::open(location, environment, system_now) {
+    let is_known =
+        matches!(storage, Storage::Directory { path, .. } if is_known(path, location));
+    let opened = if is_known {
+        Objects::open_known(location, environment, system_now)
+    } else {
+        Objects::open(location, environment, system_now)
+    };
+    match opened {
         Ok(objects) => Some(objects),
         Err(error) => {
             problems.add(chain(&error));

@@ -14,6 +14,8 @@ mod archive;
 #[cfg(test)]
 mod backup;
 #[cfg(test)]
+mod bucket;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod clock;
@@ -25,6 +27,8 @@ mod disk;
 mod durable;
 #[cfg(test)]
 mod ends;
+#[cfg(test)]
+mod failing_archive;
 #[cfg(test)]
 mod files;
 #[cfg(test)]

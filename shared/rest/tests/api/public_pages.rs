@@ -13,6 +13,16 @@ fn health_names_the_versions() {
 }
 
 #[test]
+fn what_needs_an_operator_is_a_note_and_the_service_is_ready() {
+    let api = Api::with(Access::Tokens(Vec::new()));
+    api.troubles.set(Trouble::Noted);
+    let health = api.send("GET", "/healthz", &[], "");
+    let note =
+        r#""notes":[{"about":"archive","says":"access is denied","remedy":"renew the keys"}]"#;
+    assert!(health.status == 200 && health.body.contains(note), "{}", health.body);
+}
+
+#[test]
 fn an_unavailable_store_makes_the_service_unready() {
     let api = Api::with(Access::Tokens(Vec::new()));
     api.troubles.set(Trouble::Unavailable);

@@ -79,6 +79,10 @@ impl PrometheusPage {
             let help = "When the newest daily backup began, in seconds since 1970; 0 without one.";
             gauge(text, "backup_time_seconds", help, second)?;
         }
+        if let Some(is_ok) = self.condition.is_archive_ok() {
+            let help = "1 if the archive could be written when it was last tried, else 0.";
+            gauge(text, "archive_ok", help, u8::from(is_ok))?;
+        }
         // Where the system does not tell it, there is no line.
         let disk = self.data.as_ref().and_then(|data| statvfs(data).ok());
         if let Some(disk) = disk {

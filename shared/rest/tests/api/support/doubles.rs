@@ -17,7 +17,7 @@ use minutehand_ports::{
     CertificateReader, Collections, Disk, DispatchQueue, History, QueueError, QueueMessage,
     StoreError,
 };
-use minutehand_rest::Readiness;
+use minutehand_rest::{Note, Readiness};
 
 /// What fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,6 +34,8 @@ pub(crate) enum Trouble {
     Full,
     /// The store is well, and the process cannot fire.
     NotFiring,
+    /// All is well but the archive.
+    Noted,
     /// The store has a bug.
     Panic,
     /// Another change always comes first.
@@ -56,7 +58,7 @@ impl Troubles {
     /// Whether a change comes too late, if the store answers at all.
     fn check(&self) -> Result<bool, StoreError> {
         match self.get() {
-            Trouble::None | Trouble::Full | Trouble::NotFiring => Ok(false),
+            Trouble::None | Trouble::Full | Trouble::NotFiring | Trouble::Noted => Ok(false),
             Trouble::Stale => Ok(true),
             Trouble::Panic => panic!("a bug in the store"),
             Trouble::Unavailable => Err(StoreError::Unavailable("table secret-table".into())),
@@ -134,6 +136,12 @@ impl Collections for TroubledCollections {
 impl Readiness for Troubles {
     fn trouble(&self) -> Option<String> {
         (self.get() == Trouble::NotFiring).then(|| "Messages cannot be taken.".to_owned())
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        let (says, remedy) = ("access is denied".to_owned(), "renew the keys".to_owned());
+        let note = Note { about: "archive", says, remedy };
+        (self.get() == Trouble::Noted).then_some(note).into_iter().collect()
     }
 }
 

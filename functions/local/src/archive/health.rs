@@ -1,0 +1,34 @@
+//! Whether the archive can be written, for `/metrics`, `/healthz` and `minutehand doctor`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use minutehand_archive_objects::ArchiveError;
+use minutehand_rest::Note;
+
+/// What the last run of the archive met. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ArchiveHealth(Arc<Mutex<Option<Note>>>);
+
+impl ArchiveHealth {
+    /// What is wrong, and what to do; `None` if the archive can be written.
+    pub(crate) fn trouble(&self) -> Option<Note> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn note(&self, error: Option<&anyhow::Error>) {
+        let note = error.map(|error| {
+            let (why, remedy) = match error.downcast_ref::<ArchiveError>() {
+                Some(error) => error.advice(),
+                None => ("a run failed", "see ArchiveFailed in the log for the reason"),
+            };
+            Note {
+                about: "archive",
+                says: format!(
+                    "it cannot be written: {why}; jobs fire, and the store keeps history"
+                ),
+                remedy: remedy.to_owned(),
+            }
+        });
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = note;
+    }
+}
