@@ -75,6 +75,7 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 		echo '== cdk: skipped, npm is not installed'; \
 	fi
 	@.ci/timed lint .ci/lint/run
+	@.ci/timed zones .ci/zones
 
 # nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a
 # build of it alone would choose other features of what it stands on, and compile that once more.

@@ -179,5 +179,6 @@ fn build_info() -> BuildInfo {
         commit: env!("MINUTEHAND_COMMIT").to_owned(),
         store: "DynamoDB".to_owned(),
         time_zones: minutehand_recurrence::zone::database_version().to_owned(),
+        time_zones_date: minutehand_recurrence::zone::database_date(),
     }
 }

@@ -19,6 +19,7 @@ use minutehand::installation::{self, ExportOptions, ImportOptions, Place};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
 use minutehand::repair::repair;
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
+use minutehand::zones::TakenZones;
 use minutehand_archive_objects::Location;
 use minutehand_client::ServerUrl;
 use minutehand_recurrence::WrittenDate;
@@ -353,6 +354,9 @@ struct PreviewArgs {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Directory with the time zones of the system, like /usr/share/zoneinfo [default: built in]
+    #[arg(long, value_name = "DIR")]
+    zones: Option<PathBuf>,
 }
 
 /// Runs the command that the arguments name.
@@ -529,6 +533,9 @@ fn environment(name: &str) -> Option<String> {
 }
 
 fn preview(args: &PreviewArgs) -> ExitCode {
+    if let Some(Err(error)) = args.zones.as_deref().map(TakenZones::take) {
+        return fail(FAILED, format!("{error:#}"), None);
+    }
     let text = match read(&args.file) {
         Ok(text) => text,
         Err(why) => {

@@ -2,8 +2,9 @@
 //!
 //! [`serve`] runs the whole scheduler as one process: the API, the sweeper and the executor, with an
 //! embedded store. [`preview`] shows when a job would fire. [`backup`] copies a data directory,
-//! and [`repair`] mends one that was damaged. [`archive`] keeps history for good, and
-//! [`installation`] carries collections and jobs to another installation.
+//! and [`repair`] mends one that was damaged. [`archive`] keeps history for good,
+//! [`installation`] carries collections and jobs to another installation, and [`zones`] reads the time
+//! zones of the system.
 
 pub mod archive;
 pub mod backup;
@@ -12,6 +13,7 @@ pub mod installation;
 pub mod preview;
 pub mod repair;
 pub mod serve;
+pub mod zones;
 
 use anyhow::{Context as _, Result};
 

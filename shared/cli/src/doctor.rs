@@ -1,6 +1,6 @@
 //! `doctor`: looks at a server and its jobs, and says what to do.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use clap::Args;
 use minutehand_client::Job;
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ const APART_MAX: TimeDelta = TimeDelta::seconds(1);
 const ENDS_WITHIN: TimeDelta = TimeDelta::days(7);
 /// The most names in one line.
 const NAMES_MAX: usize = 5;
-/// The years after which the built-in time zones count as old.
-const ZONES_YEARS_MAX: i64 = 1;
+/// The days after which time zones count as old.
+const ZONES_DAYS_MAX: i64 = 180;
 
 /// The arguments of `doctor`.
 #[derive(Debug, Args)]
@@ -37,6 +37,8 @@ struct Check {
     name: String,
     /// What to do; `None` if all is well.
     trouble: Option<String>,
+    /// The trouble can wait: the exit code does not tell it.
+    is_warning: bool,
     says: String,
 }
 
@@ -64,7 +66,7 @@ impl DoctorArgs {
             }
         }
         print(&work, &checks)?;
-        if checks.iter().any(|check| check.trouble.is_some()) {
+        if checks.iter().any(Check::is_bad) {
             return Err(Failure::said(ACTION_FAILED));
         }
         Ok(())
@@ -73,12 +75,16 @@ impl DoctorArgs {
 
 impl Check {
     fn good(name: impl Into<String>, says: impl Into<String>) -> Self {
-        Self { name: name.into(), trouble: None, says: says.into() }
+        Self { name: name.into(), trouble: None, is_warning: false, says: says.into() }
+    }
+
+    const fn is_bad(&self) -> bool {
+        self.trouble.is_some() && !self.is_warning
     }
 
     fn bad(name: impl Into<String>, says: &str, trouble: Option<String>) -> Self {
         let trouble = trouble.unwrap_or_else(|| "see the server's log".to_owned());
-        Self { name: name.into(), trouble: Some(trouble), says: says.to_owned() }
+        Self { name: name.into(), trouble: Some(trouble), is_warning: false, says: says.to_owned() }
     }
 }
 
@@ -98,19 +104,14 @@ async fn server(work: &Work) -> (Check, Vec<Check>) {
         let text = |name| harmless(note.get(name).and_then(Value::as_str).unwrap_or_default());
         Check::bad(text("about"), &text("says"), Some(text("remedy")))
     });
-    (clock_and_zones(work, before, health.date.as_deref(), &document), notes.collect())
+    let notes = notes.chain([zones(&document, work.now())]).collect();
+    (clock(work, before, health.date.as_deref(), &document), notes)
 }
 
-/// Whether the server has the time and the zones that it should have.
-fn clock_and_zones(
-    work: &Work,
-    before: DateTime<Utc>,
-    date: Option<&str>,
-    document: &Value,
-) -> Check {
+/// Whether the server has the time that it should have.
+fn clock(work: &Work, before: DateTime<Utc>, date: Option<&str>, document: &Value) -> Check {
     let after = work.now();
-    let text = |name| document.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (version, zones) = (text("version"), text("timeZones"));
+    let version = document.get("version").and_then(Value::as_str).unwrap_or_default();
     let says = format!("{} answers, version {version}", work.client().server());
     let clock = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok());
     if let Some(clock) = clock.map(|clock| clock.to_utc()) {
@@ -131,16 +132,28 @@ fn clock_and_zones(
             );
         }
     }
-    let year = zones.get(..4).and_then(|year| year.parse::<i64>().ok());
-    let this_year = after.format("%Y").to_string().parse::<i64>().unwrap_or_default();
-    if year.is_some_and(|year| this_year - year > ZONES_YEARS_MAX) {
-        return Check::bad(
-            "server",
-            &format!("its time zone data is old: release {zones}"),
-            Some("install a newer version, as laws on time zones change".to_owned()),
-        );
-    }
     Check::good("server", says)
+}
+
+/// Whether the time zones of the server are recent.
+fn zones(document: &Value, now: DateTime<Utc>) -> Check {
+    let text = |name| document.get(name).and_then(Value::as_str);
+    let release = harmless(text("timeZones").unwrap_or("unknown"));
+    let date = text("timeZonesDate").and_then(|date| date.parse::<NaiveDate>().ok());
+    // The name of a release begins with its year, which is over for sure after this day.
+    let year = || release.get(..4).and_then(|year| year.parse().ok());
+    let end_of_year = || NaiveDate::from_ymd_opt(year()?, 12, 31);
+    let days = |date: NaiveDate| (now.date_naive() - date).num_days();
+    let (age, says) = match date {
+        Some(date) => (days(date), format!("{release}, released {} days ago", days(date))),
+        None => (end_of_year().map_or(0, days), format!("{release}, of an unknown day")),
+    };
+    if age <= ZONES_DAYS_MAX {
+        return Check::good("zones", says);
+    }
+    let remedy = "install a newer version, as laws on time zones change; on one machine, serve --zones DIR \
+                  uses the zones of the system";
+    Check { is_warning: true, ..Check::bad("zones", &says, Some(remedy.to_owned())) }
 }
 
 /// What stands out among the jobs.
@@ -216,7 +229,7 @@ fn print(work: &Work, checks: &[Check]) -> Result<()> {
         let items: Vec<String> = checks
             .iter()
             .map(|check| {
-                json!({"check": check.name, "ok": check.trouble.is_none(), "says": check.says,
+                json!({"check": check.name, "ok": !check.is_bad(), "says": check.says,
                     "remedy": check.trouble})
                 .to_string()
             })
@@ -227,6 +240,7 @@ fn print(work: &Work, checks: &[Check]) -> Result<()> {
         let mark = match (check.trouble.is_none(), work.screen.ascii) {
             (true, false) => work.screen.good("✓"),
             (true, true) => work.screen.good("ok"),
+            _ if check.is_warning => work.screen.warn("!"),
             (false, false) => work.screen.bad("✗"),
             (false, true) => work.screen.bad("!!"),
         };
@@ -236,4 +250,29 @@ fn print(work: &Work, checks: &[Check]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zones_are_old_after_half_a_year() {
+        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        assert_eq!(now.date_naive().to_string(), "2027-01-15");
+        for (document, trouble, says) in [
+            (json!({"timeZones": "2026f", "timeZonesDate": "2026-10-28"}), false, "79 days ago"),
+            (json!({"timeZones": "2026c", "timeZonesDate": "2026-07-19"}), false, "180 days ago"),
+            (json!({"timeZones": "2026c", "timeZonesDate": "2026-07-18"}), true, "181 days ago"),
+            (json!({"timeZones": "2027a"}), false, "2027a, of an unknown day"),
+            (json!({"timeZones": "2026z"}), false, "unknown day"),
+            (json!({"timeZones": "2025z"}), true, "unknown day"),
+            (json!({"timeZones": "unknown"}), false, "unknown day"),
+            (json!({}), false, "unknown day"),
+        ] {
+            let check = zones(&document, now);
+            assert_eq!(check.trouble.is_some(), trouble, "{document}");
+            assert!(check.says.contains(says), "{}", check.says);
+        }
+    }
 }

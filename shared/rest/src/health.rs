@@ -48,6 +48,9 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
         "store": build.store,
         "timeZones": build.time_zones,
     });
+    if let Some(date) = build.time_zones_date {
+        document["timeZonesDate"] = date.to_string().into();
+    }
     let notes = call.rest.readiness.notes();
     if !notes.is_empty() {
         let note =

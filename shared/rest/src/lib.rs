@@ -40,6 +40,7 @@ mod wire;
 use std::sync::{Arc, RwLock};
 
 use axum::Router;
+use chrono::NaiveDate;
 use minutehand_app::Manage;
 use minutehand_ports::{Clock, IdSource};
 
@@ -96,6 +97,8 @@ pub struct BuildInfo {
     pub store: String,
     /// The release of the time zone data.
     pub time_zones: String,
+    /// The day on which it was published; `None` if it is not known.
+    pub time_zones_date: Option<NaiveDate>,
 }
 
 /// Creates the API.

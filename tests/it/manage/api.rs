@@ -24,7 +24,13 @@ pub(super) fn api(world: &World) -> Router {
 /// An API that needs no token.
 pub(crate) fn api_over(manage: Manage, clock: Arc<dyn Clock>) -> Router {
     let text = || "test".to_owned();
-    let build = BuildInfo { version: text(), commit: text(), store: text(), time_zones: text() };
+    let build = BuildInfo {
+        version: text(),
+        commit: text(),
+        store: text(),
+        time_zones: text(),
+        time_zones_date: None,
+    };
     router(Rest {
         manage,
         clock,

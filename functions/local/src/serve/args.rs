@@ -190,6 +190,12 @@ pub struct ServeArgs {
     /// Speed of the scheduler's clock: 0.1 to 100000 times real time
     #[arg(long, value_name = "N", help_heading = FIRING)]
     pub(super) clock_rate: Option<Rate>,
+    /// Directory with the time zones of the system, like /usr/share/zoneinfo [default: built in]
+    ///
+    /// Its TZif files are read at the start, in the place of the built-in ones. A zone that it has not is
+    /// used as it is built in, and a zone that is not built in is not added.
+    #[arg(long, value_name = "DIR", help_heading = FIRING, hide_short_help = true)]
+    pub(super) zones: Option<PathBuf>,
     /// Let jobs call private and loopback addresses
     /// [default if the server listens on a loopback address]
     #[arg(long, help_heading = FIRING)]

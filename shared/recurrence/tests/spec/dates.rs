@@ -45,6 +45,9 @@ fn a_date_without_an_offset_is_a_time_of_its_zone() {
         ("America/New_York", "2026-11-01T01:30", "2026-11-01T05:30:00Z"),
         ("America/New_York", "2026-11-01T01:30-05:00", "2026-11-01T06:30:00Z"),
         ("Australia/Lord_Howe", "2026-10-04T02:15", "2026-10-03T15:45:00Z"),
+        // Cuba keeps daylight saving time in the winter of 2026, since release 2026f.
+        ("America/Havana", "2026-11-05T09:00", "2026-11-05T13:00:00Z"),
+        ("America/Havana", "2027-11-08T09:00", "2027-11-08T14:00:00Z"),
         ("America/Santiago", "2026-09-06", "2026-09-06T04:00:00Z"),
         ("Pacific/Apia", "2011-12-30T10:00", "2011-12-30T20:00:00Z"),
         ("Asia/Kolkata", "2026-01-05T00:00:00.5", "2026-01-04T18:30:00.5Z"),

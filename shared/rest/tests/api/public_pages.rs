@@ -8,7 +8,7 @@ use crate::support::{Api, Trouble};
 fn health_names_the_versions() {
     Api::with(Access::Tokens(Vec::new())).send("GET", "/healthz", &[], "").is(
         200,
-        r#"{"status":"ready","version":"1.2.3","commit":"abc","store":"1","timeZones":"2026a"}"#,
+        r#"{"status":"ready","version":"1.2.3","commit":"abc","store":"1","timeZones":"2026a","timeZonesDate":"2026-03-02"}"#,
     );
 }
 

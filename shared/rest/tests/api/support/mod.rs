@@ -7,7 +7,7 @@ use std::sync::{Arc, RwLock};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use http_body_util::BodyExt;
 use minutehand_app::{Manage, ManagePorts, ManageSettings};
 use minutehand_domain::attempt::{Attempt, Occurrence};
@@ -115,6 +115,7 @@ impl Api {
                 commit: "abc".to_owned(),
                 store: "1".to_owned(),
                 time_zones: "2026a".to_owned(),
+                time_zones_date: NaiveDate::from_ymd_opt(2026, 3, 2),
             },
             readiness: troubles.clone(),
             metrics,
