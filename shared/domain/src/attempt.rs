@@ -146,6 +146,12 @@ impl Attempt {
         }
     }
 
+    /// Whether it is the first one at its occurrence.
+    #[must_use]
+    pub const fn is_first(&self) -> bool {
+        matches!(self.role, Role::Main) && self.number == 0
+    }
+
     /// The same attempt, first sent at this time.
     #[must_use]
     pub fn sent_at(self, now: DateTime<Utc>) -> Self {

@@ -23,6 +23,7 @@ pub mod failed_occurrence;
 pub mod failure_event;
 pub mod far;
 pub mod firing;
+pub mod goes_on;
 pub mod history_days;
 pub mod history_name;
 pub mod ids;

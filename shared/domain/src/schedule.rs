@@ -15,6 +15,8 @@
 //! The dates themselves are in the definition, so such a line is read with [`Schedule::read`]. If the
 //! definition is another one, its dates have another hash, and the line is not read.
 //!
+//! A job that goes on with its last occurrence has that before its policies: see [`GoesOn`].
+//!
 //! A version that does not know policies cannot read the line, nor a policy that it does not know. It
 //! then reports the timer and leaves it to a newer version, and does not fire without the policy.
 
@@ -27,6 +29,7 @@ use minutehand_recurrence::{Exceptions, Refused, Rule, Start, Timetable, Unreada
 
 use crate::attempt::{Attempt, Occurrence};
 use crate::dates::stored_exceptions;
+use crate::goes_on::{GoesOn, NotThisWord};
 use crate::ids::fnv1a;
 use crate::policies::{Policies, UnreadableWord};
 
@@ -46,6 +49,8 @@ pub struct Schedule {
     pub policies: Policies,
     /// Its excluded and extra dates, if it has any.
     pub exceptions: Option<Arc<Exceptions>>,
+    /// The occurrence of an earlier timing with which the job goes on. Then it is the only one.
+    pub goes_on: Option<GoesOn>,
 }
 
 /// The dates of a line: their hash, and the places of the extra ones that are within the timetable.
@@ -119,9 +124,29 @@ impl Schedule {
         !line.starts_with(WITHOUT_POLICIES)
     }
 
-    /// The first attempt at an occurrence.
+    /// Whether another schedule has the same dates.
+    pub(crate) fn has_dates_of(&self, other: &Self) -> bool {
+        let hash = |it: &Self| it.exceptions.as_deref().map(hash);
+        hash(self) == hash(other)
+    }
+
+    /// Whether an attempt is of this schedule, whose timing has this generation.
+    #[must_use]
+    pub fn has(&self, generation: u64, attempt: &Attempt) -> bool {
+        attempt.generation == generation
+            || self.goes_on.is_some_and(|it| it.has(generation, attempt))
+    }
+
+    /// Whether no occurrence follows one.
+    #[must_use]
+    pub fn is_last(&self, nominal_at: DateTime<Utc>) -> bool {
+        self.after(nominal_at).is_none()
+    }
+
+    /// The first attempt at an occurrence, in a timing of this generation.
     #[must_use]
     pub fn attempt(&self, generation: u64, nominal_at: DateTime<Utc>) -> Attempt {
+        let generation = self.goes_on.map_or(generation, |it| it.generation);
         Attempt {
             due_at: self.start(nominal_at),
             under_policy: self.is_guarded(),
@@ -150,26 +175,28 @@ impl Schedule {
     /// The first occurrence at an instant or after it.
     #[must_use]
     pub fn at_or_after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        match &self.exceptions {
-            Some(exceptions) => exceptions.at_or_after(&self.timetable, instant),
-            None => self.timetable.at_or_after(instant),
+        match (self.goes_on, &self.exceptions) {
+            (Some(only), _) => Some(only.at).filter(|at| *at >= instant),
+            (None, Some(exceptions)) => exceptions.at_or_after(&self.timetable, instant),
+            (None, None) => self.timetable.at_or_after(instant),
         }
     }
 
     /// The first occurrence after an instant.
     #[must_use]
     pub fn after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        match &self.exceptions {
-            Some(exceptions) => exceptions.after(&self.timetable, instant),
-            None => self.timetable.after(instant),
+        match (self.goes_on, &self.exceptions) {
+            (Some(only), _) => Some(only.at).filter(|at| *at > instant),
+            (None, Some(exceptions)) => exceptions.after(&self.timetable, instant),
+            (None, None) => self.timetable.after(instant),
         }
     }
 
     /// The occurrences, from the first on.
     pub fn iter(&self) -> impl Iterator<Item = DateTime<Utc>> + '_ {
-        let first = match &self.exceptions {
-            Some(exceptions) => exceptions.at_or_after(&self.timetable, DateTime::<Utc>::MIN_UTC),
-            None => self.timetable.iter().next(),
+        let first = match (self.goes_on, &self.exceptions) {
+            (None, None) => self.timetable.iter().next(),
+            _ => self.at_or_after(DateTime::<Utc>::MIN_UTC),
         };
         std::iter::successors(first, |at| self.after(*at))
     }
@@ -183,15 +210,17 @@ impl Schedule {
     /// The first occurrence, if it is due at once.
     #[must_use]
     pub fn at_once(&self) -> Option<DateTime<Utc>> {
-        self.timetable.at_once().filter(|at| !self.excludes(*at))
+        let at_once = self.timetable.at_once().filter(|at| !self.excludes(*at));
+        at_once.filter(|_| self.goes_on.is_none())
     }
 
     /// How many occurrences there are from one instant (inclusive) to another (exclusive).
     #[must_use]
     pub fn count_between(&self, from: DateTime<Utc>, to: DateTime<Utc>) -> u64 {
-        match &self.exceptions {
-            Some(exceptions) => exceptions.count_between(&self.timetable, from, to),
-            None => self.timetable.count_between(from, to),
+        match (self.goes_on, &self.exceptions) {
+            (Some(only), _) => u64::from(from <= only.at && only.at < to),
+            (None, Some(exceptions)) => exceptions.count_between(&self.timetable, from, to),
+            (None, None) => self.timetable.count_between(from, to),
         }
     }
 
@@ -259,16 +288,20 @@ impl fmt::Display for DatesWord {
 /// A schedule without policies.
 impl From<Timetable> for Schedule {
     fn from(timetable: Timetable) -> Self {
-        Self { timetable, policies: Policies::default(), exceptions: None }
+        Self { timetable, policies: Policies::default(), exceptions: None, goes_on: None }
     }
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { timetable, policies, exceptions } = self;
-        if self.is_guarded() {
-            write!(f, "{WITH_POLICIES}{policies}")?;
+        let Self { timetable, policies, exceptions, goes_on } = self;
+        if self.is_guarded() || goes_on.is_some() {
+            f.write_str(WITH_POLICIES)?;
         }
+        if let Some(goes_on) = goes_on {
+            write!(f, "{goes_on} ")?;
+        }
+        policies.fmt(f)?;
         if let Some(exceptions) = exceptions {
             let (hash, places) = (hash(exceptions), exceptions.places());
             write!(f, "{} ", DatesWord { hash, places })?;
@@ -298,6 +331,10 @@ fn parsed(line: &str) -> Result<(Schedule, Option<DatesWord>), UnreadableTimetab
     let is_policy = |word: &&str| word.contains('=');
     let end = line.split_inclusive(' ').take_while(is_policy).map(str::len).sum();
     let (words, timetable) = line.split_at_checked(end).unwrap_or((line, ""));
+    let (goes_on, words) = match words.split_once(' ').map(|(first, rest)| (first.parse(), rest)) {
+        Some((Ok(goes_on), rest)) => (Some(goes_on), rest),
+        Some((Err(NotThisWord), _)) | None => (None, words),
+    };
     // The dates are the last of them.
     let (words, dates) = match words.trim_end().rsplit_once(DATES) {
         Some((words, dates)) => {
@@ -307,7 +344,8 @@ fn parsed(line: &str) -> Result<(Schedule, Option<DatesWord>), UnreadableTimetab
         None => (words, None),
     };
     let policies = words.parse().map_err(|UnreadableWord(word)| UnreadableTimetable { word })?;
-    Ok((Schedule { timetable: timetable.parse()?, policies, exceptions: None }, dates))
+    let timetable = timetable.parse()?;
+    Ok((Schedule { timetable, policies, exceptions: None, goes_on }, dates))
 }
 
 #[cfg(test)]
@@ -417,5 +455,31 @@ mod tests {
         let schedule = Schedule::read(&line, &document).unwrap();
         assert_eq!(schedule.policies.catch_up, CatchUp::None);
         assert_eq!(schedule.to_string(), line);
+    }
+
+    #[test]
+    fn a_schedule_that_goes_on_has_one_occurrence_and_stands_before_policies() {
+        let line =
+            "2 goesOn=17987976000000000:3 catchUp=none 1 every=1hour start=2027-01-01T00:00:00Z";
+        let schedule: Schedule = line.parse().unwrap();
+        assert_eq!(
+            (schedule.to_string(), schedule.policies.catch_up),
+            (line.to_owned(), CatchUp::None)
+        );
+        let at = "2027-01-01T10:00:00Z".parse().unwrap();
+        assert_eq!(schedule.goes_on, Some(GoesOn { at, generation: 3 }));
+        let tick = TimeDelta::nanoseconds(100);
+        assert_eq!(schedule.iter().collect::<Vec<_>>(), [at]);
+        assert_eq!([schedule.at_or_after(at), schedule.at_or_after(at + tick)], [Some(at), None]);
+        assert_eq!([schedule.after(at - tick), schedule.after(at)], [Some(at), None]);
+        assert_eq!([schedule.count_before(at), schedule.count_before(at + tick)], [0, 1]);
+        assert_eq!((schedule.is_last(at), schedule.at_once()), (true, None));
+        assert_eq!(schedule.attempt(7, at).generation, 3);
+        // A version that knows policies only.
+        assert!("goesOn=17987976000000000:3 ".parse::<Policies>().is_err());
+        let plain = Schedule { policies: Policies::default(), ..schedule };
+        let line = "2 goesOn=17987976000000000:3 1 every=1hour start=2027-01-01T00:00:00Z";
+        assert_eq!((plain.to_string(), line.parse()), (line.to_owned(), Ok(plain.clone())));
+        assert!(!plain.attempt(7, at).under_policy);
     }
 }

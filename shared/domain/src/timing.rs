@@ -152,6 +152,9 @@ impl Timing {
 
     /// The occurrences of the count that have fallen due, including those that an outage skipped.
     fn used_at(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<u32, Refused> {
+        if self.is_over(job) {
+            return Ok(self.used);
+        }
         let fallen_due = self.without_policies(job, now)?.count_before(now);
         Ok(self.used.saturating_add(u32::try_from(fallen_due).unwrap_or(u32::MAX)))
     }

@@ -1,5 +1,6 @@
 //! A small scope, explored completely: two occurrences with a retry each, two workers, and at every
-//! step a crash, a lost answer, a second delivery, or a lease that ends too early.
+//! step a crash, a lost answer, a second delivery, a lease that ends too early, or a user who disables the
+//! job and enables it again.
 //!
 //! The simulation plays long runs and takes some of what may happen; this takes all of it, for a time
 //! that is short. A state is what store, queue, target and workers hold. A step of a worker is one
@@ -19,24 +20,29 @@ use stateright::{Checker, Model};
 
 use model::{Budget, Firing, Mistake};
 
-const NONE: Budget = Budget { crashes: 0, losses: 0, copies: 0, stalls: 0 };
+const NONE: Budget = Budget { crashes: 0, losses: 0, copies: 0, stalls: 0, changes: 0 };
 /// What the test explores: each mishap at each step, and two of them in one run.
-const SCOPES: [Budget; 4] = [
+const SCOPES: [Budget; 6] = [
     Budget { crashes: 2, ..NONE },
     Budget { crashes: 1, losses: 1, ..NONE },
     Budget { losses: 1, copies: 1, ..NONE },
     Budget { copies: 1, stalls: 1, ..NONE },
+    Budget { changes: 2, ..NONE },
+    Budget { changes: 1, crashes: 1, ..NONE },
 ];
 /// What `make exhaustive` explores.
-const LARGE: [Budget; 2] = [
+const LARGE: [Budget; 4] = [
     Budget { crashes: 1, losses: 1, copies: 1, ..NONE },
     Budget { crashes: 1, copies: 1, stalls: 1, ..NONE },
+    Budget { changes: 1, crashes: 1, copies: 1, ..NONE },
+    Budget { changes: 1, losses: 1, stalls: 1, ..NONE },
 ];
 /// In which each mistake shows.
-const FOR_MISTAKES: [Budget; 3] = [
-    Budget { crashes: 1, losses: 0, copies: 1, stalls: 0 },
-    Budget { crashes: 0, losses: 1, copies: 1, stalls: 0 },
-    Budget { crashes: 0, losses: 0, copies: 1, stalls: 1 },
+const FOR_MISTAKES: [Budget; 4] = [
+    Budget { crashes: 1, copies: 1, ..NONE },
+    Budget { losses: 1, copies: 1, ..NONE },
+    Budget { copies: 1, stalls: 1, ..NONE },
+    Budget { changes: 1, ..NONE },
 ];
 
 /// Explores a scope. Returns the number of states, and what is wrong with a way to it.

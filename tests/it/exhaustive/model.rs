@@ -5,8 +5,20 @@ use std::collections::BTreeMap;
 use stateright::{Model, Property};
 
 use super::product::{
-    OCCURRENCES, OnClaim, RETRIES, finishes, is_counted, on_claim, retry, starts,
+    OCCURRENCES, OnClaim, RETRIES, finishes, is_counted, is_current, on_claim, retry, starts,
 };
+
+/// The message that asks for the check whether the job has finished.
+const CHECK: Id = Id { occurrence: u8::MAX, number: 0 };
+
+/// The timing that the job has: all its occurrences have fallen due before it is disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Phase {
+    On,
+    Off,
+    /// Enabled again, so that the job goes on with its last occurrence.
+    Again,
+}
 
 /// An attempt of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,6 +38,8 @@ pub(super) struct Budget {
     pub(super) copies: u8,
     /// Leases that end while their worker goes on.
     pub(super) stalls: u8,
+    /// How often the job is disabled and enabled again, each at any moment.
+    pub(super) changes: u8,
 }
 
 /// The claim of what is recorded.
@@ -58,10 +72,16 @@ pub(super) enum Mistake {
     FinalOnLast,
     /// A check ends the job though an attempt is open.
     BlindFinish,
+    /// A job that is enabled again has ended.
+    EndsWhenEnabled,
+    /// What was dropped while the job was disabled is not sent again.
+    NotSentAgain,
+    /// A job is finished by what was read before it changed.
+    FinishesUnseen,
 }
 
 impl Mistake {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::ClaimReplaces,
         Self::TakeOverUnseen,
         Self::RecordUnclaimed,
@@ -74,6 +94,9 @@ impl Mistake {
         Self::FollowLast,
         Self::FinalOnLast,
         Self::BlindFinish,
+        Self::EndsWhenEnabled,
+        Self::NotSentAgain,
+        Self::FinishesUnseen,
     ];
 }
 
@@ -117,8 +140,10 @@ enum Step {
     },
     /// Read which attempts have ended.
     Look,
+    /// Finish the job, if it has not changed since it was looked at.
     Finish {
         state: bool,
+        phase: Phase,
     },
     Acknowledge,
 }
@@ -130,6 +155,8 @@ struct Worker {
     step: Step,
     /// Whether its lease ended while it worked, which no function of AWS lives to see.
     is_stalled: bool,
+    /// The job as it was read before the action; what follows a record is decided by it.
+    loaded: Option<Phase>,
 }
 
 /// Everything that lasts, and the workers.
@@ -139,6 +166,7 @@ pub(super) struct State {
     counted: Vec<Id>,
     executions: u8,
     failures: u8,
+    phase: Phase,
     /// The final state, if it has one: whether it is completed.
     outcome: Option<bool>,
     /// Messages that no worker has.
@@ -181,6 +209,8 @@ pub(super) enum Action {
     LeaseEnds {
         id: Id,
     },
+    /// A user disables the job, or enables it again.
+    Switch,
 }
 
 pub(super) struct Firing {
@@ -199,6 +229,7 @@ impl Model for Firing {
             counted: Vec::new(),
             executions: 0,
             failures: 0,
+            phase: Phase::On,
             outcome: None,
             queue: (0..OCCURRENCES).map(first).collect(),
             workers: [None, None],
@@ -234,6 +265,9 @@ impl Model for Firing {
                 actions.push(Action::Copy { worker });
             }
         }
+        if state.phase == Phase::Off || (state.left.changes > 0 && state.outcome.is_none()) {
+            actions.push(Action::Switch);
+        }
         for (id, item) in &state.items {
             let is_held = state.holder(*id, item.claim).is_some();
             if item.is_live && item.record.is_none() && (!is_held || state.left.stalls > 0) {
@@ -247,9 +281,13 @@ impl Model for Firing {
         match action {
             Action::Receive { worker, message } => {
                 let id = state.queue.remove(message);
-                let claim = state.unused_claim();
-                state.workers[worker] =
-                    Some(Worker { id, claim, step: Step::Claim, is_stalled: false });
+                let (claim, step) = if id == CHECK {
+                    (NO_CLAIM, Step::Look)
+                } else {
+                    (state.unused_claim(), Step::Claim)
+                };
+                let (is_stalled, loaded) = (false, None);
+                state.workers[worker] = Some(Worker { id, claim, step, is_stalled, loaded });
             }
             Action::Step { worker } => self.step(&mut state, worker),
             Action::Answer { worker, ok } => {
@@ -283,6 +321,7 @@ impl Model for Firing {
                 let id = state.workers[worker].as_ref()?.id;
                 state.send(id);
             }
+            Action::Switch => self.switch(&mut state),
             Action::LeaseEnds { id } => {
                 let item = state.items.get_mut(&id)?;
                 item.is_live = false;
@@ -369,7 +408,9 @@ impl Firing {
 
     /// A worker does its next step.
     fn step(&self, state: &mut State, worker: usize) {
-        let Some(Worker { id, claim, step, is_stalled }) = state.workers[worker].clone() else {
+        let Some(Worker { id, claim, step, is_stalled, mut loaded }) =
+            state.workers[worker].clone()
+        else {
             return;
         };
         let is_last = step == Step::Acknowledge;
@@ -384,7 +425,10 @@ impl Firing {
                     Some(Step::Claim)
                 }
             }
-            Step::Check if starts(id, state.outcome) => Some(Step::Act),
+            Step::Check if starts(id, state.phase, state.outcome) => {
+                loaded = Some(state.phase);
+                Some(Step::Act)
+            }
             Step::Check => {
                 // Released, as nothing was done.
                 if state.items.get(&id).is_some_and(|it| it.claim == claim && it.record.is_none()) {
@@ -395,7 +439,8 @@ impl Firing {
             Step::Act => Some(Step::Act),
             Step::Record { ok } => self.record(state, id, claim, ok),
             Step::Follow { ok } => {
-                if let Some(next) = retry(id, ok) {
+                let phase = loaded.unwrap_or(state.phase);
+                if let Some(next) = retry(id, ok).filter(|_| is_current(id, phase)) {
                     state.send(next);
                 }
                 Some(Step::Count { ok })
@@ -409,16 +454,14 @@ impl Firing {
                 })
             }
             Step::Add { ok, as_read } => Some(self.add(state, id, ok, &as_read)),
-            Step::Look => {
-                let items: Vec<_> =
-                    state.items.iter().map(|(id, item)| (*id, item.clone())).collect();
-                let over = finishes(&items);
-                let over = if self.is(Mistake::BlindFinish) { over.or(Some(true)) } else { over };
-                Some(over.map_or(Step::Acknowledge, |state| Step::Finish { state }))
-            }
-            Step::Finish { state: to } => {
-                state.outcome.get_or_insert(to);
-                Some(Step::Acknowledge)
+            Step::Look => Some(self.look(state, id)),
+            Step::Finish { state: to, phase } => {
+                if phase == state.phase || self.is(Mistake::FinishesUnseen) {
+                    state.outcome.get_or_insert(to);
+                    Some(Step::Acknowledge)
+                } else {
+                    Some(Step::Look)
+                }
             }
             Step::Acknowledge => None,
         };
@@ -432,11 +475,41 @@ impl Firing {
                     | Step::Finish { .. }
                     | Step::Acknowledge
             );
-            Worker { id, claim: if is_recorded { NO_CLAIM } else { claim }, step, is_stalled }
+            let claim = if is_recorded { NO_CLAIM } else { claim };
+            Worker { id, claim, step, is_stalled, loaded }
         });
         if state.workers[worker].is_none() && !is_last && !self.is(Mistake::OpenAcks) {
             // Another worker has the attempt: the message comes back.
             state.send(id);
+        }
+    }
+
+    /// Looks whether the job has finished. What has stalled is sent again by the message that asks for the
+    /// check; after an attempt it is left to that.
+    fn look(&self, state: &mut State, id: Id) -> Step {
+        let items: Vec<_> = state.items.iter().map(|(id, item)| (*id, item.clone())).collect();
+        let (over, resend) = finishes(&items, state.phase);
+        let over = if self.is(Mistake::BlindFinish) { over.or(Some(true)) } else { over };
+        if id == CHECK && !self.is(Mistake::NotSentAgain) {
+            for next in resend {
+                state.send(next);
+            }
+        }
+        let phase = state.phase;
+        over.map_or(Step::Acknowledge, |state| Step::Finish { state, phase })
+    }
+
+    fn switch(&self, state: &mut State) {
+        if state.phase != Phase::Off {
+            state.left.changes -= 1;
+            state.phase = Phase::Off;
+            return;
+        }
+        state.phase = Phase::Again;
+        if self.is(Mistake::EndsWhenEnabled) {
+            state.outcome = Some(true);
+        } else {
+            state.send(CHECK);
         }
     }
 
@@ -485,7 +558,9 @@ impl Firing {
         let is_last = id.occurrence + 1 == OCCURRENCES;
         match retry(id, ok) {
             Some(_) => Step::Acknowledge,
-            None if is_last && self.is(Mistake::FinalOnLast) => Step::Finish { state: ok },
+            None if is_last && self.is(Mistake::FinalOnLast) => {
+                Step::Finish { state: ok, phase: Phase::On }
+            }
             None => Step::Look,
         }
     }
@@ -529,15 +604,23 @@ impl Firing {
         if state.executions > made || state.failures > failed {
             return Some("more is counted than recorded");
         }
-        let ends: Vec<_> = (0..OCCURRENCES).map(|occurrence| ending(state, occurrence)).collect();
+        // A change cancels what was pending, except at the last occurrence.
+        let first = if state.phase == Phase::On { 0 } else { OCCURRENCES - 1 };
+        let ends: Vec<_> = (first..OCCURRENCES).map(|nth| ending(state, nth)).collect();
         if state.outcome.is_some() && ends.contains(&None) {
             return Some("final too soon");
+        }
+        if state.outcome.is_some() && state.phase == Phase::Off {
+            return Some("final while it is disabled");
         }
         if !state.is_quiet() {
             return None;
         }
         if (state.executions, state.failures) != (made, failed) {
             return Some("less is counted than recorded");
+        }
+        if state.phase == Phase::Off {
+            return None;
         }
         if ends.contains(&None) {
             return Some("an occurrence never ends");

@@ -10,6 +10,7 @@ use minutehand_domain::firing::{
     FollowPolicy, JobProgress, JobStanding, NextStep, OnFailure, StartCheck, check_finished,
     decide_then, may_start, next_step,
 };
+use minutehand_domain::goes_on::GoesOn;
 use minutehand_domain::job::JobState;
 use minutehand_domain::recently_counted::{IsCounted, RecentlyCounted};
 use minutehand_domain::retry::Retries;
@@ -19,7 +20,7 @@ use minutehand_ports::store::{Claim, ClaimRequest, Claimed};
 use minutehand_recurrence::{Recurrence, Rule, Timetable};
 use minutehand_store_dynamodb::{ClaimDecision, SeenClaim, decide_claim};
 
-use super::model::{Id, Item};
+use super::model::{Id, Item, Phase};
 
 /// The occurrences of the job.
 pub(super) const OCCURRENCES: u8 = 2;
@@ -42,6 +43,24 @@ static SCHEDULE: LazyLock<Schedule> = LazyLock::new(|| {
     let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
     Timetable::new(&rule, None, at(0)).unwrap().into()
 });
+
+/// The schedule of the job when it is enabled again.
+static AGAIN: LazyLock<Schedule> = LazyLock::new(|| {
+    let last = 60 * (i64::from(OCCURRENCES) - 1);
+    let goes_on = Some(GoesOn { at: at(last), generation: GENERATION });
+    Schedule { goes_on, ..SCHEDULE.clone() }
+});
+
+impl Phase {
+    /// The generation of the timing, since when it holds, and the schedule.
+    fn timing(self) -> (u64, DateTime<Utc>, Option<&'static Schedule>) {
+        match self {
+            Self::On => (GENERATION, at(0), Some(&SCHEDULE)),
+            Self::Off => (GENERATION + 1, at(400), None),
+            Self::Again => (GENERATION + 2, at(500), Some(&AGAIN)),
+        }
+    }
+}
 
 static JOB: LazyLock<JobRef> = LazyLock::new(|| JobRef {
     uid: "j".to_owned(),
@@ -112,24 +131,28 @@ pub(super) fn on_claim(id: Id, claim: u8, seen: &Item) -> OnClaim {
     }
 }
 
+fn standing(phase: Phase, outcome: Option<bool>) -> JobStanding<'static> {
+    let (generation, since, timetable) = phase.timing();
+    let state = match (phase, outcome) {
+        (Phase::Off, _) => JobState::Disabled,
+        (_, None) => JobState::Enabled,
+        (_, Some(true)) => JobState::Completed,
+        (_, Some(false)) => JobState::Faulted,
+    };
+    let collection_on_since = Some(at(-1));
+    JobStanding { state, generation, since, timetable, collection_on_since, is_paused: false }
+}
+
 /// Whether an attempt may start in a job of this state.
-pub(super) fn starts(id: Id, state: Option<bool>) -> bool {
-    let state = match state {
-        None => JobState::Enabled,
-        Some(true) => JobState::Completed,
-        Some(false) => JobState::Faulted,
-    };
-    let standing = JobStanding {
-        state,
-        generation: GENERATION,
-        since: at(0),
-        timetable: Some(&SCHEDULE),
-        collection_on_since: Some(at(-1)),
-        is_paused: false,
-    };
+pub(super) fn starts(id: Id, phase: Phase, outcome: Option<bool>) -> bool {
     let attempt = attempt(id);
     let start = StartCheck { now: attempt.due_at, ready_at: attempt.due_at, outages: &[] };
-    may_start(&attempt, Some(standing), start).is_ok()
+    may_start(&attempt, Some(standing(phase, outcome)), start).is_ok()
+}
+
+/// Whether what follows an attempt is sent.
+pub(super) fn is_current(id: Id, phase: Phase) -> bool {
+    standing(phase, None).has(&attempt(id))
 }
 
 /// The retry that follows a record.
@@ -149,18 +172,20 @@ pub(super) fn is_counted(counted: &[Id], id: Id) -> bool {
     recently.has(&attempt(id), Some(record(id, true).ended_at)) == IsCounted::Yes
 }
 
-/// The state in which the job finishes with these items, if it does.
-pub(super) fn finishes(items: &[(Id, Item)]) -> Option<bool> {
+/// The state in which the job finishes with these items, if it does; and what is sent again.
+pub(super) fn finishes(items: &[(Id, Item)], phase: Phase) -> (Option<bool>, Vec<Id>) {
     let mut executions: Vec<_> = items
         .iter()
         .map(|(id, item)| (attempt(*id), item.record.map(|ok| record(*id, ok))))
         .collect();
     executions.reverse();
+    let (generation, since, Some(timetable)) = phase.timing() else { return (None, Vec::new()) };
     let progress = JobProgress {
-        timetable: &SCHEDULE,
-        generation: GENERATION,
-        since: at(0),
+        timetable,
+        generation,
+        since,
         retries: retries(),
+        on_failure: OnFailure::default(),
         collection_on_since: Some(at(-1)),
         seen_from: at(0),
         executions: &executions,
@@ -171,5 +196,9 @@ pub(super) fn finishes(items: &[(Id, Item)]) -> Option<bool> {
         outages_of_workers: &[],
     };
     let check = check_finished(&progress, now(), &Spans::WORK);
-    check.over.map(|state| state == JobState::Completed)
+    let resend = check.resend.iter().map(|attempt| Id {
+        occurrence: u8::try_from((attempt.occurrence.nominal_at() - at(0)).num_minutes()).unwrap(),
+        number: u8::try_from(attempt.number).unwrap(),
+    });
+    (check.over.map(|state| state == JobState::Completed), resend.collect())
 }

@@ -111,18 +111,6 @@ async fn a_one_time_job_disabled_and_enabled_before_its_start_fires_at_its_start
 }
 
 #[tokio::test]
-async fn a_one_time_job_that_has_run_does_not_fire_again_when_it_is_enabled() {
-    let mut world = World::at("2027-03-01T09:00").await;
-    world.put_failing_once("j", "PT1H").await;
-    world.run_until("2027-03-01T10:10").await;
-    world.disable("j").await;
-    world.run_until("2027-03-01T10:20").await;
-    world.enable("j").await;
-    world.run_until("2027-03-01T12:00").await;
-    assert_eq!(world.calls("http://j/"), ["01 10:00"]);
-}
-
-#[tokio::test]
 async fn a_deleted_job_stops_and_a_new_job_of_its_name_is_independent() {
     let mut world = minutely_until("2027-03-01T10:05:30").await;
     let queued = world.queued();

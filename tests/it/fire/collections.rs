@@ -70,6 +70,7 @@ async fn a_retry_due_while_the_collection_is_off_does_not_start() {
     for interval in ["PT5M", "PT1H"] {
         let mut world = World::at("2027-03-01T09:00").await;
         world.put_failing_once("j", interval).await;
+        world.patch("j", json!({"recurrence": {"frequency": "day", "count": 2}})).await;
         world.run_until("2027-03-01T10:02").await;
         world.switch(Disabled).await;
         world.run_until("2027-03-01T12:00").await;
@@ -81,7 +82,10 @@ async fn a_retry_due_while_the_collection_is_off_does_not_start() {
         world.switch(Enabled).await;
         world.run_until("2027-03-01T13:00").await;
         assert_eq!(world.calls("http://j/"), ["01 10:00"]);
-        assert_eq!(world.status("j").await.state, "faulted", "{interval}");
+        world.run_until("2027-03-03T10:00").await;
+        assert_eq!(world.calls("http://j/"), ["01 10:00", "02 10:00"]);
+        let ended = status("completed").executions(2).failures(1);
+        assert_eq!(world.status("j").await, ended, "{interval}");
     }
 }
 

@@ -17,6 +17,7 @@ mod dates;
 mod day;
 mod ends;
 mod faults;
+mod goes_on;
 mod history;
 mod limits;
 mod log;

@@ -82,6 +82,8 @@ pub(super) enum Behaviour {
     Kill,
     /// Stands still until it is told to go on, and succeeds.
     Hold,
+    /// Stands still until it is told to go on, and fails.
+    HoldAndFail,
 }
 
 /// A call that was made.
@@ -179,6 +181,10 @@ impl ActionSender for Targets {
             Behaviour::Hold => {
                 self.go_on.notified().await;
                 Outcome::Succeeded
+            }
+            Behaviour::HoldAndFail => {
+                self.go_on.notified().await;
+                Outcome::Failed
             }
             Behaviour::Kill => {
                 self.died.notify_one();

@@ -21,8 +21,8 @@ use minutehand_app::{
 use minutehand_domain::attempt::{Occurrence, Outcome, Role};
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
-use minutehand_domain::firing::LeftOut;
 use minutehand_domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
+use minutehand_domain::firing::{LeftOut, Why};
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::job::JobCounters;
 use minutehand_domain::name::{Name, PathSegment};
@@ -643,6 +643,11 @@ impl World {
             format!("{} to {}: {occurrences}", short(*first), short(*last))
         };
         page.items.iter().map(line).collect()
+    }
+
+    /// What became of an occurrence of a job.
+    pub(super) async fn explain(&self, name: &str, at: &str) -> Why {
+        self.manage.explain(&place(), &named("jc"), &named(name), instant(at)).await.unwrap().why
     }
 
     /// The history, the oldest line first: when it was expected, whether it is a run or the error

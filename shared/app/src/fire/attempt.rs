@@ -510,8 +510,7 @@ impl Executor {
             );
         }
         self.ports.events.note(Event::Dropped { job, attempt, why: reason });
-        let is_first = attempt.role == Role::Main && attempt.number == 0;
-        if let (true, true, Some(loaded)) = (reason.is_skip(), is_first, loaded) {
+        if let (true, true, Some(loaded)) = (reason.is_skip(), attempt.is_first(), loaded) {
             let add = CountersAdd::skipped(skip);
             // Under a number of its own. The clock of the worker that gets a copy of the message may
             // be behind, so that the attempt starts there after all and is counted, too.

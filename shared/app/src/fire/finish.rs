@@ -5,6 +5,10 @@
 //! stored, so at least one of them sees both records. A crash before the check leaves the timer, which
 //! is due again.
 //!
+//! A job that [goes on](minutehand_domain::goes_on) with its last occurrence is checked as soon as it is
+//! enabled, and what may have been dropped is sent again. What follows the last failure is sent before the
+//! job finishes: a crash in between leaves a job that is checked again, and an attempt that is made once.
+//!
 //! A job that has finished costs nothing more. It expires sixty days later:
 //!
 //! | step | condition | a crash after it leaves | repaired by |
@@ -18,7 +22,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Record, Role};
 use minutehand_domain::firing::limits::LONG_RETRIES_MAX;
 use minutehand_domain::firing::{
-    FinishCheck, JobProgress, LeftOut, check_finished, held_up, last_occurrence, seen_from,
+    FinishCheck, FollowPolicy, JobProgress, LeftOut, check_finished, held_up, last_occurrence,
+    seen_from,
 };
 use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::JobState;
@@ -52,7 +57,7 @@ impl Executor {
         if loaded.snapshot.timing.generation != generation {
             return Ok(());
         }
-        let resend = self.check_finished(job, &loaded).await?;
+        let resend = self.check_finished(job, &loaded, false).await?;
         if resend.is_empty() {
             return Ok(());
         }
@@ -76,22 +81,25 @@ impl Executor {
             return Ok(());
         };
         let is_last = loaded.schedule.as_ref().is_some_and(|it| it.after(nominal_at).is_none());
-        if attempt.generation == loaded.snapshot.timing.generation
-            && (is_last || loaded.snapshot.is_spent)
-        {
-            self.check_finished(job, loaded).await?;
+        if loaded.standing().has(attempt) && (is_last || loaded.snapshot.is_spent) {
+            self.check_finished(job, loaded, true).await?;
         }
         Ok(())
     }
 
-    /// Finishes a job if all its attempts have ended; returns the attempts that have stalled.
+    /// Finishes a job if all its attempts have ended; returns the attempts that have stalled. `has_followed`
+    /// says that what follows a failure was sent a moment ago, under the timing that was read.
     async fn check_finished(
         &self,
         job: &JobRef,
         loaded: &LoadedJob,
+        has_followed: bool,
     ) -> Result<Vec<Attempt>, AppError> {
         let check = self.check(job, loaded).await?;
         let Some(state) = check.over else { return Ok(check.resend) };
+        if !has_followed {
+            self.send_what_follows(job, &check).await?;
+        }
         if self.finish(job, state, loaded).await? {
             return Ok(check.resend);
         }
@@ -99,10 +107,18 @@ impl Executor {
         let Some(loaded) = self.load(job).await? else { return Ok(Vec::new()) };
         let check = self.check(job, &loaded).await?;
         if let Some(state) = check.over {
+            self.send_what_follows(job, &check).await?;
             // If it has changed again, its timer is due again.
             self.finish(job, state, &loaded).await?;
         }
         Ok(check.resend)
+    }
+
+    /// Sends the error action or the notice of the failure with which a job finishes. It may have been dropped
+    /// while the job or its collection was disabled; if it was done, its worker finds the record.
+    async fn send_what_follows(&self, job: &JobRef, check: &FinishCheck) -> Result<(), AppError> {
+        let Some(next) = check.follows.clone() else { return Ok(()) };
+        Ok(self.ports.queue.send(&[attempt_message(job, next)], self.ports.clock.now()).await?)
     }
 
     /// Lets a job expire at once that an earlier version finished, and whose timer is still in the index.
@@ -161,7 +177,7 @@ impl Executor {
         }
         let clock = self.ports.clock.as_ref();
         let (now, spans) = (clock.now(), spans(clock));
-        let retries = self.policy(job, Role::Main, loaded).await?.retries;
+        let FollowPolicy { retries, on_failure, .. } = self.policy(job, Role::Main, loaded).await?;
         let last = last_occurrence(timetable);
         let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
         let mut seen_from = from(TimeDelta::zero());
@@ -194,6 +210,7 @@ impl Executor {
             generation: snapshot.timing.generation,
             since: snapshot.timing.since,
             retries,
+            on_failure,
             collection_on_since: snapshot.collection_on_since,
             seen_from,
             executions: &attempts,

@@ -80,7 +80,7 @@ impl Executor {
         let EndedAttempt { job, attempt, record } = ended;
         let next = next_step(attempt, record, policy);
         let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
-        if !is_run && loaded.snapshot.timing.generation != attempt.generation {
+        if !is_run && !loaded.standing().has(attempt) {
             // Another start, recurrence or state cancels the retries of the old timing.
             let (NextStep::ErrorAction(next) | NextStep::Notice(next) | NextStep::Retry(next)) =
                 &next

@@ -177,11 +177,15 @@ impl LoadedJob {
         let timing = &self.snapshot.timing;
         let count =
             |until| self.schedule.as_ref().map_or(0, |schedule| schedule.count_before(until));
+        let goes_on = self.schedule.as_ref().is_some_and(|it| it.goes_on.is_some());
         let before = u64::from(timing.used);
         match attempt.occurrence {
-            // It follows the failure before a pause, the last occurrence that is used up.
+            // It follows the failure before a pause, or is of the occurrence with which the job goes on: the
+            // last one that is used up.
             Occurrence::Scheduled { .. } if attempt.generation < timing.generation => before.max(1),
             Occurrence::Scheduled { nominal_at } => before + count(nominal_at) + 1,
+            // That one is used up already.
+            Occurrence::Run { .. } if goes_on => before,
             Occurrence::Run { .. } => (before + count(now)).max(1),
         }
     }

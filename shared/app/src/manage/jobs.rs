@@ -9,6 +9,7 @@ use minutehand_domain::document::{
 };
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::extensions::EXTENSIONS;
+use minutehand_domain::goes_on::GoesOn;
 use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use minutehand_domain::name::Name;
@@ -313,7 +314,7 @@ impl Manage {
         let schedule = allowed_schedule(&limits, &timing, (&wanted, &uid), now)?;
         let document = wanted.write();
         let SealedDocument { shown, sealed } = self.seal(&uid, &document).await?;
-        let timer = timer(&wanted, timing, &schedule, JobCounters::default());
+        let timer = timer(&wanted, timing, &schedule, JobCounters::default(), now);
         let (name, expires_at) = (name.clone(), expires_at(&timer, now));
         let entry = self.job_entry(&name, None, Some(&shown), sealed.is_some());
         let job = JobRecord {
@@ -360,8 +361,9 @@ impl Manage {
             Change::Keeps => (with_policies(&old, &wanted)?, false),
             Change::Becomes(timing) => {
                 let schedule = allowed_schedule(&limits, &timing, (&wanted, &old.uid), now)?;
+                let schedule = going_on(schedule, &old, (&wanted, &timing));
                 let counters = old.timer.counters;
-                (timer(&wanted, timing, &schedule, counters), true)
+                (timer(&wanted, timing, &schedule, counters, now), true)
             }
         };
         let document = wanted.write();
@@ -574,21 +576,48 @@ fn with_policies(old: &JobRecord, wanted: &JobDefinition) -> Result<TimerRecord,
     Ok(timer)
 }
 
-/// The timer of a job whose timing changes. A job without a next occurrence has ended.
+/// The schedule of a job whose timing changes. If it is enabled again and no occurrence is left, it goes on
+/// with the last one.
+fn going_on(
+    schedule: Schedule,
+    old: &JobRecord,
+    (wanted, timing): (&JobDefinition, &Timing),
+) -> Schedule {
+    let is_enabled = old.timer.state == JobState::Disabled && wanted.switch == Switch::Enabled;
+    if !is_enabled || coming(&schedule, timing, wanted).is_some() {
+        return schedule;
+    }
+    let timings = [&old.timer.timing, timing];
+    let goes_on = GoesOn::of(timings, &schedule, &old.earlier, &old.document);
+    Schedule { goes_on, ..schedule }
+}
+
+/// The first occurrence of a timing.
+fn coming(schedule: &Schedule, timing: &Timing, wanted: &JobDefinition) -> Option<DateTime<Utc>> {
+    schedule.iter().next().filter(|_| !timing.is_over(wanted))
+}
+
+/// The timer of a job whose timing changes. A job without a next occurrence has ended, or goes on with the
+/// last one, which is to be looked at now.
 fn timer(
     wanted: &JobDefinition,
     timing: Timing,
     schedule: &Schedule,
     counters: JobCounters,
+    now: DateTime<Utc>,
 ) -> TimerRecord {
-    let first = schedule.iter().next().filter(|_| !timing.is_over(wanted));
-    let (state, due_at) = match (wanted.switch, first) {
-        (Switch::Disabled, _) => (JobState::Disabled, None),
-        (Switch::Enabled, Some(first)) => (JobState::Enabled, Some(schedule.start(first))),
-        (Switch::Enabled, None) => (JobState::Completed, None),
+    let (state, due_at) = if wanted.switch == Switch::Disabled {
+        (JobState::Disabled, None)
+    } else if schedule.goes_on.is_some() {
+        (JobState::Enabled, Some(now))
+    } else if let Some(first) = coming(schedule, &timing, wanted) {
+        (JobState::Enabled, Some(schedule.start(first)))
+    } else {
+        (JobState::Completed, None)
     };
-    let timetable = (wanted.switch == Switch::Enabled).then(|| schedule.to_string());
-    TimerRecord { state, timing, timetable, counters, due_at, is_spent: state.is_final() }
+    let is_spent = state.is_final() || schedule.goes_on.is_some();
+    let timetable = (state != JobState::Disabled).then(|| schedule.to_string());
+    TimerRecord { state, timing, timetable, counters, due_at, is_spent }
 }
 
 /// When a job expires that has this timer. A job without any occurrence has finished already.

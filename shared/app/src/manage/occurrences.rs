@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
 use minutehand_domain::firing::LeftOut;
+use minutehand_domain::goes_on::GoesOn;
 use minutehand_domain::name::Name;
 use minutehand_ports::store::{HistoryEntry, ResourceGroup, TimerRecord};
 
@@ -230,7 +231,11 @@ fn outcome(attempts: &[(Attempt, Option<Record>)], timer: &TimerRecord) -> PastO
     // A change of the timing drops the retries that are pending, except those of runs, and so does the
     // end of the job.
     let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
-    let goes_on = (is_run || attempt.generation == timer.timing.generation)
+    let generation = timer.timing.generation;
+    let goes_on = timer.timetable.as_deref().and_then(GoesOn::of_line);
+    let is_current =
+        attempt.generation == generation || goes_on.is_some_and(|it| it.has(generation, attempt));
+    let goes_on = (is_run || is_current)
         && !timer.state.is_final()
         && !attempts.iter().any(|(other, _)| other.role == Role::Error);
     match (record.outcome, record.then) {

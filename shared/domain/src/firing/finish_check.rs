@@ -3,6 +3,14 @@
 //! A job has finished when every occurrence is dispatched, none is open, and no retry is waiting. Then
 //! the last occurrence that had to fire decides on the state. An attempt that has stalled, because a
 //! worker died or a message was lost, is sent again.
+//!
+//! A job that was disabled may [go on](crate::goes_on) with its last occurrence. Then only that one is
+//! looked at. What had been sent for it was dropped if it was due while the job was disabled, so it is sent
+//! again at once. The same holds for the last occurrence of a job whose collection was off, except that a
+//! first attempt does not run after that.
+//!
+//! What follows the last failure, its error action or its notice, may have been dropped as well. So it is
+//! part of the result, and is sent before the job finishes. If it was done, its worker finds the record.
 
 use std::collections::HashMap;
 
@@ -30,6 +38,8 @@ pub struct JobProgress<'a> {
     pub since: DateTime<Utc>,
     /// Its retries.
     pub retries: Retries,
+    /// What it has for a failure.
+    pub on_failure: OnFailure,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
     /// The attempts of occurrences from this time on are known.
@@ -56,6 +66,8 @@ pub struct FinishCheck {
     pub resend: Vec<Attempt>,
     /// The state in which the job finishes, if it does.
     pub over: Option<JobState>,
+    /// What follows the failure with which it finishes.
+    pub follows: Option<Attempt>,
     /// Whether the history of an occurrence has expired, so that it counts as none that had to fire.
     pub is_history_gone: bool,
 }
@@ -64,13 +76,16 @@ pub struct FinishCheck {
 #[derive(Debug)]
 enum OccurrenceStatus {
     Succeeded,
-    Failed,
+    /// It failed, and the error action or the notice follows.
+    Failed(Option<Attempt>),
     /// It did not have to fire.
     Void,
     /// It may have fired, and its history has expired.
     Forgotten,
-    /// An attempt is in progress or still to come.
-    Open(Attempt),
+    /// An attempt is in progress.
+    UnderWay(Attempt),
+    /// An attempt is still to come.
+    ToCome(Attempt),
 }
 
 /// The attempts that decide on how a job finishes.
@@ -105,6 +120,8 @@ impl<'a> Seen<'a> {
 struct Bounds {
     on_since: DateTime<Utc>,
     horizon: TimeDelta,
+    /// The last occurrence.
+    last: DateTime<Utc>,
 }
 
 /// The last occurrence of a job that is checked, all of whose occurrences are dispatched. It may be in
@@ -175,7 +192,7 @@ pub fn check_finished(
         return FinishCheck { over: Some(JobState::Completed), ..FinishCheck::default() };
     };
     let seen = Seen::of(progress);
-    let bounds = Bounds { on_since, horizon: spans.horizon };
+    let bounds = Bounds { on_since, horizon: spans.horizon, last };
     let mut check = FinishCheck::default();
     let mut state = JobState::Completed;
     let mut is_open = false;
@@ -183,13 +200,24 @@ pub fn check_finished(
     // Bounded: a series of retries lasts hours, and occurrences are a minute apart.
     while let Some(nominal_at) = next.filter(|at| *at <= last) {
         match occurrence_status(progress, nominal_at, &seen, bounds) {
-            OccurrenceStatus::Succeeded => state = JobState::Completed,
-            OccurrenceStatus::Failed => state = JobState::Faulted,
+            OccurrenceStatus::Succeeded => (state, check.follows) = (JobState::Completed, None),
+            OccurrenceStatus::Failed(next) => (state, check.follows) = (JobState::Faulted, next),
             OccurrenceStatus::Void => {}
             OccurrenceStatus::Forgotten => check.is_history_gone = true,
-            OccurrenceStatus::Open(attempt) => {
+            OccurrenceStatus::UnderWay(attempt) => {
                 is_open = true;
                 check.resend.extend(stalled(progress, attempt, now, spans));
+            }
+            OccurrenceStatus::ToCome(attempt) => {
+                is_open = true;
+                let was_dropped = progress.timetable.goes_on.is_some()
+                    && attempt.due_at < progress.since
+                    && !waits(progress, nominal_at);
+                check.resend.extend(if was_dropped {
+                    Some(attempt)
+                } else {
+                    stalled(progress, attempt, now, spans)
+                });
             }
         }
         next = progress.timetable.after(nominal_at);
@@ -245,7 +273,7 @@ fn waits(progress: &JobProgress<'_>, nominal_at: DateTime<Utc>) -> bool {
 /// Whether an attempt decides on how a job finishes. Runs do not, and error actions do not.
 fn decides(progress: &JobProgress<'_>, attempt: &Attempt) -> bool {
     attempt.role == Role::Main
-        && attempt.generation == progress.generation
+        && progress.timetable.has(progress.generation, attempt)
         && matches!(attempt.occurrence, Occurrence::Scheduled { .. })
 }
 
@@ -261,18 +289,19 @@ fn is_made_up(progress: &JobProgress<'_>, fell_due_at: DateTime<Utc>, horizon: T
 
 /// Whether it is recorded that an occurrence was left out.
 fn is_left_out(progress: &JobProgress<'_>, nominal_at: DateTime<Utc>) -> bool {
-    progress.left_out.iter().any(|it| it.contains(progress.generation, nominal_at))
+    let first = progress.timetable.attempt(progress.generation, nominal_at);
+    progress.left_out.iter().any(|it| it.contains(first.generation, nominal_at))
 }
 
 fn occurrence_status(
     progress: &JobProgress<'_>,
     nominal_at: DateTime<Utc>,
     seen: &Seen<'_>,
-    Bounds { on_since, horizon }: Bounds,
+    Bounds { on_since, horizon, last }: Bounds,
 ) -> OccurrenceStatus {
     let first = progress.timetable.attempt(progress.generation, nominal_at);
-    let retries = progress.retries;
-    let policy = FollowPolicy { retries, on_failure: OnFailure::default(), horizon };
+    let JobProgress { retries, on_failure, .. } = *progress;
+    let policy = FollowPolicy { retries, on_failure, horizon };
     // The records before the latest one may have expired. They may also not say what follows, and the job
     // may have fewer retries by now than were made.
     let number = seen.last_ended.get(&nominal_at).copied().unwrap_or(0);
@@ -282,7 +311,11 @@ fn occurrence_status(
         let record = match seen.attempts.get(&(nominal_at, attempt.number)) {
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
-                let fell_due_at = fell_due_at(&attempt, progress.since);
+                let fell_due_at = if attempt.generation == progress.generation {
+                    fell_due_at(&attempt, progress.since)
+                } else {
+                    attempt.due_at
+                };
                 return if fell_due_at < on_since || is_left_out(progress, nominal_at) {
                     OccurrenceStatus::Void
                 } else if fell_due_at < progress.known_since
@@ -290,20 +323,23 @@ fn occurrence_status(
                 {
                     OccurrenceStatus::Forgotten
                 } else {
-                    OccurrenceStatus::Open(attempt)
+                    OccurrenceStatus::ToCome(attempt)
                 };
             }
-            None if attempt.due_at < on_since => return OccurrenceStatus::Failed,
-            // The attempt is claimed, or still to come.
-            Some(None) | None => return OccurrenceStatus::Open(attempt),
+            None if attempt.due_at < on_since && nominal_at != last => {
+                return OccurrenceStatus::Failed(None);
+            }
+            None => return OccurrenceStatus::ToCome(attempt),
+            Some(None) => return OccurrenceStatus::UnderWay(attempt),
         };
         if record.outcome == Outcome::Succeeded {
             return OccurrenceStatus::Succeeded;
         }
         match next_step(&attempt, record, policy) {
             NextStep::Retry(next) => attempt = next,
-            NextStep::Nothing | NextStep::ErrorAction(_) | NextStep::Notice(_) => {
-                return OccurrenceStatus::Failed;
+            NextStep::Nothing => return OccurrenceStatus::Failed(None),
+            NextStep::ErrorAction(next) | NextStep::Notice(next) => {
+                return OccurrenceStatus::Failed(Some(next));
             }
         }
     }
@@ -317,6 +353,7 @@ mod tests {
     use super::*;
     use crate::attempt::Then;
     use crate::duration::Span;
+    use crate::goes_on::GoesOn;
     use crate::history_days::HistoryDays;
 
     fn at(minute: i64) -> DateTime<Utc> {
@@ -362,6 +399,11 @@ mod tests {
         left_out: Option<(i64, i64)>,
         pending: &'a [Attempt],
         history: HistoryDays,
+        /// The timing, and the minute since which it holds.
+        generation: u64,
+        since: i64,
+        goes_on: Option<GoesOn>,
+        has_error_action: bool,
     }
 
     const GOOD: Case<'_> = Case {
@@ -373,11 +415,22 @@ mod tests {
         left_out: None,
         pending: &[],
         history: HistoryDays::Sixty,
+        generation: 1,
+        since: 0,
+        goes_on: None,
+        has_error_action: false,
     };
 
     /// What is sent again, as minute and number; and the state.
     fn look(case: &Case<'_>) -> (Vec<(i64, u32)>, Option<JobState>) {
-        let timetable = thrice();
+        let check = check(case);
+        let minute = |attempt: &Attempt| attempt.occurrence.nominal_at().timestamp() / 60;
+        let resend = check.resend.iter();
+        (resend.map(|attempt| (minute(attempt), attempt.number)).collect(), check.over)
+    }
+
+    fn check(case: &Case<'_>) -> FinishCheck {
+        let timetable = Schedule { goes_on: case.goes_on, ..thrice() };
         let retries = Retries::new(1, Span::seconds(case.interval));
         let (from, until) = case.outage;
         let outages = [Outage { from: at(from), until: at(until) }];
@@ -391,9 +444,10 @@ mod tests {
         });
         let chain = JobProgress {
             timetable: &timetable,
-            generation: 1,
-            since: at(0),
+            generation: case.generation,
+            since: at(case.since),
             retries,
+            on_failure: OnFailure { has_error_action: case.has_error_action, has_notice: false },
             seen_from: seen_from(at(20), retries, TimeDelta::zero(), &Spans::WORK),
             collection_on_since: case.on_since,
             executions: case.executions,
@@ -403,11 +457,7 @@ mod tests {
             outages_of_sweepers: &outages,
             outages_of_workers: &outages,
         };
-        let conclusion = check_finished(&chain, at(case.now), &Spans::WORK);
-        let resend = conclusion.resend.iter();
-        let minute = |attempt: &Attempt| attempt.occurrence.nominal_at().timestamp() / 60;
-        let resend = resend.map(|attempt| (minute(attempt), attempt.number)).collect();
-        (resend, conclusion.over)
+        check_finished(&chain, at(case.now), &Spans::WORK)
     }
 
     use Outcome::{Failed, Succeeded};
@@ -569,10 +619,12 @@ mod tests {
         let left_out = Some((10, 10));
         let late = Case { outage: (5, 25), left_out, now: 60, on_since: GOOD.on_since, ..off };
         assert_eq!(look(&late), (vec![(20, 0)], None));
-        // A retry that fell due while the collection was off never comes.
-        let pending = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Failed)];
+        // A retry that fell due while the collection was off never comes, except at the last occurrence.
+        let pending = [ended(0, 0, Succeeded), ended(10, 0, Failed)];
         let gone = Case { executions: &pending, on_since: Some(at(35)), ..GOOD };
         assert_eq!(look(&gone), (vec![], Some(JobState::Faulted)));
+        let pending = [ended(0, 0, Succeeded), ended(10, 0, Failed), ended(20, 0, Failed)];
+        assert_eq!(look(&Case { executions: &pending, ..gone }), (vec![(20, 1)], None));
         // With none owed at all it completed.
         assert_eq!(look(&Case { on_since: Some(at(35)), ..GOOD }).1, Some(JobState::Completed));
     }
@@ -650,6 +702,7 @@ mod tests {
                 generation: 1,
                 since: at(0),
                 retries: Retries::new(0, Span::seconds(30)),
+                on_failure: OnFailure::default(),
                 seen_from: at(0),
                 collection_on_since: GOOD.on_since,
                 executions,
@@ -695,5 +748,91 @@ mod tests {
             attempt.generation = 0;
         }
         assert_eq!(look(&Case { executions: &executions, ..GOOD }).1, None);
+    }
+
+    /// The timing that a job has since the minute 30 goes on with the last occurrence of the one before.
+    const GOES_ON: Case<'_> = Case {
+        goes_on: Some(GoesOn { at: DateTime::from_timestamp(20 * 60, 0).unwrap(), generation: 1 }),
+        generation: 3,
+        since: 30,
+        now: 30,
+        ..GOOD
+    };
+
+    #[test]
+    fn a_job_goes_on_with_its_last_occurrence_from_what_is_recorded_of_it() {
+        use JobState::{Completed, Faulted};
+        // What is pending of the others stays cancelled.
+        let other = ended(10, 0, Failed);
+        let with = |last: &[_]| [std::slice::from_ref(&other), last].concat();
+        let failed = ended(20, 0, Failed);
+        for (last, expected) in [
+            (vec![], (vec![(20, 0)], None)),
+            (vec![failed.clone()], (vec![(20, 1)], None)),
+            (vec![failed.clone(), ended(20, 1, Succeeded)], (vec![], Some(Completed))),
+            (vec![failed.clone(), ended(20, 1, Failed)], (vec![], Some(Faulted))),
+            (vec![ended(20, 0, Succeeded)], (vec![], Some(Completed))),
+            // Under way, and for how long.
+            (vec![failed.clone(), claimed(20, 1)], (vec![(20, 1)], None)),
+        ] {
+            let executions = with(&last);
+            assert_eq!(look(&Case { executions: &executions, ..GOES_ON }), expected, "{last:?}");
+        }
+        let executions = with(&[claimed(20, 0)]);
+        let at_once = Case { executions: &executions, since: 21, now: 21, ..GOES_ON };
+        assert_eq!(look(&at_once), (vec![], None), "it goes on by itself");
+        assert_eq!(look(&Case { now: 23, ..at_once }), (vec![(20, 0)], None));
+    }
+
+    #[test]
+    fn what_is_due_after_a_job_was_enabled_again_has_its_message() {
+        // The retry is due at 20:31.
+        let executions = [ended(20, 0, Failed)];
+        let case = Case { executions: &executions, since: 20, now: 20, ..GOES_ON };
+        assert_eq!(look(&case), (vec![], None));
+        assert_eq!(look(&Case { now: 22, ..case }), (vec![], None));
+        assert_eq!(look(&Case { now: 23, ..case }), (vec![(20, 1)], None));
+        // One that waits in a timer was not dropped.
+        let (retry, _) = claimed(20, 1);
+        let pending = [Attempt { is_long: true, ..retry }];
+        let waits = Case { pending: &pending, ..Case { since: 30, now: 60, ..case } };
+        assert_eq!(look(&waits), (vec![], None));
+    }
+
+    #[test]
+    fn attempts_keep_the_generation_of_their_timing() {
+        let resent = check(&GOES_ON).resend;
+        assert_eq!(resent.iter().map(|it| it.generation).collect::<Vec<_>>(), [1]);
+        let (attempt, record) = ended(20, 0, Succeeded);
+        for (generation, over) in [(0, None), (1, Some(JobState::Completed)), (4, None)] {
+            let executions = [(Attempt { generation, ..attempt.clone() }, record.clone())];
+            let case = Case { executions: &executions, ..GOES_ON };
+            assert_eq!(look(&case).1, over, "{generation}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_owed_is_not_owed_when_a_job_goes_on() {
+        let completed = (vec![], Some(JobState::Completed));
+        assert_eq!(look(&Case { on_since: Some(at(25)), ..GOES_ON }), completed);
+        assert_eq!(look(&Case { left_out: Some((20, 20)), ..GOES_ON }), completed);
+        assert_eq!(look(&Case { on_since: None, ..GOES_ON }), (vec![], None));
+        let expired = Case { now: 61 * 24 * 60, ..GOES_ON };
+        assert!(check(&expired).is_history_gone);
+    }
+
+    #[test]
+    fn the_error_action_of_the_last_failure_follows_the_end() {
+        let follows = |executions: &[_]| {
+            let check = check(&Case { executions, has_error_action: true, ..GOOD });
+            assert_eq!(check.follows.is_some(), check.over == Some(JobState::Faulted));
+            check.follows.map(|it| (it.role, it.occurrence.nominal_at(), it.number))
+        };
+        let first = [ended(0, 0, Failed), ended(0, 1, Failed), ended(10, 0, Succeeded)];
+        let ok = [&first[..], &[ended(20, 0, Succeeded)]].concat();
+        assert_eq!(follows(&ok), None);
+        let failed = [&first[..], &[ended(20, 0, Failed), ended(20, 1, Failed)]].concat();
+        assert_eq!(follows(&failed), Some((Role::Error, at(20), 0)));
+        assert_eq!(follows(&[&first[..], &[ended(20, 0, Failed)]].concat()), None, "open");
     }
 }

@@ -27,6 +27,22 @@ pub struct JobStanding<'a> {
 }
 
 impl JobStanding<'_> {
+    /// Whether an attempt is of the timing that the job has: another one cancels it.
+    #[must_use]
+    pub fn has(&self, attempt: &Attempt) -> bool {
+        attempt.generation == self.generation
+            || self.timetable.is_some_and(|it| it.has(self.generation, attempt))
+    }
+
+    /// Whether an attempt follows others at the last occurrence of the job. It starts after its collection
+    /// was off, too: without it, the occurrence would end without a result.
+    fn ends_timing(&self, attempt: &Attempt) -> bool {
+        let Occurrence::Scheduled { nominal_at } = attempt.occurrence else { return false };
+        !attempt.is_first()
+            && self.has(attempt)
+            && self.timetable.is_some_and(|schedule| schedule.is_last(nominal_at))
+    }
+
     /// Whether an attempt belongs to the failures after which the job paused: its error action and its
     /// notice still run.
     #[must_use]
@@ -44,7 +60,8 @@ pub enum SkipReason {
     Gone,
     /// The job's collection is off, or was off when the attempt was due.
     CollectionOff,
-    /// The job's start, recurrence or state has changed since the attempt was sent.
+    /// The job's start, recurrence or state has changed since the attempt was sent, and the job does not go
+    /// on with its occurrence.
     TimingChanged,
     /// The job is disabled or has finished.
     NotEnabled,
@@ -159,7 +176,8 @@ pub fn may_start(
     } else {
         attempt.due_at
     };
-    if standing.collection_on_since.is_none_or(|since| fell_due_at < since) {
+    let was_off = |since| fell_due_at < since && !standing.ends_timing(attempt);
+    if standing.collection_on_since.is_none_or(was_off) {
         return Err(SkipReason::CollectionOff);
     }
     let nominal_at = match attempt.occurrence {
@@ -170,10 +188,10 @@ pub fn may_start(
     if standing.follows_pause(attempt) {
         return Ok(());
     }
-    if standing.generation != attempt.generation {
+    if !standing.has(attempt) {
         return Err(SkipReason::TimingChanged);
     }
-    let is_first = attempt.role == Role::Main && attempt.number == 0;
+    let is_first = attempt.is_first();
     let is_overtaken = is_first
         && standing.timetable.is_some_and(|schedule| {
             overtaken_in(schedule, nominal_at, start.ready_at, start.outages).is_some()
@@ -208,6 +226,7 @@ mod tests {
     use minutehand_recurrence::{Recurrence, Rule, Timetable};
 
     use super::*;
+    use crate::goes_on::GoesOn;
 
     fn at(minute: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(60 * minute, 0).unwrap()
@@ -272,6 +291,73 @@ mod tests {
         let [outage] = until(at(61));
         let sent_later = may_start(&first, Some(good), starting(&first, at(62), &[outage]));
         assert_eq!(sent_later, ok, "it was sent when the outage was over");
+    }
+
+    #[test]
+    fn attempts_at_an_occurrence_with_which_a_job_goes_on_start() {
+        let goes_on = GoesOn { at: at(60), generation: 3 };
+        let timetable = Schedule { goes_on: Some(goes_on), ..minutely() };
+        let good = JobStanding {
+            state: JobState::Enabled,
+            generation: 5,
+            // It was enabled again.
+            since: at(90),
+            timetable: Some(&timetable),
+            collection_on_since: Some(at(0)),
+            is_paused: false,
+        };
+        let first = timetable.attempt(5, at(60));
+        let retry = Attempt { number: 1, due_at: at(62), ..first.clone() };
+        let error = Attempt { role: Role::Error, due_at: at(62), ..first.clone() };
+        let older = Attempt { generation: 2, ..first.clone() };
+        let other = Attempt::first(3, Occurrence::Scheduled { nominal_at: at(59) });
+        let all = [&first, &retry, &error, &older, &other];
+        let check = |what: &str, standing: JobStanding<'_>, expected: [_; 5]| {
+            let found = all.map(|it| may_start(it, Some(standing), starting(it, it.due_at, &[])));
+            assert_eq!(found, expected, "{what}");
+        };
+        let (ok, changed) = (Ok(()), Err(SkipReason::TimingChanged));
+        let (off, not) = (Err(SkipReason::CollectionOff), Err(SkipReason::NotEnabled));
+        check("good", good, [ok, ok, ok, changed, changed]);
+        let disabled = JobStanding { state: JobState::Disabled, timetable: None, ..good };
+        check("disabled", disabled, [changed; 5]);
+        let faulted = JobStanding { state: JobState::Faulted, ..good };
+        check("faulted", faulted, [not, not, ok, changed, changed]);
+        let was_off = JobStanding { collection_on_since: Some(at(70)), ..good };
+        check("collection was off", was_off, [off, ok, ok, off, off]);
+        let is_off = JobStanding { collection_on_since: None, ..good };
+        check("collection off", is_off, [off; 5]);
+    }
+
+    #[test]
+    fn what_follows_at_the_last_occurrence_starts_after_the_collection_was_off() {
+        let rule = serde_json::json!({"frequency": "minute", "count": 2});
+        let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
+        let timetable = Schedule::from(Timetable::new(&rule, None, at(0)).unwrap());
+        let standing = JobStanding {
+            state: JobState::Enabled,
+            generation: 3,
+            since: at(0),
+            timetable: Some(&timetable),
+            collection_on_since: Some(at(70)),
+            is_paused: false,
+        };
+        let (ok, off) = (Ok(()), Err(SkipReason::CollectionOff));
+        for (minute, number, role, expected) in [
+            (0, 1, Role::Main, off),
+            (0, 0, Role::Error, off),
+            (1, 0, Role::Main, off),
+            (1, 1, Role::Main, ok),
+            (1, 0, Role::Error, ok),
+            (1, 0, Role::Notice, ok),
+        ] {
+            let attempt = Attempt { role, number, ..timetable.attempt(3, at(minute)) };
+            let found = may_start(&attempt, Some(standing), starting(&attempt, at(2), &[]));
+            assert_eq!(found, expected, "{minute} {number} {role:?}");
+        }
+        let run = Occurrence::Run { asked_at: at(1), run_id: String::new() };
+        let run = Attempt { number: 1, ..Attempt::first(3, run) };
+        assert_eq!(may_start(&run, Some(standing), starting(&run, at(2), &[])), off);
     }
 
     fn starting<'a>(

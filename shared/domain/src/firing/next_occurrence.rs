@@ -24,7 +24,8 @@ pub fn next_occurrence(
     }
     let first = if timetable.runs_once() { timetable.iter().next() } else { timetable.at_once() };
     let is_waiting = |first: &DateTime<Utc>| {
-        let fell_due_at = job.since.max(*first);
+        let goes_on = timetable.goes_on.is_some();
+        let fell_due_at = if goes_on { *first } else { job.since.max(*first) };
         let has_begun = last_execution_at.is_some_and(|at| at >= fell_due_at);
         let was_off = fell_due_at < on_since;
         !has_begun && !was_off && !has_successor(timetable, *first, now)

@@ -206,7 +206,9 @@ impl LeftOut {
         around: &Around,
     ) -> Option<Self> {
         let Around { outage, since, at } = *around;
-        let first = schedule.at_or_after(outage.from.max(since))?.min(nominal_at);
+        let first = schedule.at_or_after(outage.from.max(since));
+        // The occurrence with which a job goes on is of an earlier timing.
+        let first = first.map_or(nominal_at, |first| first.min(nominal_at));
         Self::between(schedule, generation, [first, nominal_at + TICK], outage, at)
     }
 

@@ -269,7 +269,8 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
     }
     let error = of(Role::Error).max_by_key(|(attempt, _)| (attempt.generation, attempt.number));
     // A change of the timing drops the retries that are pending, and so does the end of the job.
-    let goes_on = error.is_none() && record.ended_at >= facts.since && !facts.state.is_final();
+    let is_current = record.ended_at >= facts.since || goes_on(facts);
+    let goes_on = error.is_none() && is_current && !facts.state.is_final();
     let policy = FollowPolicy {
         retries: facts.retries,
         on_failure: OnFailure::default(),
@@ -282,6 +283,11 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
     }
     let error_action = error.and_then(|(_, record)| record.as_ref()).map(|record| record.outcome);
     Some(Why::Failed { ended_at: record.ended_at, attempts: number + 1, error_action })
+}
+
+/// Whether the job goes on with the occurrence, which is of an earlier timing.
+fn goes_on(facts: &WhyFacts<'_>) -> bool {
+    facts.timetable.goes_on.is_some_and(|it| it.at == facts.at)
 }
 
 /// What is recorded to be left out, for an outage or a policy of the job.
@@ -324,6 +330,9 @@ fn by_history(facts: &WhyFacts<'_>) -> Option<Why> {
 
 /// From when on the timing of the job holds.
 fn begins_at(facts: &WhyFacts<'_>) -> DateTime<Utc> {
+    if facts.timetable.goes_on.is_some() && !goes_on(facts) {
+        return facts.since;
+    }
     // The anchor of a schedule is cut to whole seconds.
     facts.timetable.iter().next().map_or(facts.since, |it| it.min(facts.since))
 }
