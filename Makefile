@@ -30,7 +30,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench soak bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke
+.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance bench soak bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,8 +98,13 @@ archive: ## the queries of the archive's page with DuckDB, and archives and expo
 monitoring: ## the alerts and the dashboard of infra/monitoring, with Debian's Prometheus
 	@.ci/timed monitoring tests/monitoring/run
 
-ci: ## everything a change has to pass, as on the servers that check it; nothing is skipped
+ci: ## everything a change has to pass, as on the servers that check it; says what it skipped
 	@.ci/run
+
+nightly: ## what is too long for every change: mutations, judges, ten million actions, the large scope, endurance
+	@.ci/timed mutations cargo test -p minutehand-tests --profile e2e --locked -- \
+		--ignored --exact --nocapture simulation::every_mutation
+	@$(MAKE) --no-print-directory judge prove exhaustive endurance
 
 simulate: ## play the services in simulated time on every core until stopped; SEED=7 plays one run and prints it
 	@cargo test -p minutehand-tests --profile e2e --locked -- --ignored --exact --nocapture simulation::until_stopped
