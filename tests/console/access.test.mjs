@@ -2,11 +2,11 @@
 // keyboard alone.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import { axe, heading, instead, place, press, setUp, settled, tabTo, write } from './world.mjs';
+import { defects, heading, instead, place, press, setUp, settled, tabTo, write } from './world.mjs';
 
 const { world, using } = setUp();
 
-const clean = async (page) => assert.deepEqual(await axe(page), []);
+const clean = async (page) => assert.deepEqual(await defects(page), []);
 
 /** Pages, and the path of the API that each of them cannot do without. */
 const PAGES = {

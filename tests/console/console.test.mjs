@@ -1,7 +1,7 @@
 // The console in a browser, against a real server: pages, flows, states, security.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ODD, axe, heading, instead, open, place, setUp, startServer, unfold } from './world.mjs';
+import { ODD, defects, heading, instead, open, place, setUp, startServer, unfold } from './world.mjs';
 
 const { world, using } = setUp();
 
@@ -191,7 +191,7 @@ describe('pages', () => {
     assert.ok(requests.length + 1 <= 7, requests.join('\n'));
     await page.getByRole('button', { name: 'Look in other groups' }).click();
     await page.getByText('There are collections in other groups:').waitFor();
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await page.getByRole('link', { name: 'me / dev', exact: true }).click();
     await page.getByRole('link', { name: 'billing', exact: true }).waitFor();
   });
@@ -220,7 +220,7 @@ describe('pages', () => {
     await page.locator('[data-cell="0-7"]').click();
     await page.getByText('The collection lets 1 a second start, 60 a minute (the line): more than that start late.').waitFor();
     assert.equal(await page.locator('.bars line').count(), 1);
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
   });
 
   using('overview: how it is going, what comes, and where', place('overview'), async (page) => {

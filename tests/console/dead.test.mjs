@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { axe, closeBrowser, heading, open, place, press, startServer, startTarget, write } from './world.mjs';
+import { closeBrowser, defects, heading, open, place, press, startServer, startTarget, write } from './world.mjs';
 
 const START = '2027-03-14T04:00:00Z';
 const DUE = '2027-03-14T04:10:00Z';
@@ -88,7 +88,7 @@ flow('they are shown: of which job, when it was due, how often it was delivered,
   await row(page, 'one').getByText('20', { exact: true }).waitFor();
   await row(page, 'one').getByText(/05:10 .*\+01:00/).waitFor();
   await page.getByRole('row').filter({ hasText: 'not readable' }).getByText(/JSON|read/).first().waitFor();
-  assert.deepEqual(await axe(page), []);
+  assert.deepEqual(await defects(page), []);
   await page.goto(`${server.url}/console/${place('overview')}`);
   await page.getByRole('link', { name: '6 dead letters' }).click();
   await heading(page, '6 dead letters.');
@@ -116,7 +116,7 @@ flow('a letter leads to its job at its occurrence, to why, and back', async (pag
   await press(page, row(page, 'one').getByRole('link'), 'Enter');
   await heading(page, 'one');
   await page.getByText(/^A dead letter is of the occurrence Sun 14 Mar 0[45]:10/).waitFor();
-  assert.deepEqual(await axe(page), []);
+  assert.deepEqual(await defects(page), []);
   await press(page, page.getByRole('link', { name: 'What became of it' }), 'Enter');
   await heading(page, 'Why did it not fire?');
   await page.getByRole('heading', { level: 3 }).waitFor();

@@ -2,7 +2,7 @@
 // words at the field they are about, and what happens when two people change one job.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import { axe, daily, heading, place, press, setUp, startServer, startTarget, unfold } from './world.mjs';
+import { daily, defects, heading, place, press, setUp, startServer, startTarget, unfold } from './world.mjs';
 
 const { world, using } = setUp(async () => {
   const [server, target] = await Promise.all([
@@ -51,7 +51,7 @@ describe('types of actions', () => {
       await page.getByRole('group', { name: 'Type of action' }).getByRole('button', { name: button, exact: true }).click();
       for (const [label, text] of Object.entries(written)) await field(page, label).fill(text);
       await field(page, 'Starts').fill('2027-06-01T00:00:00Z');
-      assert.deepEqual(await axe(page), []);
+      assert.deepEqual(await defects(page), []);
       await page.getByLabel('Name in jobs').fill(name);
       await page.locator('.pv .err').first().waitFor({ state: 'detached' });
       await saved(page, name);
@@ -120,7 +120,7 @@ describe('the steps', () => {
     await summary('When').getByText(/^Every day at 02:30/).waitFor();
     await press(page, summary('What'), 'Enter');
     await summary('What').getByText('POST example.com/').waitFor();
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await page.getByRole('tab', { name: 'JSON' }).click();
     const json = page.getByLabel('The job as JSON');
     await json.fill(JSON.stringify({ ...JSON.parse(await json.inputValue()), minutehand: { jitter: { window: 'P2D' } } }));
@@ -164,7 +164,7 @@ describe('policies', () => {
     await page.getByRole('group', { name: 'What comes while an attempt runs' }).getByRole('button', { name: 'is left out' }).click();
     await field(page, 'Pause after so many failures in a row').fill('5');
     await page.getByLabel(/^Secrets that sign its requests/).fill(`whsec_${Buffer.alloc(24, 7).toString('base64')}`);
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await page.getByLabel('Name in jobs').fill('policies');
     await saved(page, 'policies');
     for (const said of [
@@ -232,7 +232,7 @@ describe('a job that two people change', () => {
     const alert = page.getByRole('alert', { name: 'Changed meanwhile' });
     await alert.getByText('"body": "theirs"').waitFor();
     assert.deepEqual((await job('shared')).recurrence.schedule.hours, [2]);
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await alert.getByRole('button', { name: 'Save mine over it' }).click();
     await page.getByRole('button', { name: 'Run now' }).waitFor();
     const { action, recurrence } = await job('shared');

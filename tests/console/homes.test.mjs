@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
-import { axe, open, place, setUp, startBridge } from './world.mjs';
+import { defects, open, place, setUp, startBridge } from './world.mjs';
 
 const { world } = setUp();
 
@@ -123,7 +123,7 @@ describe('an installation without tokens of its own', () => {
       await tab.page.goto(`${world.server.url}/console/`);
       await tab.page.getByText(said).waitFor();
       await tab.page.getByText('minutehand console --context NAME').waitFor();
-      assert.deepEqual(await axe(tab.page), []);
+      assert.deepEqual(await defects(tab.page), []);
       await tab.close();
     });
   }

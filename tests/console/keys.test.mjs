@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe } from 'node:test';
-import { axe, daily, heading, instead, place, press, setUp, settled, startServer, startTarget, tabTo, unfold, write } from './world.mjs';
+import { daily, defects, heading, instead, place, press, setUp, settled, startServer, startTarget, tabTo, unfold, write } from './world.mjs';
 
 const { world, using } = setUp(async () => {
   const [server, target] = await Promise.all([
@@ -21,7 +21,7 @@ const { world, using } = setUp(async () => {
 
 const collection = async (name) => (await world.server.call('GET', world.server.collectionPath(name))).json();
 const job = async (name) => (await world.server.job('keys', name)).properties;
-const clean = async (page) => assert.deepEqual(await axe(page), []);
+const clean = async (page) => assert.deepEqual(await defects(page), []);
 const ended = (dialog) => dialog.waitFor({ state: 'detached' });
 /** The field of a label, in a part of the page. */
 const field = (part, label) => part.getByLabel(label, { exact: true }).first();

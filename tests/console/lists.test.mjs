@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe } from 'node:test';
-import { axe, daily, heading, instead, place, press, setUp, startServer, startTarget, tabTo, write } from './world.mjs';
+import { daily, defects, heading, instead, place, press, setUp, startServer, startTarget, tabTo, write } from './world.mjs';
 
 const at = (hour, timeZone, more = {}) => ({ recurrence: { frequency: 'day', schedule: { hours: [hour], minutes: [30] }, timeZone }, ...more });
 
@@ -32,7 +32,7 @@ describe('the list of jobs', () => {
     await page.getByRole('button', { name: 'Soonest first' }).click();
     await shows(page, ['c-berlin', 'b-tokyo', 'a-berlin', 'e-once', 'd-off']);
     assert.match(page.url(), /by=next/);
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await page.reload();
     await shows(page, ['c-berlin', 'b-tokyo', 'a-berlin', 'e-once', 'd-off']);
   });
@@ -50,7 +50,7 @@ describe('the list of jobs', () => {
     await page.getByLabel('Fires from').fill('2027-03-14T06:00');
     await press(page, page.getByRole('button', { name: 'Show', exact: true }), 'Enter');
     await shows(page, ['c-berlin']);
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await page.getByLabel('within').selectOption('P1D');
     await shows(page, ['a-berlin', 'b-tokyo', 'c-berlin']);
     await page.getByLabel('Fires from').fill('2027-03-20T00:30');
@@ -88,7 +88,7 @@ describe('the list of jobs', () => {
     const dialog = page.getByRole('dialog', { name: 'Change the zone 2 jobs?' }).or(page.getByRole('dialog'));
     assert.ok(await dialog.getByRole('button', { name: 'Change the zone' }).isDisabled());
     await dialog.getByLabel('Time zone').fill('Europe/Paris');
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await dialog.getByRole('button', { name: 'Change the zone' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByText('every day at 07:30 Europe/Paris time').waitFor();
@@ -129,7 +129,7 @@ describe('collections', () => {
     await dialog.getByLabel('Tags, one a line').fill('team: billing');
     await dialog.getByRole('button', { name: 'perform an action' }).click();
     await dialog.getByLabel('URL').fill('https://example.com/failed');
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('team: billing').waitFor();
@@ -179,7 +179,7 @@ describe('the journal', () => {
     // A schedule is written whole: the journal has only the minutes.
     await dialog.getByText('"hours"').waitFor();
     await dialog.getByText('pending retries are dropped').or(dialog.getByText('This is written')).first().waitFor();
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await press(page, dialog.getByRole('button', { name: 'Undo' }), 'Enter');
     await dialog.waitFor({ state: 'detached' });
     const { properties } = await world.server.job('zones', 'a-berlin');
@@ -228,7 +228,7 @@ describe('the tape of a job', () => {
     const tape = page.getByRole('listbox');
     await tabTo(page, tape);
     await tape.getByRole('option', { name: /: succeeded$/, selected: true }).waitFor();
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await page.keyboard.press('ArrowRight');
     await tape.getByRole('option', { name: /^Sun 14 Mar 15:30: to come$/, selected: true }).waitFor();
     await page.keyboard.press('Home');
@@ -243,7 +243,7 @@ describe('the first minute', () => {
 
   using('a job is made before there is a collection, and fires', `${nowhere}collections`, async (page) => {
     await page.getByText('A first job makes the collection “default” for itself.').waitFor();
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await tabTo(page, page.getByRole('link', { name: 'New job' }));
     await page.keyboard.press('Enter');
     await press(page, page.getByRole('button', { name: 'Minutes' }), 'Enter');
@@ -277,7 +277,7 @@ describe('why not', () => {
     await field.fill('2026-10-25 02:30');
     await page.keyboard.press('Enter');
     await page.getByText('That day the clock shows this time twice:').waitFor();
-    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await defects(page), []);
     await page.getByRole('button', { name: 'Sun 25 Oct 2026 02:30 +01:00' }).click();
     await page.getByRole('heading', { level: 3 }).waitFor();
     assert.equal(await field.inputValue(), '2026-10-25T01:30:00.000Z');

@@ -19,6 +19,7 @@ export const GROUP = 'dev';
 const READY_MS = 60_000;
 /** How long a test waits for what should be on a page. */
 const WAIT_MS = 15_000;
+const TEXT_NODE = 3;
 
 /** What ends with the tests, however they end. */
 const children = new Set();
@@ -129,10 +130,11 @@ export const daily = (uri, more = {}) => ({
 
 let launched;
 
-/** The one browser of a test file. */
+/** The one browser of a test file. What the machine says of letters, colours and graphics does not count. */
 export const browser = () => (launched ??= chromium.launch({
   executablePath: process.env.MINUTEHAND_CHROMIUM,
-  args: ['--no-sandbox', '--disable-gpu', '--force-color-profile=srgb', '--font-render-hinting=none'],
+  env: { ...process.env, FONTCONFIG_FILE: join(import.meta.dirname, 'fonts.conf') },
+  args: ['--no-sandbox', '--disable-gpu', '--disable-lcd-text', '--force-color-profile=srgb', '--font-render-hinting=none'],
 }));
 
 export const closeBrowser = async () => (await launched)?.close();
@@ -169,6 +171,7 @@ export async function open(server, path = '', { signedIn = true, ...options } = 
     page,
     faults,
     close: async () => {
+      if (page.url().startsWith(server.url)) faults.push(...await machineFonts(page));
       await context.close();
       if (faults.length > 0) throw new Error(faults.join('\n'));
     },
@@ -180,11 +183,11 @@ export const place = (...parts) => `#/in/${SUBSCRIPTION}/${GROUP}/${parts.map(en
 const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice'];
 
 /**
- * What axe finds wrong with a page in both themes, a line each. Themes differ in their colours alone, so
- * the second is asked for these. It runs outside the page's policy.
+ * What is wrong with a page, a line each: what axe finds in both themes, and text in a font of the machine.
+ * Themes differ in their colours alone, so the second is asked for these. It runs outside the page's policy.
  */
-export async function axe(page) {
-  const found = [];
+export async function defects(page) {
+  const found = await machineFonts(page);
   for (const [colorScheme, runOnly] of [['light', STANDARDS], ['dark', { type: 'rule', values: ['color-contrast'] }]]) {
     await page.emulateMedia({ colorScheme });
     found.push(...(await axeOnce(page, runOnly)).map((line) => `${colorScheme}: ${line}`));
@@ -203,6 +206,35 @@ async function axeOnce(page, runOnly) {
   await session.detach();
   if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
   return JSON.parse(result.value);
+}
+
+/**
+ * The texts of a page that are drawn with a font of the machine, a line each. The browser says for each text
+ * of which fonts its letters are; a custom font is one that the page has brought.
+ */
+async function machineFonts(page) {
+  await page.evaluate(() => document.fonts.ready);
+  const session = await page.context().newCDPSession(page);
+  await session.send('DOM.enable');
+  await session.send('CSS.enable');
+  const { root } = await session.send('DOM.getDocument', { depth: -1, pierce: true });
+  const lines = await Promise.all(textsIn(root).map(async ({ nodeId, nodeValue, pseudoType }) => {
+    const { fonts } = await session.send('CSS.getPlatformFontsForNode', { nodeId }).catch((error) => {
+      // A text that the page has removed meanwhile draws nothing.
+      if (/Could not find node/.test(error.message)) return { fonts: [] };
+      throw error;
+    });
+    return fonts.filter((font) => !font.isCustomFont).map((font) => `drawn in ${font.familyName}, a font of the machine: ${pseudoType ?? nodeValue}`);
+  }));
+  await session.detach();
+  return lines.flat();
+}
+
+/** The texts below a node: those of fields, which the browser adds, and those of the style, too. */
+function textsIn(node) {
+  const { nodeType, pseudoType, children = [], shadowRoots = [], pseudoElements = [] } = node;
+  if (nodeType === TEXT_NODE || pseudoType !== undefined) return [node];
+  return [...children, ...shadowRoots, ...pseudoElements].flatMap(textsIn);
 }
 
 /** A name and a body that a page must not read as HTML. */

@@ -2,21 +2,21 @@
 
 use crate::File;
 
-pub(crate) static FILES: [File; 5] = [
+pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.b6d14d533c56.css",
-        bytes: include_bytes!("../dist/app.b6d14d533c56.css.gz"),
+        name: "app.2c7d47d28585.js",
+        bytes: include_bytes!("../dist/app.2c7d47d28585.js.gz"),
         is_gzip: true,
-        content_type: "text/css; charset=utf-8",
-        etag: "\"b6d14d533c56ff835a33e32b565a885e\"",
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"2c7d47d28585ce14d6dee3b67f878a2c\"",
         is_hashed: true,
     },
     File {
-        name: "app.df9279816baf.js",
-        bytes: include_bytes!("../dist/app.df9279816baf.js.gz"),
+        name: "app.3b5b38dea251.css",
+        bytes: include_bytes!("../dist/app.3b5b38dea251.css.gz"),
         is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"df9279816baf27f69ba923dd3e461fe6\"",
+        content_type: "text/css; charset=utf-8",
+        etag: "\"3b5b38dea251f5092089cf8c82ab5f3b\"",
         is_hashed: true,
     },
     File {
@@ -32,8 +32,16 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"ca4792ddd2c3643e63ee6fdaf7d5f885\"",
+        etag: "\"396beed856cc49fdc6d98aedd14acbd2\"",
         is_hashed: false,
+    },
+    File {
+        name: "jetbrains-mono.c4298fb38836.woff2",
+        bytes: include_bytes!("../dist/jetbrains-mono.c4298fb38836.woff2"),
+        is_gzip: false,
+        content_type: "font/woff2",
+        etag: "\"c4298fb38836609bc55d00022024490a\"",
+        is_hashed: true,
     },
     File {
         name: "newsreader.27a104163850.woff2",

@@ -27,9 +27,9 @@ async function put(base, bytes, isHashed = true) {
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 const fonts = {};
-for (const font of ['archivo', 'newsreader']) fonts[font] = await put(`${font}.woff2`, readFileSync(join(web, 'fonts', `${font}.woff2`)));
+for (const font of ['archivo', 'jetbrains-mono', 'newsreader']) fonts[font] = await put(`${font}.woff2`, readFileSync(join(web, 'fonts', `${font}.woff2`)));
 const style = readFileSync(join(web, 'src/console.css'), 'utf8')
-  .replace(/url\((\w+)\.woff2\)/g, (_, font) => `url(${fonts[font]})`);
+  .replace(/url\(([\w-]+)\.woff2\)/g, (_, font) => `url(${fonts[font]})`);
 const css = (await esbuild.transform(style, { loader: 'css', minify: true, target: 'es2022' })).code;
 const bundle = await esbuild.build({
   absWorkingDir: web,

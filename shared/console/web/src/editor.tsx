@@ -234,7 +234,7 @@ function Editor({ collection, first, startName, old, etag = null, onReload, note
         <div class="acts">
           <button type="button" class="btn bare" onClick={discard}>Discard</button>
           {!old && <button type="button" class="btn" disabled={isSaving} onClick={() => void save(true)}>Save switched off, and try it once</button>}
-          <button type="button" class="btn go" disabled={isSaving || (old !== null && !isChanged)} onClick={() => void save(false)}>Save <Key>Ctrl ⏎</Key></button>
+          <button type="button" class="btn go" disabled={isSaving || (old !== null && !isChanged)} onClick={() => void save(false)}>Save <Key>Ctrl Enter</Key></button>
         </div>
       </div>
       {note && <p class="notice" role="status">{note}</p>}

@@ -194,7 +194,7 @@ function Clock({ isLive }: { isLive: boolean }) {
 function ThemeButton() {
   const next = { system: 'light', light: 'dark', dark: 'system' } as const;
   return (
-    <button type="button" class="btn bare sm" aria-label={`Theme: ${theme.value}. Change to ${next[theme.value]}`} onClick={() => (theme.value = next[theme.value])}>◐</button>
+    <button type="button" class="btn bare sm" aria-label={`Theme: ${theme.value}. Change to ${next[theme.value]}`} onClick={() => (theme.value = next[theme.value])}><svg class="half" viewBox="0 0 12 12" aria-hidden="true"><circle cx="6" cy="6" r="5" /><path d="M6 1a5 5 0 0 0 0 10z" /></svg></button>
   );
 }
 
