@@ -5,13 +5,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { closeBrowser, defects, heading, open, place, press, startServer, startTarget, write } from './world.mjs';
+import { closeBrowser, defects, eventually, heading, open, place, press, startServer, startTarget, write } from './world.mjs';
 
 const START = '2027-03-14T04:00:00Z';
 const DUE = '2027-03-14T04:10:00Z';
 const LATER = '2027-03-14T04:11:00Z';
 const NAMES = ['one', 'two', 'three', 'four', 'five'];
-const READY_MS = 30_000;
 /** How often a message is delivered before the queue gives it up. */
 const DELIVERIES = 20;
 
@@ -45,13 +44,7 @@ async function start() {
 }
 
 /** Waits until the queue has given up all of them. */
-async function untilGivenUp(server) {
-  const end = Date.now() + READY_MS;
-  while ((await letters(server)).about < NAMES.length + 1) {
-    if (Date.now() > end) throw new Error(`the queue does not give them up\n${server.log()}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
+const untilGivenUp = (server) => eventually(async () => (await letters(server)).about > NAMES.length, () => `the queue does not give them up\n${server.log()}`);
 
 const letters = async (server) => (await fetch(`${server.url}/minutehand/v1/deadletters`, { headers: { Authorization: `Bearer ${server.token}` } })).json();
 
@@ -72,15 +65,8 @@ after(closeBrowser);
 const row = (page, name) => page.getByRole('row').filter({ hasText: `letters / ${name}` });
 const question = (page, verb) => page.getByRole('dialog').getByRole('button', { name: verb, exact: true });
 
-
 /** Waits until the target was called for a job. */
-async function called(page, target, name) {
-  const end = Date.now() + READY_MS;
-  while (!target.seen.includes(`/200/${name}`)) {
-    assert.ok(Date.now() < end, `${name} did not run: ${target.seen}`);
-    await page.waitForTimeout(50);
-  }
-}
+const called = (target, name) => eventually(() => target.seen.includes(`/200/${name}`), () => `${name} did not run: ${target.seen}`);
 
 flow('they are shown: of which job, when it was due, how often it was delivered, and why it was given up', async (page, { server, target }) => {
   assert.deepEqual(target.seen, []);
@@ -98,7 +84,7 @@ flow('by the mouse: one is sent again, and its job runs; the one that cannot be 
   await row(page, 'one').getByRole('button', { name: 'Send again…' }).click();
   await question(page, 'Send again').click();
   await heading(page, '5 dead letters.');
-  await called(page, target, 'one');
+  await called(target, 'one');
   // What becomes of it is followed.
   await page.getByRole('region', { name: 'Sent again' }).getByText(/^It fired/).waitFor();
   await page.getByRole('row').filter({ hasText: 'not readable' }).getByRole('button', { name: 'Delete…' }).click();
@@ -140,7 +126,7 @@ flow('by the keyboard alone: two are chosen and sent again, the rest is deleted'
   await press(page, page.getByRole('region', { name: 'Chosen letters' }).getByRole('button', { name: 'Send again…' }), 'Enter');
   await press(page, question(page, 'Send again'), 'Enter');
   await heading(page, '4 dead letters.');
-  for (const name of chosen) await called(page, target, name);
+  for (const name of chosen) await called(target, name);
   await press(page, page.getByRole('button', { name: 'Delete all…' }), 'Enter');
   await write(page, page.getByRole('textbox', { name: /Type 4/ }), '4');
   await page.keyboard.press('Enter');

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { closeBrowser, daily, open, place, startServer, startTarget } from './world.mjs';
+import { closeBrowser, daily, eventually, open, place, startServer, startTarget } from './world.mjs';
 
 const folder = process.argv[2];
 const DAY = 86_400_000;
@@ -13,7 +13,6 @@ const LAST = Date.parse('2027-03-12T07:30:00Z');
 const NIGHTS = 24;
 /** The nights at which the target of one job does not work: some day in between, and the last four. */
 const failing = (night) => night === 7 || night >= NIGHTS - 4;
-const READY_MS = 30_000;
 
 const target = await startTarget();
 const data = mkdtempSync(join(tmpdir(), 'minutehand-console-'));
@@ -43,15 +42,10 @@ const JOBS = {
 
 /** Waits until the job that may fail has nothing more to do that night. */
 async function settled(server, night) {
-  const end = Date.now() + READY_MS;
   const nights = Array.from({ length: night + 1 }, (_, one) => one);
   const wanted = nights.length + nights.filter(failing).length;
-  for (;;) {
-    const { items } = await server.history('billing', 'invoice-export');
-    if (items.filter((one) => one.properties.endTime).length >= wanted) return;
-    if (Date.now() > end) throw new Error(`night ${night} does not end\n${server.log()}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  const isOver = async () => (await server.history('billing', 'invoice-export')).items.filter((one) => one.properties.endTime).length >= wanted;
+  await eventually(isOver, () => `night ${night} does not end\n${server.log()}`);
 }
 
 let server = await start(LAST - NIGHTS * DAY - DAY / 2);

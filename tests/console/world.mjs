@@ -19,6 +19,7 @@ export const GROUP = 'dev';
 const READY_MS = 60_000;
 /** How long a test waits for what should be on a page. */
 const WAIT_MS = 15_000;
+const TEST_MS = 120_000;
 const TEXT_NODE = 3;
 
 /** What ends with the tests, however they end. */
@@ -26,7 +27,7 @@ const children = new Set();
 process.on('exit', () => children.forEach((child) => child.kill('SIGKILL')));
 
 /** Waits until a process says where it listens. */
-async function listening(process_) {
+async function listening(process_, where = /listening on (http:\S+)\s/) {
   children.add(process_);
   let log = '';
   for (const stream of [process_.stdout, process_.stderr]) stream?.on('data', (data) => { log += data; });
@@ -34,13 +35,22 @@ async function listening(process_) {
     const timer = setTimeout(() => reject(new Error(`the server is not ready:\n${log}`)), READY_MS);
     process_.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${log}`)));
     process_.stdout.on('data', () => {
-      const [, found] = /listening on (http:\S+)\s/.exec(log) ?? [];
+      const [, found] = where.exec(log) ?? [];
       if (!found) return;
       clearTimeout(timer);
       resolve(found);
     });
   });
   return { process_, url, log: () => log };
+}
+
+/** Waits until something is so. Nothing tells when it is, so it is asked again and again. */
+export async function eventually(isSo, why) {
+  const end = Date.now() + READY_MS;
+  while (!(await isSo())) {
+    if (Date.now() > end) throw new Error(why());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 /** Starts the function of AWS behind a gateway, with the collection `jc` in `s`, `g`, and a target. */
@@ -90,15 +100,10 @@ export async function startServer({ data = null, args = ['--clock-start', CLOCK_
 
 /** Starts `minutehand console` for a server, and returns the link that it prints. */
 export async function startBridge(server, ...args) {
-  const process_ = spawn(process.env.MINUTEHAND_BINARY, ['console', ...args], {
+  const { process_, url: link } = await listening(spawn(process.env.MINUTEHAND_BINARY, ['console', ...args], {
     env: { MINUTEHAND_URL: server.url, MINUTEHAND_TOKEN: server.token, HOME: '/nonexistent' },
     stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  children.add(process_);
-  const link = await new Promise((resolve, reject) => {
-    process_.once('exit', (code) => reject(new Error(`minutehand console ended with ${code}`)));
-    process_.stdout.once('data', (data) => resolve(/^console: (\S+)/.exec(data)[1]));
-  });
+  }), /^console: (\S+)\s/);
   const stop = () => new Promise((resolve) => {
     process_.removeAllListeners('exit');
     process_.once('exit', resolve);
@@ -266,7 +271,7 @@ export function setUp(start = startWorld) {
     await closeBrowser();
     await world.stop?.();
   });
-  const using = (name, path, use, options) => test(name, async () => {
+  const using = (name, path, use, options) => test(name, { timeout: TEST_MS }, async () => {
     const tab = await open(world.server, path, options);
     try {
       await use(tab.page, tab);
