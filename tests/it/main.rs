@@ -1,7 +1,7 @@
 //! The system from the outside: what no single crate can test about itself.
 //!
 //! One module per subject, one binary for all of them. No test here sleeps, depends on another,
-//! or reaches the network, unless `conformance` is told to.
+//! or reaches the network.
 
 // The attribute is always true here. It tells clippy that a module's helpers are tests too, so that
 // they may expect and index as tests do.
@@ -9,8 +9,6 @@
 mod arrows;
 #[cfg(test)]
 mod aws;
-#[cfg(test)]
-mod conformance;
 #[cfg(test)]
 mod costs;
 #[cfg(test)]

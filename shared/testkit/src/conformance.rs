@@ -1,67 +1,68 @@
-//! What the services rely on in [`Collections`](minutehand_ports::Collections),
-//! [`CloudServices`](minutehand_ports::CloudServices), [`Jobs`](minutehand_ports::Jobs) and
-//! [`Snapshots`](minutehand_ports::Snapshots), as tests for any back end.
+//! What the services rely on in the traits of [`minutehand_ports::store`], as tests for any back end.
 //!
-//! The store is one implementation over the DynamoDB API, and what answers that API differs: the
-//! embedded store, an emulator, AWS. So each behaviour is a function of a [`Subject`], a store with
-//! a table of its own, and [`conformance!`](crate::conformance!) makes a test of each:
+//! Each behaviour is a function of a [`Subject`], a store with nothing in it, which it uses through the
+//! ports alone. A [`BackEnd`] is a value that makes such stores. [`conformance!`](crate::conformance!)
+//! makes a test of each behaviour on one back end:
 //!
 //! ```text
-//! /// A store with an empty table of that name.
-//! async fn subject(table: &str) -> Subject { .. }
-//!
-//! minutehand_testkit::conformance!(crate::conformance::subject);
+//! mod in_process {
+//!     minutehand_testkit::conformance!(crate::in_process());
+//! }
 //! ```
 //!
-//! `tests/it/conformance` does so on the embedded store, with every `make test`. The same tests use
-//! another DynamoDB instead if a variable names one, and make a table there for each of them, which
-//! is deleted where the test succeeds:
+//! The tests of an adapter do so, such as `shared/store-dynamodb/tests/conformance`. Those use another
+//! DynamoDB than the one in the process if a variable names it, and make a table there for each test,
+//! which is deleted where the test succeeds:
 //!
 //! ```text
-//! MINUTEHAND_DYNAMODB_ENDPOINT=http://127.0.0.1:4566 cargo nextest run -p minutehand-tests conformance
+//! MINUTEHAND_DYNAMODB_ENDPOINT=http://127.0.0.1:4566 cargo nextest run -p minutehand-store-dynamodb conformance
 //! ```
 //!
-//! No behaviour is left out on any back end: there is no way to skip one. Where back ends differ
-//! all the same, that is a row of [`KNOWN_DIFFERENCES`] with what the suite makes of it.
+//! No behaviour can be skipped silently: what a back end does otherwise is a row of [`DIFFERENCES`], and
+//! a behaviour that is listed there and holds all the same fails, too.
 //!
 //! # Adding behaviours
 //!
 //! One file is one group: its `behaviours!` at the top lists the functions that are tests, and one
-//! that is missing there is reported as dead code. A new file is named once more, in
-//! [`conformance!`](crate::conformance!).
+//! that is missing there is reported as dead code. A new file is named three times more: as a module, in
+//! [`behaviours`] and in [`conformance!`](crate::conformance!).
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_errors_doc,
     clippy::missing_panics_doc,
+    clippy::must_use_candidate,
     reason = "this is the inside of tests: they say what they expect by panicking"
 )]
 
-/// Makes the functions named the tests of this group.
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::Poll;
+
+/// Makes the functions named the behaviours of this group.
 macro_rules! behaviours {
     ($dollar:tt $group:ident as $tests:ident: $($name:ident,)+) => {
-        /// The behaviours, one function each; they panic where the store does not have them.
-        pub mod listed {
-            use crate::conformance::Subject;
-
-            $(
-                #[doc = concat!("Checks that `", stringify!($name), "`.")]
-                pub async fn $name(subject: &Subject) {
-                    super::$name(subject).await;
-                }
-            )+
-        }
+        /// The behaviours of this group.
+        pub const BEHAVIOURS: &[$crate::conformance::Behaviour] = &[
+            $($crate::conformance::Behaviour {
+                group: stringify!($group),
+                name: stringify!($name),
+                hold: |subject| Box::pin($name(subject)),
+            },)+
+        ];
 
         #[doc(hidden)]
         #[macro_export]
         macro_rules! $tests {
-            ($dollar open:path) => {
+            ($dollar back_end:expr) => {
                 mod $group {
                     $(
                         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                         async fn $name() {
-                            let subject = $dollar open(stringify!($name)).await;
-                            $dollar crate::conformance::$group::listed::$name(&subject).await;
-                            subject.close().await;
+                            let name = (stringify!($group), stringify!($name));
+                            $dollar crate::conformance::check(&$dollar back_end, name).await;
                         }
                     )+
                 }
@@ -70,81 +71,141 @@ macro_rules! behaviours {
     };
 }
 
+mod back_end;
+pub mod browse;
+pub mod claims;
 pub mod cloud_services;
 pub mod collections;
-pub mod corruption;
+pub mod counting;
 pub mod counts;
+pub mod crashes;
+pub mod damage;
+mod differences;
+mod firing;
+pub mod firing_races;
+pub mod history;
 pub mod jobs;
 pub mod lists;
+pub mod pulses;
 pub mod races;
-mod records;
-mod requests;
-pub mod scale;
+pub mod recording;
+pub mod records;
+pub mod removal;
+pub mod retries;
+pub mod slots;
+pub mod snapshots;
 mod subject;
+pub mod sweeps;
 pub mod timers;
+pub mod turns;
 pub mod values;
 
-pub use subject::Subject;
+pub use back_end::{BackEnd, CoreStore, OpenedStore, SpoiledRow, StorePorts};
+pub use differences::{BACK_ENDS, DIFFERENCES, Difference};
+pub use subject::{Subject, at_once, whole_list};
 
-/// Something that is not the same on every back end.
-#[derive(Debug)]
-pub struct Difference {
-    /// Where it is.
-    pub back_end: &'static str,
-    /// The difference and its reason.
-    pub what: &'static str,
-    /// The suite's reaction to the difference.
-    pub here: &'static str,
+/// Something that every store has to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Behaviour {
+    /// The file that has it.
+    pub group: &'static str,
+    /// The name, which says what has to hold.
+    pub name: &'static str,
+    /// Panics where the store does not do it.
+    pub hold: for<'a> fn(&'a Subject) -> Pin<Box<dyn Future<Output = ()> + 'a>>,
 }
 
-/// The differences between back ends.
-///
-/// The embedded store and ministack 1.5 have none of it. What is said of AWS is what its
-/// documentation says: the suite has not been run there.
-pub const KNOWN_DIFFERENCES: [Difference; 5] = [
-    Difference {
-        back_end: "ministack",
-        what: "it tells no units of batch reads, and answers more than 16 MB of one at once",
-        here: "tests of prices and of cut batches run on the embedded store alone",
-    },
-    Difference {
-        back_end: "AWS",
-        what: "a transaction that meets another one is refused, since nothing waits for a lock",
-        here: "a change that is refused for this reason is asked for again, in every test",
-    },
-    Difference {
-        back_end: "AWS",
-        what: "an index follows its table a moment later, since it is kept elsewhere",
-        here: "the tests that look into the index look at once, and may be too early there",
-    },
-    Difference {
-        back_end: "AWS",
-        what: "a table takes seconds to be created, and credentials are checked",
-        here: "a test that opens a subject waits for its table; `tests/it` is made for emulators, and does not",
-    },
-    Difference {
-        back_end: "AWS",
-        what: "a position that is longer than a sort key can be is refused, where emulators do not look",
-        here: "a unit test of the store shows that it sends none",
-    },
-];
+/// All behaviours.
+#[must_use]
+pub fn behaviours() -> Vec<Behaviour> {
+    let groups = [
+        browse::BEHAVIOURS,
+        claims::BEHAVIOURS,
+        cloud_services::BEHAVIOURS,
+        collections::BEHAVIOURS,
+        counting::BEHAVIOURS,
+        counts::BEHAVIOURS,
+        crashes::BEHAVIOURS,
+        damage::BEHAVIOURS,
+        firing_races::BEHAVIOURS,
+        history::BEHAVIOURS,
+        jobs::BEHAVIOURS,
+        lists::BEHAVIOURS,
+        pulses::BEHAVIOURS,
+        races::BEHAVIOURS,
+        recording::BEHAVIOURS,
+        removal::BEHAVIOURS,
+        retries::BEHAVIOURS,
+        slots::BEHAVIOURS,
+        snapshots::BEHAVIOURS,
+        sweeps::BEHAVIOURS,
+        timers::BEHAVIOURS,
+        turns::BEHAVIOURS,
+        values::BEHAVIOURS,
+    ];
+    groups.concat()
+}
 
-/// Makes a test of every behaviour, in one module for each group.
+/// Checks one behaviour, named by its group and its own name, on a back end.
+pub async fn check(back_end: &dyn BackEnd, (group, name): (&str, &str)) {
+    let mut known = behaviours().into_iter();
+    let behaviour = known.find(|it| (it.group, it.name) == (group, name));
+    let behaviour = behaviour.unwrap_or_else(|| panic!("{group} is no group of behaviours()"));
+    assert!(BACK_ENDS.contains(&back_end.name()), "{} is no row of BACK_ENDS", back_end.name());
+    let subject = Subject::new(back_end.open(name).await);
+    let difference = DIFFERENCES.iter().find(|it| it.is_of(back_end.name(), &behaviour));
+    match difference {
+        None => (behaviour.hold)(&subject).await,
+        Some(difference) => {
+            let holds = holds(&behaviour, &subject).await;
+            assert!(!holds, "it holds, and DIFFERENCES says: {}", difference.reason);
+        }
+    }
+    subject.close().await;
+}
+
+/// Whether a behaviour holds; if not, the panic that says so is in the output of the test.
+async fn holds(behaviour: &Behaviour, subject: &Subject) -> bool {
+    let mut trial = (behaviour.hold)(subject);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| trial.as_mut().poll(context)));
+        match polled {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(())) => Poll::Ready(true),
+            Err(_) => Poll::Ready(false),
+        }
+    })
+    .await
+}
+
+/// Makes a test of every behaviour on a back end, in one module for each group.
 ///
-/// Takes the absolute path of an `async fn(&str) -> Subject`, which opens a store on an empty table;
-/// it is given the name of the test, which is not unique beyond its group.
+/// Takes an expression that is valid in any module, and is a [`BackEnd`].
 #[macro_export]
 macro_rules! conformance {
-    ($open:path) => {
-        $crate::conformance_of_cloud_services!($open);
-        $crate::conformance_of_collections!($open);
-        $crate::conformance_of_corruption!($open);
-        $crate::conformance_of_counts!($open);
-        $crate::conformance_of_jobs!($open);
-        $crate::conformance_of_lists!($open);
-        $crate::conformance_of_races!($open);
-        $crate::conformance_of_scale!($open);
-        $crate::conformance_of_timers!($open);
-        $crate::conformance_of_values!($open);
+    ($back_end:expr) => {
+        $crate::conformance_of_browse!($back_end);
+        $crate::conformance_of_claims!($back_end);
+        $crate::conformance_of_cloud_services!($back_end);
+        $crate::conformance_of_collections!($back_end);
+        $crate::conformance_of_counting!($back_end);
+        $crate::conformance_of_counts!($back_end);
+        $crate::conformance_of_crashes!($back_end);
+        $crate::conformance_of_damage!($back_end);
+        $crate::conformance_of_firing_races!($back_end);
+        $crate::conformance_of_history!($back_end);
+        $crate::conformance_of_jobs!($back_end);
+        $crate::conformance_of_lists!($back_end);
+        $crate::conformance_of_pulses!($back_end);
+        $crate::conformance_of_races!($back_end);
+        $crate::conformance_of_recording!($back_end);
+        $crate::conformance_of_removal!($back_end);
+        $crate::conformance_of_retries!($back_end);
+        $crate::conformance_of_slots!($back_end);
+        $crate::conformance_of_snapshots!($back_end);
+        $crate::conformance_of_sweeps!($back_end);
+        $crate::conformance_of_timers!($back_end);
+        $crate::conformance_of_turns!($back_end);
+        $crate::conformance_of_values!($back_end);
     };
 }

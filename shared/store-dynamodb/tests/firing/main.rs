@@ -1,6 +1,6 @@
 //! The store as sweeping and executing use it, over the embedded DynamoDB or the one that
-//! `MINUTEHAND_DYNAMODB_ENDPOINT` names: every way in which each call can end, as transactions and
-//! as single writes.
+//! `MINUTEHAND_DYNAMODB_ENDPOINT` names: what the ports do not show. That is the items, their prices,
+//! groups, and a store whose process is alone. `tests/conformance` has the rest.
 
 #[cfg(test)]
 mod claims;
@@ -16,8 +16,6 @@ mod history;
 mod price;
 #[cfg(test)]
 mod records;
-#[cfg(test)]
-mod retries;
 #[cfg(test)]
 mod seats;
 #[cfg(test)]

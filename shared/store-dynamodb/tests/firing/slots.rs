@@ -2,15 +2,14 @@
 
 #![expect(clippy::float_cmp, reason = "units are whole numbers")]
 
-use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::{SLOTS_AHEAD, Slot, SlotBook, Waited};
 use minutehand_domain::limits::PerSecond;
-use minutehand_ports::store::{Claimed, OwnAttempt, SlotRequest};
-use minutehand_ports::{Attempts, History, Slots, Turns};
+use minutehand_ports::store::{Claimed, SlotRequest};
+use minutehand_ports::{Attempts, Slots};
 use minutehand_store_dynamodb::{Groups, MeteredCall};
 
-use crate::world::{COLLECTION, JOB, World, at, claim, held, in_both_ways, record, scheduled};
+use crate::world::{COLLECTION, World, at, claim, held, scheduled};
 
 fn limit(per_second: u32) -> PerSecond {
     PerSecond::new(per_second).unwrap()
@@ -43,128 +42,9 @@ impl World {
     }
 }
 
-fn slot(at: DateTime<Utc>, book: u32) -> Slot {
-    Slot { at, book }
-}
-
-#[tokio::test]
-async fn a_book_reads_back_and_is_stored_only_in_place_of_the_one_that_was_read() {
-    in_both_ways(async |world| {
-        assert_eq!(world.book().await, None);
-        assert_eq!(world.takes(request(4, 60)).await, None);
-        let one = book(0, 60, 4);
-        assert!(world.opens(None, one).await);
-        assert!(!world.opens(None, one).await);
-        assert_eq!(world.book().await, Some(one));
-        let other = book(1, 70, 2);
-        assert!(!world.opens(Some(book(0, 61, 4)), other).await);
-        assert!(!world.opens(Some(book(1, 60, 4)), other).await);
-        assert!(world.opens(Some(one), other).await);
-        assert_eq!(world.book().await, Some(other));
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_slot_at_either_end_of_the_time_that_is_asked_for_is_taken() {
-    in_both_ways(async |world| {
-        assert!(world.opens(None, book(0, 60, 1)).await);
-        for (from, until, expected) in [
-            (61, 70, None),
-            (50, 59, None),
-            (60, 70, Some(60)),
-            (50, 61, Some(61)),
-            (62, 62, Some(62)),
-            (64, 64, None),
-        ] {
-            let asked =
-                SlotRequest { not_before: at(from), not_after: at(until), ..request(1, 60) };
-            let found = world.takes(asked).await.map(|slot| slot.at);
-            assert_eq!(found, expected.map(at), "{from} to {until}");
-        }
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn slots_follow_each_other_within_the_time_that_is_asked_for() {
-    in_both_ways(async |world| {
-        assert!(world.opens(None, book(3, 60, 4)).await);
-        let quarter = TimeDelta::milliseconds(250);
-        assert_eq!(world.takes(request(4, 60)).await, Some(slot(at(60), 3)));
-        assert_eq!(world.takes(request(4, 60)).await, Some(slot(at(60) + quarter, 3)));
-        // It is in the past, or under another limit, or too far away.
-        assert_eq!(world.takes(request(4, 61)).await, None);
-        assert_eq!(world.takes(request(5, 60)).await, None);
-        assert_eq!(world.takes(request(4, 60 - 3_600)).await, None);
-        assert_eq!(world.takes(request(4, 61 - 3_600)).await, Some(slot(at(60) + quarter * 2, 3)));
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn attempts_that_ask_at_once_get_slots_of_their_own() {
-    in_both_ways(async |world| {
-        assert!(world.opens(None, book(0, 60, 10)).await);
-        let asked = (0..40).map(|_| world.takes(request(10, 60)));
-        let mut taken: Vec<_> = futures_util::future::join_all(asked).await;
-        taken.sort_by_key(|slot| slot.unwrap().at);
-        for (n, slot) in (0..).zip(taken) {
-            assert_eq!(slot.unwrap().at, at(60) + TimeDelta::milliseconds(100 * n));
-        }
-    })
-    .await;
-}
-
 fn with_slot(attempt: &Attempt) -> Attempt {
-    Attempt { waited: Some(Waited::Slot(slot(at(600), 0))), ..attempt.clone() }
-}
-
-#[tokio::test]
-async fn an_attempt_that_is_postponed_waits_for_who_has_its_slot() {
-    in_both_ways(async |world| {
-        let first = scheduled(60);
-        assert_eq!(world.claim(claim(&first, "one")).await, Claimed::Won);
-        world.store.postpone(&held(&first, "another"), at(600)).await.unwrap();
-        assert!(!world.history().await[0].waits);
-        for _ in 0..2 {
-            world.store.postpone(&held(&first, "one"), at(600)).await.unwrap();
-        }
-        // It has left a trace, and no worker has it.
-        let entry = &world.history().await[0];
-        assert!(entry.waits && entry.record.is_none());
-        assert_eq!(world.store.read_turns(JOB, &first).await.unwrap().own, OwnAttempt::New);
-        let seen = world.store.attempts_between(JOB, at(60), at(60)).await.unwrap();
-        assert_eq!(seen.len(), 1);
-        // A copy of its first message waits as for a lease.
-        let waits = Claimed::Held { lease_until: at(600) };
-        assert_eq!(world.claim(claim(&first, "copy")).await, waits);
-        let slot = with_slot(&first);
-        for _ in 0..2 {
-            assert_eq!(world.claim(claim(&slot, "two")).await, Claimed::Won);
-        }
-        assert!(!world.history().await[0].waits);
-        assert!(matches!(world.claim(claim(&slot, "three")).await, Claimed::Held { .. }));
-        world.record(&held(&slot, "two"), record(60)).await;
-        assert!(matches!(world.claim(claim(&slot, "four")).await, Claimed::Ended(_)));
-        // What has ended stays so.
-        world.store.postpone(&held(&first, "two"), at(600)).await.unwrap();
-        assert!(!world.history().await[0].waits);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn however_often_it_is_postponed_an_attempt_is_not_taken_for_one_whose_workers_died() {
-    in_both_ways(async |world| {
-        let first = scheduled(60);
-        for n in 0..30 {
-            let (attempt, id) = (with_slot(&first), format!("claim{n}"));
-            assert_eq!(world.claim(claim(&attempt, &id)).await, Claimed::Won, "{n}");
-            world.store.postpone(&held(&attempt, &id), at(600)).await.unwrap();
-        }
-    })
-    .await;
+    let slot = Slot { at: at(600), book: 0 };
+    Attempt { waited: Some(Waited::Slot(slot)), ..attempt.clone() }
 }
 
 #[tokio::test]

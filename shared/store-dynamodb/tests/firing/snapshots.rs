@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use minutehand_domain::document::load_collection_shown;
 use minutehand_domain::job::JobState;
-use minutehand_domain::plan::Plan;
-use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{Advance, Claimed, Finish, JobRecord, SaveJob, Saved, TimerKey};
 use minutehand_ports::{Attempts, Collections, Jobs, Snapshots, Timers};
@@ -15,77 +12,6 @@ use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
 use crate::world::{
     JOB, World, at, claim as claim_request, collection, held, job, job_ref, scheduled, switched_off,
 };
-
-#[tokio::test]
-async fn a_snapshot_has_everything_that_decides_on_a_start() {
-    let world = World::with_job(Groups::Singles).await;
-    let snapshot = world.store.read(&job_ref()).await.unwrap().unwrap();
-    let job = job("Job");
-    assert_eq!(snapshot.name, job.name);
-    assert_eq!((&snapshot.document, &snapshot.sealed), (&job.document, &job.sealed));
-    assert_eq!((snapshot.state, snapshot.timing), (job.timer.state, job.timer.timing));
-    assert_eq!(
-        (&snapshot.timetable, snapshot.counters),
-        (&job.timer.timetable, job.timer.counters)
-    );
-    assert_eq!(
-        (&snapshot.recently_counted, snapshot.is_spent),
-        (&RecentlyCounted::default(), false)
-    );
-    assert_eq!(snapshot.plan, Plan::Standard);
-    assert_eq!(snapshot.collection_on_since, Some(at(-1_000)));
-}
-
-#[tokio::test]
-async fn a_snapshot_shows_that_its_collection_is_off() {
-    let world = World::with_job(Groups::Singles).await;
-    let off = switched_off(collection());
-    assert_eq!(Collections::replace(&world.store, &off, None).await.unwrap(), Saved::Kept);
-    let snapshot = world.store.read(&job_ref()).await.unwrap().unwrap();
-    assert_eq!(snapshot.collection_on_since, None);
-}
-
-#[tokio::test]
-async fn a_snapshot_shows_whether_its_collection_has_a_failure_action() {
-    let world = World::with_job(Groups::Singles).await;
-    let has = async || world.store.read(&job_ref()).await.unwrap().unwrap().has_failure_action;
-    assert!(!has().await);
-    let action = r#"{"type":"Http","request":{"uri":"https://example.org/","method":"POST"}}"#;
-    for (action, expected) in [(action, true), ("null", false)] {
-        let document = format!(r#"{{"properties":{{"minutehand":{{"onFailure":{action}}}}}}}"#);
-        let document = serde_json::from_str(&document).unwrap();
-        let mut now =
-            world.store.read_collection(&job_ref().collection_uid).await.unwrap().unwrap();
-        now.collection.definition = load_collection_shown(&document).unwrap();
-        assert_eq!(Collections::replace(&world.store, &now, None).await.unwrap(), Saved::Kept);
-        assert_eq!(has().await, expected);
-    }
-}
-
-#[tokio::test]
-async fn a_deleted_job_has_no_snapshot_even_if_its_name_is_taken() {
-    let world = World::with_job(Groups::Singles).await;
-    let at_home = collection();
-    let deleted = Jobs::delete(&world.store, &at_home, &job("Job"), None).await.unwrap();
-    assert_eq!(deleted, Saved::Kept);
-    let other = JobRecord { uid: "other".to_owned(), ..job("Job") };
-    world.put_job(&at_home, &other).await;
-    let refs = [
-        job_ref(),
-        JobRef { uid: "other".to_owned(), ..job_ref() },
-        // Its timer is there, and its definition is another's.
-        JobRef { uid: "other".to_owned(), key: "nope".to_owned(), ..job_ref() },
-        JobRef { uid: "other".to_owned(), collection_uid: "nope".to_owned(), ..job_ref() },
-    ];
-    let seen = world.store.read_all(&refs).await.unwrap();
-    assert_eq!(seen.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false, false]);
-
-    let mut now = collection();
-    now.job_count = 1;
-    let deleted = Collections::delete(&world.store, &now, at(5), None).await.unwrap();
-    assert_eq!(deleted, Saved::Kept);
-    assert_eq!(world.store.read_all(&refs[1..2]).await.unwrap(), [None]);
-}
 
 #[tokio::test]
 async fn each_item_of_a_group_is_read_once() {
@@ -180,6 +106,34 @@ async fn a_definition_is_read_again_only_if_it_has_changed() {
     assert!(world.store.read(&other).await.unwrap().is_some());
 }
 
+#[tokio::test]
+async fn a_timer_of_an_earlier_build_can_be_read() {
+    let world = World::with_job(Groups::Singles).await;
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let ticks = AttributeValue::N(minutehand_domain::tick::ticks(at(-7)).to_string());
+    world
+        .client
+        .update_item()
+        .table_name(&world.table)
+        .key("pk", text(&format!("T#{JOB}")))
+        .key("sk", text("T"))
+        .update_expression("REMOVE version, last_at SET last_execution_at = :at")
+        .expression_attribute_values(":at", ticks)
+        .send()
+        .await
+        .unwrap();
+    for version in [job("Job").version, job("Job").version + 1] {
+        let changed = JobRecord { document: format!("{{\"v\":{version}}}"), version, ..job("Job") };
+        let seen = world.store.read(&job_ref()).await.unwrap().unwrap();
+        assert_eq!(seen.counters.last_execution_at, Some(at(-7)));
+        let home = collection();
+        let save = SaveJob { collection: &home, job: &changed, timer_changes: false, entry: None };
+        assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
+        let seen = world.store.read(&job_ref()).await.unwrap().unwrap();
+        assert_eq!(seen.document, changed.document);
+    }
+}
+
 /// The first three writes change one item each of those that a snapshot is made of.
 #[tokio::test]
 async fn a_prefetched_job_that_was_written_since_is_read_again() {
@@ -230,33 +184,5 @@ async fn a_prefetched_job_that_was_written_since_is_read_again() {
         // A snapshot serves one start.
         let again = store.read_for_start(&claim).await.unwrap().unwrap();
         assert!(!Arc::ptr_eq(&again, &started), "{written}");
-    }
-}
-
-#[tokio::test]
-async fn a_timer_of_an_earlier_build_can_be_read() {
-    let world = World::with_job(Groups::Singles).await;
-    let text = |text: &str| AttributeValue::S(text.to_owned());
-    let ticks = AttributeValue::N(minutehand_domain::tick::ticks(at(-7)).to_string());
-    world
-        .client
-        .update_item()
-        .table_name(&world.table)
-        .key("pk", text(&format!("T#{JOB}")))
-        .key("sk", text("T"))
-        .update_expression("REMOVE version, last_at SET last_execution_at = :at")
-        .expression_attribute_values(":at", ticks)
-        .send()
-        .await
-        .unwrap();
-    for version in [job("Job").version, job("Job").version + 1] {
-        let changed = JobRecord { document: format!("{{\"v\":{version}}}"), version, ..job("Job") };
-        let seen = world.store.read(&job_ref()).await.unwrap().unwrap();
-        assert_eq!(seen.counters.last_execution_at, Some(at(-7)));
-        let home = collection();
-        let save = SaveJob { collection: &home, job: &changed, timer_changes: false, entry: None };
-        assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
-        let seen = world.store.read(&job_ref()).await.unwrap().unwrap();
-        assert_eq!(seen.document, changed.document);
     }
 }

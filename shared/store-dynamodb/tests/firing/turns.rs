@@ -3,15 +3,15 @@
 #![expect(clippy::float_cmp, reason = "units are whole numbers")]
 
 use chrono::DateTime;
-use minutehand_domain::attempt::{Attempt, Occurrence, Outcome};
+use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::firing::{
     LeftOut, LeftOutReason, TurnHolder, TurnOrder, WAITING_MAX, Waiter,
 };
-use minutehand_ports::store::{Claimed, LongRetry, OwnAttempt, PageRequest, TurnsRead, TurnsWrite};
-use minutehand_ports::{Attempts, History, RetryTimers, Turns};
+use minutehand_ports::Turns;
+use minutehand_ports::store::{TurnsRead, TurnsWrite};
 use minutehand_store_dynamodb::{Groups, MeteredCall};
 
-use crate::world::{JOB, World, at, claim, held, in_both_ways, job_ref, record, scheduled};
+use crate::world::{JOB, World, at, held, scheduled};
 
 /// The longest attempt: a retry of a run that repeats an occurrence.
 fn long(n: u32) -> Attempt {
@@ -45,108 +45,6 @@ impl World {
 }
 
 #[tokio::test]
-async fn an_order_reads_back_and_is_stored_only_on_the_one_that_was_read() {
-    in_both_ways(async |world| {
-        let (first, second) = (scheduled(60), scheduled(120));
-        let nothing = TurnsRead { number: 0, order: TurnOrder::default(), own: OwnAttempt::New };
-        assert_eq!(world.turns(&first).await, nothing);
-        let waits = [Waiter { attempt: long(1), until: at(900) }];
-        let one = order(Some(holder(&first, "one")), &waits);
-        assert!(world.stores(&write(0, one.clone())).await);
-        // It was there before, and what is written again was.
-        assert!(!world.stores(&write(0, one.clone())).await);
-        let read = TurnsRead { number: 1, order: one, own: OwnAttempt::New };
-        assert_eq!(world.turns(&second).await, read);
-        let free = order(None, &[]);
-        assert!(!world.stores(&write(2, free.clone())).await);
-        assert!(world.stores(&write(1, free.clone())).await);
-        let read = TurnsRead { number: 2, order: free, own: OwnAttempt::New };
-        assert_eq!(world.turns(&second).await, read);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn an_attempt_that_has_ended_no_longer_has_the_turn() {
-    in_both_ways(async |world| {
-        let (first, second) = (scheduled(60), scheduled(120));
-        assert!(world.stores(&write(0, order(Some(holder(&first, "one")), &[]))).await);
-        assert_eq!(world.claim(claim(&first, "one")).await, Claimed::Won);
-        let while_it_runs = world.turns(&second).await;
-        assert_eq!(while_it_runs.order.holder, Some(holder(&first, "one")));
-        assert_eq!(world.turns(&first).await.own, OwnAttempt::Begun);
-        let ended = record(60);
-        world.record(&held(&first, "one"), ended.clone()).await;
-        let after = world.turns(&second).await;
-        assert_eq!((after.number, after.order.holder), (1, None));
-        let own = world.turns(&first).await.own;
-        let OwnAttempt::Ended(kept) = own else { panic!("{own:?}") };
-        assert_eq!((kept.outcome, kept.started_at), (Outcome::Succeeded, ended.started_at));
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn an_occurrence_is_left_out_together_with_the_order() {
-    in_both_ways(async |world| {
-        let (first, second) = (scheduled(60), scheduled(120));
-        let order = order(Some(holder(&first, "one")), &[]);
-        assert!(world.stores(&write(0, order.clone())).await);
-        let row = LeftOut::one(1, at(120), LeftOutReason::Overlap, at(121));
-        let leaves_out =
-            |as_read| TurnsWrite { left_out: Some(row.clone()), ..write(as_read, order.clone()) };
-        let all = || PageRequest { from: None, items_max: 10 };
-        assert!(!world.stores(&leaves_out(0)).await);
-        assert_eq!(world.turns(&second).await.own, OwnAttempt::New);
-        assert_eq!(world.store.list_left_out(JOB, all()).await.unwrap().items, []);
-        assert!(world.stores(&leaves_out(1)).await);
-        assert_eq!(world.turns(&second).await.own, OwnAttempt::LeftOut);
-        // Others are as they were.
-        assert_eq!(world.turns(&scheduled(180)).await.own, OwnAttempt::New);
-        assert_eq!(world.turns(&first).await.number, 2);
-        assert_eq!(world.store.list_left_out(JOB, all()).await.unwrap().items, [row]);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_row_keeps_its_reason_beside_that_of_an_outage() {
-    let world = World::new(Groups::Singles).await;
-    let outage = minutehand_domain::firing::Outage { from: at(50), until: at(700) };
-    let rows = [
-        LeftOut::one(1, at(60), LeftOutReason::Overlap, at(61)),
-        LeftOut::one(1, at(60), LeftOutReason::TooLate, at(62)),
-        LeftOut {
-            last: at(600),
-            occurrences: 10,
-            ..LeftOut::one(1, at(60), LeftOutReason::Outage(outage), at(701))
-        },
-    ];
-    for row in &rows {
-        world.store.leave_out(JOB, row).await.unwrap();
-    }
-    let all = PageRequest { from: None, items_max: 10 };
-    assert_eq!(world.store.list_left_out(JOB, all).await.unwrap().items, rows);
-}
-
-#[tokio::test]
-async fn a_turn_is_given_back_by_the_claim_that_has_it() {
-    in_both_ways(async |world| {
-        let first = scheduled(60);
-        let waits = [Waiter { attempt: scheduled(30), until: at(900) }];
-        assert!(world.stores(&write(0, order(Some(holder(&first, "one")), &waits))).await);
-        world.store.give_back_turn(&held(&first, "another")).await.unwrap();
-        assert_eq!(world.turns(&first).await.order.holder, Some(holder(&first, "one")));
-        for _ in 0..2 {
-            world.store.give_back_turn(&held(&first, "one")).await.unwrap();
-            let read = world.turns(&first).await;
-            assert_eq!((read.number, read.order), (2, order(None, &waits)));
-        }
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn the_turn_of_an_earlier_process_is_void() {
     let world = World::new(Groups::Transactions).await;
     let first = scheduled(60);
@@ -158,18 +56,6 @@ async fn the_turn_of_an_earlier_process_is_void() {
     let next = world.store.clone().alone("p2");
     let found = next.read_turns(JOB, &first).await.unwrap();
     assert_eq!((found.number, found.order.holder), (1, None));
-}
-
-#[tokio::test]
-async fn the_timer_of_a_retry_keeps_that_it_takes_its_turn() {
-    let world = World::new(Groups::Singles).await;
-    for (number, under_policy, takes_turn) in [(1, false, false), (2, true, false), (3, true, true)]
-    {
-        let attempt = Attempt { number, under_policy, takes_turn, is_long: true, ..scheduled(60) };
-        world.store.keep(&LongRetry { job: job_ref(), attempt: attempt.clone() }).await.unwrap();
-        let listed = RetryTimers::list(&world.store, JOB, 10).await.unwrap();
-        assert_eq!(listed.last(), Some(&attempt));
-    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use chrono::{DateTime, TimeDelta, Utc};
-use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
 use minutehand_domain::collection::{Collection, CollectionState};
 use minutehand_domain::document::accept_collection;
 use minutehand_domain::job::{JobCounters, JobState};
@@ -16,10 +16,10 @@ use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
 use minutehand_embedded::Store;
 use minutehand_ports::store::{
-    Claim, ClaimRequest, Claimed, CollectionRecord, Due, DueTimer, HistoryEntry, JobRecord, Page,
-    PageRequest, Recorded, ResourceGroup, SaveJob, Saved, TimerRecord,
+    Claim, ClaimRequest, Claimed, CollectionRecord, HistoryEntry, JobRecord, PageRequest, Recorded,
+    ResourceGroup, SaveJob, Saved, TimerRecord,
 };
-use minutehand_ports::{Attempts, Collections, History, Jobs, Timers};
+use minutehand_ports::{Attempts, Collections, History, Jobs};
 use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
 use minutehand_testkit::back_end;
 
@@ -90,12 +90,6 @@ impl World {
         assert_eq!(Jobs::create(&self.store, save, None, at(0)).await.unwrap(), Saved::Kept);
     }
 
-    /// The job as it is kept.
-    pub(crate) async fn job(&self) -> JobRecord {
-        let name = Name::new("Job").unwrap();
-        Jobs::find(&self.store, COLLECTION, &name).await.unwrap().unwrap()
-    }
-
     pub(crate) async fn claim(&self, request: ClaimRequest) -> Claimed {
         self.store.claim(&request).await.unwrap()
     }
@@ -117,37 +111,6 @@ impl World {
         page.items
     }
 
-    pub(crate) async fn due(&self, uid: &str, until: i64) -> Vec<Due> {
-        let page = self.due_page(uid, until, None, 100).await;
-        assert_eq!(page.next, None);
-        page.items
-    }
-
-    pub(crate) async fn due_page(
-        &self,
-        uid: &str,
-        until: i64,
-        from: Option<String>,
-        items_max: u32,
-    ) -> Page<Due> {
-        // The shards are the store's own affair: what is due is in one of them.
-        let mut found = Vec::new();
-        for shard in 0..self.store.shards() {
-            let page = PageRequest { from: from.clone(), items_max };
-            let page = self.store.due(shard, at(until), page).await.unwrap();
-            let of_uid = page.items.iter().any(|due| match &due.what {
-                DueTimer::Job(timer) => timer.job.uid == uid,
-                DueTimer::Retry { job, .. } => job.uid == uid,
-                DueTimer::Purge { collection_uid } => collection_uid == uid,
-            });
-            if of_uid {
-                found.push(page);
-            }
-        }
-        assert!(found.len() <= 1);
-        found.pop().unwrap_or(Page { items: Vec::new(), next: None })
-    }
-
     /// The items of a partition as they are stored.
     pub(crate) async fn raw(&self, pk: &str) -> Vec<HashMap<String, AttributeValue>> {
         let query = self
@@ -166,14 +129,6 @@ pub(crate) fn at(second: i64) -> DateTime<Utc> {
 
 pub(crate) fn scheduled(second: i64) -> Attempt {
     Attempt::first(1, Occurrence::Scheduled { nominal_at: at(second) })
-}
-
-pub(crate) fn retry(number: u32, due: i64, first: &Attempt) -> Attempt {
-    Attempt { number, due_at: at(due), ..first.clone() }
-}
-
-pub(crate) fn error_action(due: i64, first: &Attempt) -> Attempt {
-    Attempt { role: Role::Error, due_at: at(due), ..first.clone() }
 }
 
 /// A request for a claim at second 100, with a lease of 100 seconds.

@@ -1,12 +1,12 @@
 //! Collections: what is conditional about creating, replacing and deleting them.
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{DateTime, Utc};
 use minutehand_domain::collection::{Collection, CollectionDefinition, CollectionState};
-use minutehand_ports::store::{CollectionRecord, PageRequest, Saved};
+use minutehand_ports::store::{CollectionRecord, Due, DueTimer, JobRecord, PageRequest, Saved};
 
 use super::Subject;
 use super::records::{
-    at, collection, collection_in, job, located, named, now, place, with_document,
+    at, collection, collection_in, job, job_ref, located, named, now, place, with_document,
 };
 
 behaviours! { $ collections as conformance_of_collections:
@@ -54,15 +54,14 @@ fn switched(record: &CollectionRecord, state: CollectionState, on_since: &str) -
     CollectionRecord { collection, on_since: at(on_since), ..record.clone() }
 }
 
-/// The switches there are, as they are in the table: whether on, and since when.
-async fn switches(subject: &Subject) -> Vec<(bool, String)> {
-    let mut switches = Vec::new();
-    for on in [true, false] {
-        for item in subject.items("on", AttributeValue::Bool(on)).await {
-            switches.push((on, item.get("on_since").unwrap().as_s().unwrap().clone()));
-        }
-    }
-    switches
+/// Since when the collection of a job is on, as workers see it.
+async fn on_since(
+    subject: &Subject,
+    inside: &CollectionRecord,
+    job: &JobRecord,
+) -> Option<DateTime<Utc>> {
+    let snapshot = subject.store.read(&job_ref(inside, job)).await.unwrap();
+    snapshot.unwrap().collection_on_since
 }
 
 async fn what_was_never_created_is_not_found(subject: &Subject) {
@@ -174,7 +173,7 @@ async fn a_replace_of_what_is_missing_is_stale_and_creates_nothing(subject: &Sub
     let jc = collection("jc");
     assert_eq!(subject.replace_collection(&jc).await, Saved::Stale);
     assert_eq!(subject.find_collection(&jc).await, None);
-    assert_eq!(switches(subject).await, []);
+    assert_eq!(subject.read_collection(&jc.collection.uid).await, None);
 }
 
 async fn a_replace_of_a_namesake_is_stale_and_changes_nothing(subject: &Subject) {
@@ -279,18 +278,20 @@ async fn nothing_is_created_in_a_deleted_collection(subject: &Subject) {
 
 async fn the_switch_follows_the_collection(subject: &Subject) {
     let mut jc = subject.collection("jc").await;
-    assert_eq!(switches(subject).await, [(true, "2027-01-01T12:00:00Z".to_owned())]);
-    for (state, on, on_since) in [
+    let j = subject.job(&jc, "j").await;
+    assert_eq!(on_since(subject, &jc, &j).await, Some(now()));
+    jc = subject.find_collection(&jc).await.unwrap();
+    for (state, on, since) in [
         (CollectionState::Disabled, false, "2027-01-01T12:00:00Z"),
         (CollectionState::Enabled, true, "2027-02-01T00:00:00.0000001Z"),
         (CollectionState::Suspended, false, "2027-02-01T00:00:00.0000001Z"),
     ] {
-        assert_eq!(subject.replace_collection(&switched(&jc, state, on_since)).await, Saved::Kept);
+        assert_eq!(subject.replace_collection(&switched(&jc, state, since)).await, Saved::Kept);
         jc = subject.find_collection(&jc).await.unwrap();
-        assert_eq!(switches(subject).await, [(on, on_since.to_owned())]);
+        assert_eq!(on_since(subject, &jc, &j).await, on.then(|| at(since)));
     }
     assert_eq!(subject.delete_collection(&jc).await, Saved::Kept);
-    assert_eq!(switches(subject).await, []);
+    assert_eq!(subject.store.read(&job_ref(&jc, &j)).await.unwrap(), None);
 }
 
 async fn the_time_of_a_state_is_kept_and_may_be_unknown(subject: &Subject) {
@@ -310,22 +311,21 @@ async fn a_refused_change_leaves_the_switch(subject: &Subject) {
     let jc = subject.collection("jc").await;
     let j = subject.job(&jc, "j").await;
     assert_eq!(subject.replace_definition(&jc, &with_document(&j, "{}")).await, Saved::Kept);
-    let before = switches(subject).await;
+    let before = on_since(subject, &jc, &j).await;
     let off = switched(&jc, CollectionState::Disabled, "2030-01-01T00:00:00Z");
     // One job came.
     assert_eq!(subject.replace_collection(&off).await, Saved::Stale);
     assert_eq!(subject.create_collection(&off).await, Saved::Stale);
     let older = CollectionRecord { version: 0, ..off };
     assert_eq!(subject.delete_collection(&older).await, Saved::Stale);
-    assert_eq!(switches(subject).await, before);
+    assert_eq!(on_since(subject, &jc, &j).await, before);
 }
 
 async fn a_deleted_collection_is_due_to_be_purged_at_once(subject: &Subject) {
     let jc = subject.collection("jc").await;
     assert_eq!(subject.delete_collection(&jc).await, Saved::Kept);
     let due = subject.due_index().await;
-    let [purge] = due.as_slice() else { panic!("one item is due: {due:?}") };
-    let ticks = AttributeValue::N(format!("{}0000000", now().timestamp()));
-    assert_eq!(purge.get("due_at"), Some(&ticks));
-    assert_eq!(purge.get("collection_uid"), Some(&AttributeValue::S(jc.collection.uid)));
+    let [(_, purge)] = due.as_slice() else { panic!("one timer is due: {due:?}") };
+    let what = DueTimer::Purge { collection_uid: jc.collection.uid };
+    assert_eq!(*purge, Due { due_at: now(), what });
 }

@@ -4,11 +4,10 @@ use minutehand_domain::firing::SkipReason;
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::recent::{LastSkip, Mark, Recent};
 use minutehand_domain::timing::Timing;
-use minutehand_ports::store::{JobRecord, Saved, TimerRecord};
+use minutehand_ports::store::{JobRecord, PageRequest, Saved, TimerRecord};
 
 use super::Subject;
-use super::records::{at, job, named, now, with_document, with_timing};
-use super::subject::{text, timers_of};
+use super::records::{at, job, job_ref, named, now, with_document, with_timing};
 
 behaviours! { $ jobs as conformance_of_jobs:
     what_was_never_created_is_not_found,
@@ -213,11 +212,10 @@ async fn a_delete_takes_definition_and_timer(subject: &Subject) {
     let j = subject.job(&jc, "j").await;
     assert_eq!(subject.delete_job(&jc, &j).await, Saved::Kept);
     assert_eq!(subject.find_job(&jc, &j.name).await, None);
-    for (attribute, value) in [("uid", j.uid.clone()), ("pk", timers_of(&j))] {
-        let left = subject.items(attribute, text(&value)).await;
-        assert!(left.is_empty(), "{left:?}");
-    }
+    assert_eq!(subject.store.read(&job_ref(&jc, &j)).await.unwrap(), None);
     assert!(subject.due_index().await.is_empty());
+    let page = PageRequest { from: None, items_max: 100 };
+    assert_eq!(subject.store.at_rest(page).await.unwrap().items, []);
 }
 
 async fn a_delete_of_an_older_version_is_stale_and_changes_nothing(subject: &Subject) {

@@ -6,25 +6,29 @@ use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::timing::Timing;
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
 
 /// The most bytes of a document.
-pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 * 1_024;
+pub const DOCUMENT_BYTES_MAX: usize = 16 * 1_024;
 
-pub(crate) fn at(text: &str) -> DateTime<Utc> {
+/// An instant, as the API writes it.
+pub fn at(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()
 }
 
 /// When the tests play.
-pub(crate) fn now() -> DateTime<Utc> {
+pub fn now() -> DateTime<Utc> {
     at("2027-01-01T12:00:00Z")
 }
 
-pub(crate) fn named(name: &str) -> Name {
+/// A name.
+pub fn named(name: &str) -> Name {
     Name::new(name).unwrap()
 }
 
-pub(crate) fn segment(text: &str) -> PathSegment {
+/// A segment of a path.
+pub fn segment(text: &str) -> PathSegment {
     PathSegment::new(text).unwrap()
 }
 
@@ -33,11 +37,12 @@ pub(crate) fn place(subscription: &str, group: &str) -> ResourceGroup {
 }
 
 /// A collection that was never kept, in a place that most tests share.
-pub(crate) fn collection(name: &str) -> CollectionRecord {
+pub fn collection(name: &str) -> CollectionRecord {
     collection_in("Sub", "Group", name)
 }
 
-pub(crate) fn collection_in(subscription: &str, group: &str, name: &str) -> CollectionRecord {
+/// A collection that was never kept.
+pub fn collection_in(subscription: &str, group: &str, name: &str) -> CollectionRecord {
     CollectionRecord {
         place: place(subscription, group),
         collection: Collection {
@@ -60,7 +65,7 @@ pub(crate) fn located(location: &str) -> CollectionDefinition {
 }
 
 /// A job that was never kept: enabled, and due in an hour.
-pub(crate) fn job(name: &str) -> JobRecord {
+pub fn job(name: &str) -> JobRecord {
     let due_at = now() + TimeDelta::hours(1);
     JobRecord {
         uid: format!("uid-{name}"),
@@ -79,6 +84,12 @@ pub(crate) fn job(name: &str) -> JobRecord {
             is_spent: false,
         },
     }
+}
+
+/// A job as its messages name it.
+pub(crate) fn job_ref(inside: &CollectionRecord, job: &JobRecord) -> JobRef {
+    let collection_uid = inside.collection.uid.clone();
+    JobRef { uid: job.uid.clone(), collection_uid, key: job.name.key() }
 }
 
 /// The same job under another definition.
@@ -100,13 +111,13 @@ pub(crate) fn with_timing(job: &JobRecord, due_at: Option<DateTime<Utc>>) -> Job
 }
 
 /// A document as long as one can be, of one letter.
-pub(crate) fn long_document(letter: char) -> String {
+pub fn long_document(letter: char) -> String {
     let shell = r#"{"":""}"#.len();
     let filling = letter.to_string().repeat(DOCUMENT_BYTES_MAX - shell);
     format!(r#"{{"":"{filling}"}}"#)
 }
 
 /// Names `prefix-000`, `prefix-001` and so on: their order is their number's.
-pub(crate) fn numbered(prefix: &str, count: u32) -> Vec<String> {
+pub fn numbered(prefix: &str, count: u32) -> Vec<String> {
     (0..count).map(|n| format!("{prefix}-{n:03}")).collect()
 }

@@ -8,17 +8,9 @@ use minutehand_domain::job::JobCounters;
 use minutehand_ports::StoreError;
 use minutehand_ports::store::{JobRecord, PageRequest};
 
-use super::Subject;
-use super::records::{collection, job, named, now, segment};
-use super::subject::{Item, text};
+use minutehand_testkit::conformance::records::{collection, job, named, now, segment};
 
-behaviours! { $ corruption as conformance_of_corruption:
-    a_corrupt_collection_names_itself,
-    a_corrupt_definition_of_a_job_names_itself,
-    a_corrupt_timer_names_itself,
-    what_lies_beside_something_corrupt_is_found,
-    a_definition_without_a_timer_is_a_job_that_was_deleted,
-}
+use crate::world::{Item, World, text};
 
 /// The ways in which an attribute may be corrupt: absent, or of another type.
 type Wrong = Option<AttributeValue>;
@@ -33,7 +25,7 @@ fn bytes() -> AttributeValue {
 
 /// Spoils one attribute of an item, asks, and puts the item back.
 async fn spoil<T>(
-    subject: &Subject,
+    subject: &World,
     whole: &Item,
     attribute: &str,
     wrong: Wrong,
@@ -68,7 +60,9 @@ fn whole_list() -> PageRequest {
     PageRequest { from: None, items_max: 100 }
 }
 
-async fn a_corrupt_collection_names_itself(subject: &Subject) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_corrupt_collection_names_itself() {
+    let subject = World::new().await;
     let jc = subject.collection("jc").await;
     let whole = subject.item("uid", text(&jc.collection.uid)).await;
     let listed = async || {
@@ -98,9 +92,10 @@ async fn a_corrupt_collection_names_itself(subject: &Subject) {
         ("version", None),
         ("version", Some(number("0.5"))),
     ] {
-        spoil(subject, &whole, attribute, wrong, listed).await;
+        spoil(&subject, &whole, attribute, wrong, listed).await;
     }
     assert_eq!(subject.find_collection(&collection("jc")).await, Some(jc));
+    subject.close().await;
 }
 
 /// A job that has everything a job can have.
@@ -112,7 +107,9 @@ fn full() -> JobRecord {
     full
 }
 
-async fn a_corrupt_definition_of_a_job_names_itself(subject: &Subject) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_corrupt_definition_of_a_job_names_itself() {
+    let subject = World::new().await;
     let jc = subject.collection("jc").await;
     let j = subject.with_job(&jc, &full()).await;
     let whole = subject.item("uid", text(&j.uid)).await;
@@ -137,12 +134,15 @@ async fn a_corrupt_definition_of_a_job_names_itself(subject: &Subject) {
         ("version", Some(text("1"))),
         ("version", Some(number("-1"))),
     ] {
-        spoil(subject, &whole, attribute, wrong, ask).await;
+        spoil(&subject, &whole, attribute, wrong, ask).await;
     }
     assert_eq!(subject.find_job(&jc, &j.name).await, Some(j));
+    subject.close().await;
 }
 
-async fn a_corrupt_timer_names_itself(subject: &Subject) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_corrupt_timer_names_itself() {
+    let subject = World::new().await;
     let jc = subject.collection("jc").await;
     let j = subject.with_job(&jc, &full()).await;
     let whole = subject.timer(&j).await;
@@ -174,12 +174,15 @@ async fn a_corrupt_timer_names_itself(subject: &Subject) {
         ("due_at", Some(number("0.5"))),
         ("due_at", Some(number("1e30"))),
     ] {
-        spoil(subject, &whole, attribute, wrong, ask).await;
+        spoil(&subject, &whole, attribute, wrong, ask).await;
     }
     assert_eq!(subject.find_job(&jc, &j.name).await, Some(j));
+    subject.close().await;
 }
 
-async fn what_lies_beside_something_corrupt_is_found(subject: &Subject) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_lies_beside_something_corrupt_is_found() {
+    let subject = World::new().await;
     let jc = subject.collection("jc").await;
     let (j, k) = (subject.job(&jc, "j").await, subject.job(&jc, "k").await);
     let mut definition = subject.item("uid", text(&j.uid)).await;
@@ -187,9 +190,12 @@ async fn what_lies_beside_something_corrupt_is_found(subject: &Subject) {
     subject.put(definition).await;
     assert_eq!(subject.find_job(&jc, &k.name).await, Some(k));
     assert_eq!(subject.find_collection(&jc).await.unwrap().job_count, 2);
+    subject.close().await;
 }
 
-async fn a_definition_without_a_timer_is_a_job_that_was_deleted(subject: &Subject) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_definition_without_a_timer_is_a_job_that_was_deleted() {
+    let subject = World::new().await;
     // Both go at once, but they are read one after the other.
     let jc = subject.collection("jc").await;
     let (j, k) = (subject.job(&jc, "j").await, subject.job(&jc, "k").await);
@@ -197,4 +203,5 @@ async fn a_definition_without_a_timer_is_a_job_that_was_deleted(subject: &Subjec
     assert_eq!(subject.find_job(&jc, &named("j")).await, None);
     let listed = subject.jobs_page(&jc, whole_list()).await.unwrap().items;
     assert_eq!(listed, [k]);
+    subject.close().await;
 }

@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 
 use minutehand_ports::store::Saved;
 
-use super::Subject;
-use super::records::{collection_in, job, long_document, numbered, segment};
-use super::subject::{at_once, whole_list};
+use minutehand_testkit::conformance::records::{
+    collection_in, job, long_document, numbered, segment,
+};
+use minutehand_testkit::conformance::{at_once, whole_list};
 
-behaviours! { $ scale as conformance_of_scale:
-    a_thousand_jobs_of_16_kilobytes_are_listed_by_queries,
-    a_thousand_collections_are_listed_by_queries,
-    a_change_costs_one_transaction_however_many_jobs_there_are,
-}
+use crate::world::World;
 
 /// How many changes are under way at once while a test is prepared.
 const WORKERS: u32 = 8;
@@ -36,10 +33,12 @@ fn assert_requests(made: &BTreeMap<String, u32>, allowed: &[(&str, u32)]) {
     }
 }
 
-async fn a_thousand_jobs_of_16_kilobytes_are_listed_by_queries(subject: &Subject) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_jobs_of_16_kilobytes_are_listed_by_queries() {
+    let subject = World::new().await;
     let (jc, names) = (subject.collection("jc").await, numbered("j", 1_000));
     at_once(WORKERS, |worker| {
-        let (subject, jc, names) = (subject.clone(), jc.clone(), share(&names, worker));
+        let (subject, jc, names) = (subject.to_owned(), jc.clone(), share(&names, worker));
         async move {
             for name in names {
                 let mut long = job(&name);
@@ -50,16 +49,22 @@ async fn a_thousand_jobs_of_16_kilobytes_are_listed_by_queries(subject: &Subject
     })
     .await;
     assert_eq!(subject.create_job(&jc, &job("one-more"), Some(1_000)).await, Saved::Full);
-    subject.requests();
+    subject.requests.taken();
     let page = async |page| subject.jobs_page(&jc, page).await;
     let jobs = whole_list(PAGE_OF_LONG_JOBS, page).await;
     assert!(jobs.iter().map(|job| job.name.as_str()).eq(names.iter().map(String::as_str)));
     assert!(jobs.iter().all(|job| job.document == long_document('x')));
     // A query reads a megabyte, and the last one of each page less; a batch reads a hundred timers.
-    assert_requests(&subject.requests(), &[("Query", 4 * 5 + 1), ("BatchGetItem", 4 * 3 + 1)]);
+    assert_requests(
+        &subject.requests.taken(),
+        &[("Query", 4 * 5 + 1), ("BatchGetItem", 4 * 3 + 1)],
+    );
+    subject.close().await;
 }
 
-async fn a_thousand_collections_are_listed_by_queries(subject: &Subject) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_collections_are_listed_by_queries() {
+    let subject = World::new().await;
     let names = numbered("jc", 1_000);
     at_once(WORKERS, |worker| {
         let (subject, names) = (subject.clone(), share(&names, worker));
@@ -73,26 +78,29 @@ async fn a_thousand_collections_are_listed_by_queries(subject: &Subject) {
         }
     })
     .await;
-    subject.requests();
+    subject.requests.taken();
     let sub = segment("Sub");
     assert_eq!(subject.collection_names(&sub, None, 500).await, names);
-    assert_requests(&subject.requests(), &[("Query", 3)]);
+    assert_requests(&subject.requests.taken(), &[("Query", 3)]);
     // A group is a part of its subscription, which is read whole.
     let few = subject.collection_names(&sub, Some(&segment("Few")), 500).await;
     assert_eq!(few.len(), 10);
-    assert_requests(&subject.requests(), &[("Query", 3)]);
+    assert_requests(&subject.requests.taken(), &[("Query", 3)]);
     // However little of it is wanted, its neighbours do not cost a request each.
     let few = subject.collection_names(&sub, Some(&segment("Few")), 1).await;
     assert_eq!(few.len(), 10);
-    assert_requests(&subject.requests(), &[("Query", 20)]);
+    assert_requests(&subject.requests.taken(), &[("Query", 20)]);
+    subject.close().await;
 }
 
-async fn a_change_costs_one_transaction_however_many_jobs_there_are(subject: &Subject) {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_costs_one_transaction_however_many_jobs_there_are() {
+    let subject = World::new().await;
     let jc = subject.collection("jc").await;
     for name in numbered("j", 100) {
         subject.job(&jc, &name).await;
     }
-    subject.requests();
+    subject.requests.taken();
     let counted = subject.find_collection(&jc).await.unwrap();
     let j = subject.job(&counted, "new").await;
     assert_eq!(subject.replace_definition(&counted, &j).await, Saved::Kept);
@@ -102,5 +110,9 @@ async fn a_change_costs_one_transaction_however_many_jobs_there_are(subject: &Su
     let last = subject.find_collection(&jc).await.unwrap();
     assert_eq!(subject.delete_collection(&last).await, Saved::Kept);
     // A collection is one read, a job two: definition and timer.
-    assert_requests(&subject.requests(), &[("TransactWriteItems", 5), ("GetItem", 2 + 2 * 2)]);
+    assert_requests(
+        &subject.requests.taken(),
+        &[("TransactWriteItems", 5), ("GetItem", 2 + 2 * 2)],
+    );
+    subject.close().await;
 }

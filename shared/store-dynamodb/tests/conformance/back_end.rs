@@ -1,0 +1,103 @@
+//! DynamoDB as a back end of the suite.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
+use chrono::{DateTime, Utc};
+use minutehand_embedded::Store;
+use minutehand_store_dynamodb::{DynamoStore, Groups, ensure_table};
+use minutehand_testkit::back_end;
+use minutehand_testkit::conformance::{BackEnd, OpenedStore, SpoiledRow, StorePorts};
+
+/// DynamoDB in the process, or the one that the environment names.
+pub(crate) struct Dynamo {
+    name: &'static str,
+    groups: Groups,
+}
+
+impl Dynamo {
+    pub(crate) const TRANSACTIONS: Self =
+        Self { name: "DynamoDB, transactions", groups: Groups::Transactions };
+    pub(crate) const SINGLE_WRITES: Self =
+        Self { name: "DynamoDB, single writes", groups: Groups::Singles };
+}
+
+/// A table with nothing in it.
+struct OpenedTable {
+    client: Client,
+    /// The way past the client. Both ways to the store in the process are tested.
+    connector: Option<SharedHttpConnector>,
+    table: String,
+    groups: Groups,
+}
+
+#[async_trait]
+impl BackEnd for Dynamo {
+    fn name(&self) -> &'static str {
+        if back_end::other().is_some() { "DynamoDB elsewhere" } else { self.name }
+    }
+
+    async fn open(&self, test: &str) -> Arc<dyn OpenedStore> {
+        let (client, connector) = if let Some(client) = back_end::other() {
+            (client, None)
+        } else {
+            let store = Store::in_memory().unwrap();
+            let is_past = self.groups == Groups::Transactions;
+            (store.client(), is_past.then(|| store.connector()))
+        };
+        let table = back_end::new_table(test);
+        ensure_table(&client, &table).await.unwrap();
+        Arc::new(OpenedTable { client, connector, table, groups: self.groups })
+    }
+}
+
+impl OpenedTable {
+    fn store(&self) -> DynamoStore {
+        DynamoStore::new(self.client.clone(), &self.table)
+            .with_connector(self.connector.clone())
+            .with_groups(self.groups)
+    }
+
+    /// All items whose attribute has this value.
+    async fn items(&self, attribute: &str, value: &str) -> Vec<HashMap<String, AttributeValue>> {
+        let scan = self.client.scan().table_name(&self.table).consistent_read(true);
+        let items = scan.send().await.unwrap().items.unwrap_or_default();
+        let value = AttributeValue::S(value.to_owned());
+        items.into_iter().filter(|item| item.get(attribute) == Some(&value)).collect()
+    }
+}
+
+#[async_trait]
+impl OpenedStore for OpenedTable {
+    fn ports(&self) -> StorePorts {
+        StorePorts::new(Arc::new(self.store()))
+    }
+
+    async fn spoil(&self, row: SpoiledRow<'_>) {
+        let (rows, attribute) = match row {
+            SpoiledRow::Collection(it) => (("uid", it.collection.uid.clone()), "document"),
+            SpoiledRow::Definition(it) => (("uid", it.uid.clone()), "document"),
+            SpoiledRow::Timer(it) => (("pk", format!("T#{}", it.uid)), "state"),
+            SpoiledRow::Attempts(uid) => (("pk", format!("H#{uid}")), "claim_id"),
+        };
+        let items = self.items(rows.0, &rows.1).await;
+        assert!(!items.is_empty(), "there is nothing to spoil: {row:?}");
+        for mut item in items {
+            item.insert(attribute.to_owned(), AttributeValue::Bool(true));
+            let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
+            put.send().await.unwrap();
+        }
+    }
+
+    async fn remove_expired(&self, now: DateTime<Utc>) {
+        self.store().remove_expired(now, now, None).await.unwrap();
+    }
+
+    async fn close(&self) {
+        self.client.delete_table().table_name(&self.table).send().await.unwrap();
+    }
+}

@@ -1,0 +1,72 @@
+//! What a behaviour is tried on: a back end, as a value.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use minutehand_app::fire::StoreOfFiring;
+use minutehand_ports::store::{CollectionRecord, JobRecord, JobsAtRest};
+use minutehand_ports::{Browse, CloudServices, Collections, Jobs};
+
+/// The ports that firing and managing cannot do without, as one store.
+pub trait CoreStore: StoreOfFiring + Collections + Jobs + JobsAtRest {}
+
+impl<S: StoreOfFiring + Collections + Jobs + JobsAtRest> CoreStore for S {}
+
+/// The ports of a store, as one process has them.
+#[derive(Clone)]
+pub struct StorePorts {
+    /// What firing and managing need.
+    pub store: Arc<dyn CoreStore>,
+    /// The reads for people.
+    pub browse: Arc<dyn Browse>,
+    /// The cloud services.
+    pub cloud_services: Arc<dyn CloudServices>,
+}
+
+impl StorePorts {
+    /// One store that implements all of them.
+    #[must_use]
+    pub fn new(store: Arc<impl CoreStore + Browse + CloudServices + 'static>) -> Self {
+        Self { store: store.clone(), browse: store.clone(), cloud_services: store }
+    }
+}
+
+/// A kind of store, such as DynamoDB in the process. It makes stores, each with nothing in it.
+#[async_trait]
+pub trait BackEnd: Send + Sync {
+    /// Its name, as [`DIFFERENCES`](super::DIFFERENCES) has it.
+    fn name(&self) -> &'static str;
+
+    /// Makes a store with nothing in it, for the test of this name.
+    async fn open(&self, test: &str) -> Arc<dyn OpenedStore>;
+}
+
+/// A store that a back end has made, and what happens to it beside the calls of its ports.
+#[async_trait]
+pub trait OpenedStore: Send + Sync {
+    /// The ports as another process has them: one that remembers nothing, and finds what is stored.
+    fn ports(&self) -> StorePorts;
+
+    /// Makes a stored row one that cannot be read.
+    async fn spoil(&self, row: SpoiledRow<'_>);
+
+    /// Removes what has expired, as the back end does by itself in its own time.
+    async fn remove_expired(&self, now: DateTime<Utc>);
+
+    /// Closes the store after a test that succeeded. A test that failed leaves it to be looked at.
+    async fn close(&self);
+}
+
+/// A row to spoil.
+#[derive(Debug, Clone, Copy)]
+pub enum SpoiledRow<'a> {
+    /// A collection.
+    Collection(&'a CollectionRecord),
+    /// The definition of a job.
+    Definition(&'a JobRecord),
+    /// The timer of a job.
+    Timer(&'a JobRecord),
+    /// All attempts of the job with this id.
+    Attempts(&'a str),
+}

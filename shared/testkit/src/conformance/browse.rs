@@ -1,0 +1,271 @@
+//! Reads for people: they answer what the ports of changes have stored.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Pulse};
+use minutehand_domain::journal::{DocumentChange, JournalEntry, Operation};
+use minutehand_domain::name::PathSegment;
+use minutehand_ports::store::{PageRequest, PulseOf, SaveJob, Saved};
+use minutehand_ports::{Collections, Jobs};
+
+use super::Subject;
+use super::firing::{
+    JOB, at as second, claim, collection as home, error_action, job as due_job, record, retry,
+    scheduled, uid_of,
+};
+use super::records::{collection_in, job, named, now, numbered, segment};
+use super::subject::whole_list;
+
+behaviours! { $ browse as conformance_of_browse:
+    a_subscription_is_listed_once_it_has_had_a_collection,
+    a_collection_is_found_by_name_and_its_path_by_id,
+    collections_are_listed_by_name_in_pages,
+    a_job_is_found_by_its_name,
+    jobs_are_listed_by_the_beginning_of_their_names,
+    jobs_that_have_expired_are_not_listed,
+    the_attempts_of_one_instant_are_those_alone,
+    attempts_before_an_instant_come_newest_first,
+    occurrences_that_were_left_out_come_newest_first,
+    timers_are_those_of_the_index,
+    pulses_are_those_that_were_stored,
+    a_change_and_its_entry_of_the_journal_are_stored_together,
+    the_journal_comes_newest_first_in_pages,
+}
+
+fn page(items_max: u32) -> PageRequest {
+    PageRequest { from: None, items_max }
+}
+
+async fn a_subscription_is_listed_once_it_has_had_a_collection(subject: &Subject) {
+    let browse = subject.browse();
+    assert_eq!(browse.subscriptions(page(10)).await.unwrap().items, []);
+    for (subscription, name) in [("b", "one"), ("A", "two"), ("b", "three"), ("c", "four")] {
+        subject.with_collection(&collection_in(subscription, "Group", name)).await;
+    }
+    let one = subject.find_collection(&collection_in("c", "Group", "four")).await.unwrap();
+    assert_eq!(subject.delete_collection(&one).await, Saved::Kept);
+    for items_max in [1, 2, 10] {
+        let listed = whole_list(items_max, async |page| browse.subscriptions(page).await).await;
+        let names: Vec<&str> = listed.iter().map(PathSegment::as_str).collect();
+        assert_eq!(names, ["A", "b", "c"], "{items_max}");
+    }
+}
+
+async fn a_collection_is_found_by_name_and_its_path_by_id(subject: &Subject) {
+    let browse = subject.browse();
+    let jc = subject.collection("Jc").await;
+    let found = browse.collection(&jc.place, &named("jC")).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&jc));
+    assert_eq!(browse.collection(&jc.place, &named("other")).await.unwrap(), None);
+    let path = jc.place.collection_path(&jc.collection.name);
+    let uid = &jc.collection.uid;
+    assert_eq!(browse.collection_path(uid).await.unwrap().as_ref(), Some(&path));
+    assert_eq!(subject.store.collection_path(uid).await.unwrap(), Some(path));
+    assert_eq!(subject.delete_collection(&jc).await, Saved::Kept);
+    assert_eq!(browse.collection_path(uid).await.unwrap(), None);
+    assert_eq!(subject.store.collection_path(uid).await.unwrap(), None);
+}
+
+async fn collections_are_listed_by_name_in_pages(subject: &Subject) {
+    let names = numbered("jc", 7);
+    for name in names.iter().rev() {
+        subject.with_collection(&collection_in("Sub", "Group", name)).await;
+    }
+    subject.with_collection(&collection_in("Sub2", "Group", "other")).await;
+    let sub = segment("sub");
+    for items_max in [1, 3, 7, 100] {
+        let list = async |page| subject.browse().collections(&sub, page).await;
+        let listed = whole_list(items_max, list).await;
+        let listed: Vec<&str> = listed.iter().map(|it| it.collection.name.as_str()).collect();
+        assert_eq!(listed, names, "{items_max}");
+    }
+}
+
+async fn a_job_is_found_by_its_name(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let j = subject.job(&jc, "J").await;
+    let find = async |name: &str| subject.browse().job(&jc.collection.uid, &named(name)).await;
+    assert_eq!(find("j").await.unwrap(), Some(j.clone()));
+    assert_eq!(find("k").await.unwrap(), None);
+    assert_eq!(subject.delete_job(&jc, &j).await, Saved::Kept);
+    assert_eq!(find("j").await.unwrap(), None);
+}
+
+async fn jobs_are_listed_by_the_beginning_of_their_names(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    for name in ["Abc", "abd", "ab", "b", "a", "AB-1"] {
+        subject.job(&jc, name).await;
+    }
+    for (prefix, names) in [
+        ("", &["a", "ab", "AB-1", "Abc", "abd", "b"] as &[_]),
+        ("aB", &["ab", "AB-1", "Abc", "abd"]),
+        ("abc", &["Abc"]),
+        ("x", &[]),
+    ] {
+        for items_max in [1, 2, 100] {
+            let uid = &jc.collection.uid;
+            let list = async |page| subject.browse().jobs(uid, prefix, now(), page).await;
+            let listed = whole_list(items_max, list).await;
+            let listed: Vec<&str> = listed.iter().map(|it| it.name.as_str()).collect();
+            assert_eq!(listed, names, "{prefix} {items_max}");
+        }
+    }
+}
+
+async fn jobs_that_have_expired_are_not_listed(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    for (name, seconds) in [("a", -1), ("b", 0), ("c", 1)] {
+        let mut j = job(name);
+        j.expires_at = Some(now() + TimeDelta::seconds(seconds));
+        subject.with_job(&jc, &j).await;
+    }
+    let listed = subject.browse().jobs(&jc.collection.uid, "", now(), page(10)).await.unwrap();
+    let listed: Vec<&str> = listed.items.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(listed, ["c"]);
+}
+
+async fn the_attempts_of_one_instant_are_those_alone(subject: &Subject) {
+    let first = scheduled(60);
+    let all = [first.clone(), retry(1, 90, &first), error_action(400, &first)];
+    for attempt in &all {
+        subject.execute(attempt, record(60)).await;
+    }
+    subject.claim(claim(&scheduled(120), "c")).await;
+    let mut found = subject.browse().attempts(JOB, second(60)).await.unwrap();
+    found.sort_by_key(|entry| entry.attempt.due_at);
+    let attempts: Vec<_> = found.iter().map(|entry| entry.attempt.clone()).collect();
+    assert_eq!(attempts, all);
+    assert!(found.iter().all(|entry| entry.record == Some(record(60))));
+    assert_eq!(subject.browse().attempts(JOB, second(61)).await.unwrap(), []);
+    let running = subject.browse().attempts(JOB, second(120)).await.unwrap();
+    assert!(running[0].record.is_none());
+}
+
+async fn attempts_before_an_instant_come_newest_first(subject: &Subject) {
+    for n in 0..5 {
+        subject.execute(&scheduled(60 * n), record(60 * n)).await;
+    }
+    for (before, items_max, seconds) in [
+        (None, 10, vec![240, 180, 120, 60, 0]),
+        (None, 2, vec![240, 180]),
+        (Some(180), 10, vec![120, 60, 0]),
+        (Some(180), 1, vec![120]),
+        (Some(0), 10, vec![]),
+    ] {
+        let before = before.map(second);
+        let found = subject.browse().attempts_before(JOB, before, items_max).await.unwrap();
+        let found: Vec<_> = found.iter().map(|it| it.attempt.occurrence.nominal_at()).collect();
+        let expected: Vec<_> = seconds.into_iter().map(second).collect();
+        assert_eq!(found, expected, "{before:?}");
+    }
+}
+
+async fn occurrences_that_were_left_out_come_newest_first(subject: &Subject) {
+    let row = |n: i64| LeftOut::one(1, second(60 * n), LeftOutReason::TooLate, second(900));
+    for n in [2, 0, 3, 1] {
+        subject.store.leave_out(JOB, &row(n)).await.unwrap();
+    }
+    for (before, items_max, rows) in [
+        (None, 10, vec![3, 2, 1, 0]),
+        (None, 3, vec![3, 2, 1]),
+        (Some(120), 10, vec![1, 0]),
+        (Some(0), 10, vec![]),
+    ] {
+        let before = before.map(second);
+        let found = subject.browse().left_out(JOB, before, items_max).await.unwrap();
+        let expected: Vec<LeftOut> = rows.into_iter().map(row).collect();
+        assert_eq!(found, expected, "{before:?}");
+    }
+}
+
+async fn timers_are_those_of_the_index(subject: &Subject) {
+    subject.and_job().await;
+    let browse = subject.browse();
+    let mut found = Vec::new();
+    for shard in 0..browse.timer_shards() {
+        found.extend(browse.timers(shard, second(60), page(10)).await.unwrap().items);
+        let earlier = browse.timers(shard, second(59), page(10)).await.unwrap();
+        assert_eq!(earlier.items, []);
+    }
+    assert_eq!(found.iter().map(uid_of).collect::<Vec<_>>(), [JOB]);
+    assert_eq!(found, subject.due(JOB, 60).await);
+}
+
+async fn pulses_are_those_that_were_stored(subject: &Subject) {
+    let pulse = Pulse { beat_at: Some(second(50)), ..Pulse::default() };
+    assert!(subject.store.beat(PulseOf::Sweepers, None, &pulse).await.unwrap());
+    let read = subject.store.read_pulses().await.unwrap();
+    assert_eq!(subject.browse().pulses().await.unwrap(), read);
+    assert_eq!(read.sweepers, pulse);
+}
+
+fn entry(at: DateTime<Utc>, request_id: &str, job: Option<&str>) -> JournalEntry {
+    JournalEntry {
+        at,
+        who: "a user".to_owned(),
+        request_id: request_id.to_owned(),
+        operation: Operation::Created,
+        job: job.map(named),
+        difference: DocumentChange { names: vec!["state".to_owned()], patches: None },
+    }
+}
+
+async fn journal(subject: &Subject, uid: &str, items_max: u32) -> Vec<String> {
+    let list = async |page| subject.browse().journal(uid, page).await;
+    whole_list(items_max, list).await.into_iter().map(|entry| entry.request_id).collect()
+}
+
+async fn a_change_and_its_entry_of_the_journal_are_stored_together(subject: &Subject) {
+    let (jc, j) = (home(), due_job("Job"));
+    let uid = jc.collection.uid.clone();
+    let created = entry(second(1), "r1", None);
+    for (saved, id) in [(Saved::Kept, "r1"), (Saved::Stale, "r2")] {
+        let entry = JournalEntry { request_id: id.to_owned(), ..created.clone() };
+        let create = Collections::create(&*subject.store, &jc, Some(&entry));
+        assert_eq!(create.await.unwrap(), saved);
+    }
+    for (saved, id) in [(Saved::Kept, "r3"), (Saved::Stale, "r4")] {
+        let entry = entry(second(3), id, Some("Job"));
+        let save = SaveJob { collection: &jc, job: &j, timer_changes: true, entry: Some(&entry) };
+        let create = Jobs::create(&*subject.store, save, None, second(0));
+        assert_eq!(create.await.unwrap(), saved);
+    }
+    for (saved, id) in [(Saved::Kept, "r5"), (Saved::Stale, "r6")] {
+        let entry = entry(second(5), id, Some("Job"));
+        let save = SaveJob { collection: &jc, job: &j, timer_changes: false, entry: Some(&entry) };
+        assert_eq!(Jobs::replace(&*subject.store, save).await.unwrap(), saved);
+    }
+    let j = subject.the_job().await;
+    for (saved, id) in [(Saved::Kept, "r7"), (Saved::Stale, "r8")] {
+        let entry = entry(second(7), id, Some("Job"));
+        let delete = Jobs::delete(&*subject.store, &jc, &j, Some(&entry));
+        assert_eq!(delete.await.unwrap(), saved);
+    }
+    for (saved, id) in [(Saved::Kept, "r9"), (Saved::Stale, "r10")] {
+        let entry = entry(second(9), id, None);
+        let replace = Collections::replace(&*subject.store, &jc, Some(&entry));
+        assert_eq!(replace.await.unwrap(), saved);
+    }
+    assert_eq!(journal(subject, &uid, 10).await, ["r9", "r7", "r5", "r3", "r1"]);
+    let whole = subject.browse().journal(&uid, page(10)).await.unwrap().items;
+    assert_eq!(whole.last(), Some(&created));
+    let jc = subject.find_collection(&jc).await.unwrap();
+    let last = entry(second(11), "r11", None);
+    let delete = Collections::delete(&*subject.store, &jc, second(11), Some(&last));
+    assert_eq!(delete.await.unwrap(), Saved::Kept);
+    assert_eq!(journal(subject, &uid, 10).await.first().map(String::as_str), Some("r11"));
+}
+
+async fn the_journal_comes_newest_first_in_pages(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    for n in 0..5 {
+        let entry = entry(now() + TimeDelta::seconds(n), &format!("r{n}"), None);
+        let read = subject.find_collection(&jc).await.unwrap();
+        let replace = Collections::replace(&*subject.store, &read, Some(&entry));
+        assert_eq!(replace.await.unwrap(), Saved::Kept);
+    }
+    for items_max in [1, 2, 5, 100] {
+        let found = journal(subject, &jc.collection.uid, items_max).await;
+        assert_eq!(found, ["r4", "r3", "r2", "r1", "r0"], "{items_max}");
+    }
+    assert_eq!(journal(subject, "another", 10).await, [""; 0]);
+}

@@ -1,0 +1,87 @@
+//! Crashes: what was answered is there for the next process.
+
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Pulse, SlotBook, TurnHolder, TurnOrder};
+use minutehand_domain::limits::{Concurrent, PerSecond};
+use minutehand_ports::store::{
+    Advance, Claimed, LongRetry, PulseOf, Recorded, Saved, TimerKey, TurnsWrite,
+};
+use minutehand_ports::{History, RetryTimers};
+
+use super::Subject;
+use super::firing::{COLLECTION, JOB, at, claim, held, job_ref, record, retry, scheduled};
+
+behaviours! { $ crashes as conformance_of_crashes:
+    what_was_stored_is_there_for_the_next_process,
+    what_was_deleted_is_gone_for_the_next_process,
+    a_step_that_was_answered_is_not_done_again_by_the_next_process,
+}
+
+async fn what_was_stored_is_there_for_the_next_process(subject: &Subject) {
+    subject.and_job().await;
+    let job = subject.the_job().await;
+    let retry = LongRetry { job: job_ref(), attempt: retry(1, 5_000, &scheduled(60)) };
+    subject.store.keep(&retry).await.unwrap();
+    let row = LeftOut::one(1, at(60), LeftOutReason::TooLate, at(61));
+    subject.store.leave_out(JOB, &row).await.unwrap();
+    let pulse = Pulse { beat_at: Some(at(50)), ..Pulse::default() };
+    assert!(subject.store.beat(PulseOf::Workers, None, &pulse).await.unwrap());
+    let book = SlotBook { number: 3, per_second: PerSecond::new(4).unwrap(), next_at: at(60) };
+    assert!(subject.store.open_slots(COLLECTION, None, book).await.unwrap());
+    let seat = held(&scheduled(60), "seat");
+    let limit = Concurrent::new(1).unwrap();
+    assert!(subject.store.take_seat(&seat, limit, at(60)).await.unwrap());
+
+    let next = subject.next_process();
+    assert_eq!(next.the_job().await, job);
+    assert_eq!(RetryTimers::list(&*next.store, JOB, 10).await.unwrap().len(), 1);
+    let page = || minutehand_ports::store::PageRequest { from: None, items_max: 10 };
+    assert_eq!(History::list_left_out(&*next.store, JOB, page()).await.unwrap().items, [row]);
+    assert_eq!(next.store.read_pulses().await.unwrap().workers.beat_at, Some(at(50)));
+    assert_eq!(next.store.read_slots(COLLECTION).await.unwrap(), Some(book));
+    assert_eq!(next.store.taken_seats(COLLECTION, at(60)).await.unwrap(), 1);
+    assert_eq!(next.due(JOB, 5_000).await.len(), 2);
+}
+
+async fn what_was_deleted_is_gone_for_the_next_process(subject: &Subject) {
+    subject.and_job().await;
+    let collection = subject.find_collection(&super::firing::collection()).await.unwrap();
+    let job = subject.the_job().await;
+    assert_eq!(subject.delete_job(&collection, &job).await, Saved::Kept);
+    let next = subject.next_process();
+    assert_eq!(next.any_job().await, None);
+    assert_eq!(next.store.read(&job_ref()).await.unwrap(), None);
+    assert_eq!(next.due(JOB, 1_000_000).await, []);
+    assert_eq!(next.find_collection(&collection).await.unwrap().job_count, 0);
+}
+
+async fn a_step_that_was_answered_is_not_done_again_by_the_next_process(subject: &Subject) {
+    subject.and_job().await;
+    let (running, ended) = (scheduled(60), scheduled(120));
+    assert_eq!(subject.claim(claim(&running, "a")).await, Claimed::Won);
+    subject.execute(&ended, record(120)).await;
+    let timer = TimerKey::Job {
+        job_uid: JOB.to_owned(),
+        generation: 1,
+        state: minutehand_domain::job::JobState::Enabled,
+        is_spent: false,
+        left_out: Vec::new(),
+    };
+    let advance = Advance { timer, from: at(60), to: at(900) };
+    let moved = subject.store.advance(std::slice::from_ref(&advance)).await.remove(0);
+    assert!(moved.unwrap());
+    let lease_until = at(200);
+    let holder = TurnHolder { attempt: running.clone(), claim_id: "a".to_owned(), lease_until };
+    let order = TurnOrder { holder: Some(holder), waiting: Vec::new() };
+    let turns = TurnsWrite { job_uid: JOB.to_owned(), as_read: 0, order, left_out: None };
+    assert!(subject.store.write_turns(&turns).await.unwrap());
+
+    let next = subject.next_process();
+    assert_eq!(next.claim(claim(&running, "b")).await, Claimed::Held { lease_until });
+    assert_eq!(next.claim(claim(&ended, "b")).await, Claimed::Ended(record(120)));
+    let already = Recorded::Already(record(120));
+    assert_eq!(next.record(&held(&ended, "b"), record(121)).await, already);
+    assert!(!next.store.advance(&[advance]).await.remove(0).unwrap());
+    assert!(!next.store.write_turns(&turns).await.unwrap());
+    let read = next.store.read_turns(JOB, &ended).await.unwrap();
+    assert_eq!((read.number, read.order), (1, turns.order));
+}

@@ -1,0 +1,53 @@
+//! The order of executions, and their pages.
+
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_ports::History;
+use minutehand_ports::store::{HistoryEntry, PageRequest};
+
+use super::Subject;
+use super::firing::{at, claim, error_action, record, retry, scheduled};
+
+behaviours! { $ history as conformance_of_history:
+    history_lists_the_newest_occurrence_first_and_its_newest_attempt_first,
+    a_claim_is_an_entry_without_a_record,
+    the_history_of_a_job_contains_no_other_job,
+}
+
+async fn history_lists_the_newest_occurrence_first_and_its_newest_attempt_first(subject: &Subject) {
+    let first = scheduled(60);
+    let run_id = "r1".to_owned();
+    let newest_first = [
+        scheduled(180),
+        Attempt::first(1, Occurrence::Run { asked_at: at(121), run_id }),
+        Attempt { generation: 10, ..scheduled(120) },
+        Attempt { generation: 9, ..scheduled(120) },
+        Attempt { number: 1, due_at: at(500), ..error_action(400, &first) },
+        error_action(400, &first),
+        retry(10, 390, &first),
+        retry(9, 300, &first),
+        retry(1, 92, &first),
+        first.clone(),
+    ];
+    // In which order they are written has no part in it.
+    for attempt in newest_first[5..].iter().chain(&newest_first[..5]) {
+        subject.execute(attempt, record(60)).await;
+    }
+    let found: Vec<Attempt> = subject.history().await.into_iter().map(|e| e.attempt).collect();
+    assert_eq!(found, newest_first);
+}
+
+async fn a_claim_is_an_entry_without_a_record(subject: &Subject) {
+    let due_later = retry(1, 95, &scheduled(60));
+    subject.claim(claim(&due_later, "a")).await;
+    assert_eq!(
+        subject.history().await,
+        [HistoryEntry { attempt: due_later, record: None, waits: false }]
+    );
+}
+
+async fn the_history_of_a_job_contains_no_other_job(subject: &Subject) {
+    subject.execute(&scheduled(60), record(60)).await;
+    let page = PageRequest { from: None, items_max: 10 };
+    let other = History::list(&*subject.store, "other", page).await.unwrap();
+    assert!(other.items.is_empty() && other.next.is_none());
+}
