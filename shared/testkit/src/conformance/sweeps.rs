@@ -1,13 +1,15 @@
 //! Timers: what the index shows, moving on, finishing.
 
 use chrono::TimeDelta;
+use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
 use minutehand_domain::job::JobState;
 use minutehand_domain::recent::LastSkip;
+use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Advance, Due, DueTimer, Finish, JobRecord, JobTimer, LongRetry, PageRequest, SaveJob, Saved,
-    TimerKey, TimerRecord,
+    Advance, Due, DueTimer, Finish, JobRecord, JobTimer, LongRetry, PageRequest, Pause, SaveJob,
+    Saved, TimerKey, TimerRecord,
 };
 use minutehand_ports::{Collections, Jobs};
 
@@ -34,6 +36,7 @@ behaviours! { $ sweeps as conformance_of_sweeps:
     a_new_timing_resets_the_timer,
     a_job_finishes_once,
     a_change_takes_the_expiry_of_a_job_away,
+    a_job_that_has_changed_is_not_paused,
     a_job_that_an_earlier_version_finished_leaves_the_index,
     a_collection_that_is_there_keeps_its_jobs_whatever_a_message_says,
     a_deleted_collection_is_due_until_it_is_purged,
@@ -183,6 +186,36 @@ async fn a_change_takes_the_expiry_of_a_job_away(subject: &Subject) {
     assert!(!subject.store.finish(&finish).await.unwrap(), "it is another version");
     subject.remove_expired(at(1_000)).await;
     assert!(subject.any_job().await.is_some());
+}
+
+async fn a_job_that_has_changed_is_not_paused(subject: &Subject) {
+    subject.and_job().await;
+    let before = subject.the_job().await;
+    let pause = |version, generation, uid: &str| Pause {
+        job: JobRef { uid: uid.to_owned(), ..job_ref() },
+        version,
+        timing: Timing { generation, ..before.timer.timing },
+        document: r#"{"paused":1}"#.to_owned(),
+        ended: EarlierTiming::ending(&before.timer.timing, before.timer.timetable.clone()),
+    };
+    let changed = JobRecord { document: r#"{"changed":1}"#.to_owned(), ..before.clone() };
+    assert_eq!(subject.replace_definition(&collection(), &changed).await, Saved::Kept);
+    let now = subject.the_job().await;
+    for (pause, of) in [
+        (pause(1, 2, JOB), "an older version"),
+        (pause(3, 2, JOB), "a version to come"),
+        (pause(2, 1, JOB), "an older timing"),
+        (pause(2, 3, JOB), "a timing to come"),
+        (pause(2, 2, "gone"), "another job"),
+    ] {
+        assert!(!subject.store.pause(&pause).await.unwrap(), "{of}");
+        assert_eq!(subject.the_job().await, now, "{of}");
+    }
+    assert!(subject.store.pause(&pause(2, 2, JOB)).await.unwrap());
+    let paused = subject.the_job().await;
+    assert_eq!((paused.timer.state, paused.timer.due_at), (JobState::Disabled, None));
+    assert_eq!((paused.version, paused.sealed), (3, before.sealed));
+    assert_eq!(subject.due(JOB, 1_000_000).await, []);
 }
 
 async fn a_job_that_an_earlier_version_finished_leaves_the_index(subject: &Subject) {
