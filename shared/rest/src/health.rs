@@ -41,21 +41,19 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::new(ErrorCode::ServiceUnavailable, trouble));
     }
     let build = &call.rest.build;
-    let mut document = json!({
-        "status": "ready",
-        "version": build.version,
-        "commit": build.commit,
-        "store": build.store,
-        "timeZones": build.time_zones,
-    });
-    if let Some(date) = build.time_zones_date {
-        document["timeZonesDate"] = date.to_string().into();
-    }
+    let mut document = vec![
+        ("status", json!("ready")),
+        ("version", json!(build.version)),
+        ("commit", json!(build.commit)),
+        ("store", json!(build.store)),
+        ("timeZones", json!(build.time_zones)),
+    ];
+    document.extend(build.time_zones_date.map(|date| ("timeZonesDate", json!(date.to_string()))));
     let notes = call.rest.readiness.notes();
     if !notes.is_empty() {
         let note =
             |Note { about, says, remedy }| json!({"about": about, "says": says, "remedy": remedy});
-        document["notes"] = notes.into_iter().map(note).collect();
+        document.push(("notes", notes.into_iter().map(note).collect()));
     }
-    Ok(Answer::json(StatusCode::OK, &document))
+    Ok(Answer::json(StatusCode::OK, &document.into_iter().collect()))
 }

@@ -148,6 +148,21 @@ enum Step {
     Acknowledge,
 }
 
+impl Step {
+    /// Whether the worker has recorded its attempt, so that its claim no longer matters.
+    const fn is_after_record(&self) -> bool {
+        matches!(
+            self,
+            Self::Follow { .. }
+                | Self::Count { .. }
+                | Self::Add { .. }
+                | Self::Look
+                | Self::Finish { .. }
+                | Self::Acknowledge
+        )
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Worker {
     id: Id,
@@ -466,16 +481,7 @@ impl Firing {
             Step::Acknowledge => None,
         };
         state.workers[worker] = next.map(|step| {
-            let is_recorded = matches!(
-                step,
-                Step::Follow { .. }
-                    | Step::Count { .. }
-                    | Step::Add { .. }
-                    | Step::Look
-                    | Step::Finish { .. }
-                    | Step::Acknowledge
-            );
-            let claim = if is_recorded { NO_CLAIM } else { claim };
+            let claim = if step.is_after_record() { NO_CLAIM } else { claim };
             Worker { id, claim, step, is_stalled, loaded }
         });
         if state.workers[worker].is_none() && !is_last && !self.is(Mistake::OpenAcks) {

@@ -82,6 +82,7 @@ fn a_value_is_refused_as_cloudformation_refuses_it() {
 
 /// The commands that make would run, one a line. In `before`, it looks for programs first.
 fn commands(arguments: &[&str], before: Option<&Path>) -> Vec<String> {
+    #[expect(clippy::disallowed_methods, reason = "make is where the caller of the tests has it")]
     let path = std::env::var("PATH").unwrap();
     let path = before.map_or_else(|| path.clone(), |it| format!("{}:{path}", it.display()));
     let mut make = Command::new("make");
@@ -103,13 +104,13 @@ fn parameters(commands: &[String]) -> BTreeMap<String, String> {
 }
 
 impl Template {
-    /// Why CloudFormation refuses a value of a parameter, if it does.
+    /// Why AWS refuses a value of a parameter, if it does.
     fn refusal(&self, name: &str, value: &str) -> Option<String> {
         let parameter = self.parameter(name);
         if parameter.is_null() {
             return Some(format!("the template has no parameter {name}"));
         }
-        let is_value = |it: &Value| it.as_str() == Some(value) || it.to_string() == value;
+        let is_value = |it: &Value| it.as_str().map_or(it.to_string(), str::to_owned) == value;
         if parameter["AllowedValues"].as_array().is_some_and(|all| !all.iter().any(is_value)) {
             return Some(format!("{name}={value} is none of {}", parameter["AllowedValues"]));
         }

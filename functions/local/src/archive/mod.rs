@@ -232,10 +232,9 @@ pub(crate) fn is_known(dir: &Path, location: &Location) -> bool {
 /// Whether a server with this error of its archive does not start.
 fn stops_start(error: &anyhow::Error, is_new: bool) -> bool {
     match error.downcast_ref::<ArchiveError>() {
-        Some(ArchiveError::Other { .. }) => true,
+        // Another installation's archive, or a data directory that cannot be written.
+        Some(ArchiveError::Other { .. }) | None => true,
         Some(error) => is_new && !error.is_passing(),
-        // The data directory cannot be written.
-        None => true,
     }
 }
 

@@ -244,8 +244,7 @@ fn archive(
             path.display()
         ));
     }
-    let is_known =
-        matches!(storage, Storage::Directory { path, .. } if is_known(path, location));
+    let is_known = matches!(storage, Storage::Directory { path, .. } if is_known(path, location));
     let opened = if is_known {
         Objects::open_known(location, environment, system_now)
     } else {

@@ -15,15 +15,18 @@ use minutehand_testkit::SetClock;
 
 use super::*;
 
+/// The timers of two shards: which, and when each is due.
+type Shards = [Vec<(String, DateTime<Utc>)>; 2];
+
 /// Timers of deleted collections, by shard, and the queue that their messages go to.
 #[derive(Default)]
 struct TwoShards {
-    timers: Mutex<[Vec<(String, DateTime<Utc>)>; 2]>,
+    timers: Mutex<Shards>,
     is_down: AtomicBool,
 }
 
 impl TwoShards {
-    fn timers(&self) -> MutexGuard<'_, [Vec<(String, DateTime<Utc>)>; 2]> {
+    fn timers(&self) -> MutexGuard<'_, Shards> {
         self.timers.lock().unwrap()
     }
 
