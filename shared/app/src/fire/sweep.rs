@@ -502,15 +502,17 @@ mod tests {
 
     /// The shards in the order in which they are read, given the due time that each page reaches.
     fn order(first_shard: u32, pages: &[&[i64]]) -> Vec<u32> {
-        let mut waiting = first_cursors(u32::try_from(pages.len()).unwrap(), first_shard);
+        let waiting = first_cursors(u32::try_from(pages.len()).unwrap(), first_shard);
+        let mut under_way = UnderWay::new(waiting);
         let mut order = Vec::new();
-        while let Some(cursor) = waiting.pop_first() {
+        while let Some(Step::Read(cursor)) = under_way.next_step() {
             order.push(cursor.shard);
             let pages = pages[usize::try_from(cursor.shard).unwrap()];
             let read = usize::try_from(cursor.pages).unwrap();
             if let Some(reached) = pages.get(read) {
                 let reached = DateTime::from_timestamp(*reached, 0);
-                waiting.insert(ShardCursor { reached, pages: cursor.pages + 1, ..cursor });
+                let next = ShardCursor { reached, pages: cursor.pages + 1, ..cursor };
+                under_way.waiting.insert(next);
             }
         }
         order
