@@ -7,6 +7,7 @@ use std::process::Command;
 
 use chrono::{DateTime, Utc};
 use minutehand::preview::Preview;
+use minutehand_testkit::InTime as _;
 use serde_json::Value;
 
 const README: &str = include_str!("../../../README.md");
@@ -56,7 +57,7 @@ fn created(options: &str) -> Result<String, String> {
     if !options.contains("--once") {
         command.args(["--start", "2027-01-01"]);
     }
-    let output = command.output().unwrap();
+    let output = command.output_in_time();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
 }
@@ -121,8 +122,7 @@ fn printed(command: &str) -> String {
     let output = Command::new("sh")
         .args(["-c", &format!("export PATH={}:\"$PATH\"; {command}", binary.display())])
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .output()
-        .unwrap();
+        .output_in_time();
     let printed = [output.stdout, output.stderr].concat();
     String::from_utf8(printed).unwrap()
 }

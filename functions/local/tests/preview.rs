@@ -5,19 +5,16 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+use minutehand_testkit::Process;
 use serde_json::json;
 
 fn minutehand(args: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_minutehand"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = Process::start(&mut command);
     // Fails if the process exits without reading its input, because an argument is invalid.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
+    let _ = process.child().stdin.take().unwrap().write_all(input.as_bytes());
+    process.output()
 }
 
 /// Asserts the output for a job on standard input; `args` is one string with spaces.

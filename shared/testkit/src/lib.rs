@@ -3,13 +3,15 @@
 //! [`mod@conformance`] has the tests that a store must pass on any back end; [`back_end`] finds
 //! another one than the embedded. [`services`] makes the ports of the services. [`mod@aws`] stands in
 //! for services of AWS where a test is about how they fail, and [`SetClock`] for the clock.
-//! [`mod@log`] keeps the lines that the code under test logs.
+//! [`mod@log`] keeps the lines that the code under test logs. [`TimeLimit`] and [`Process`] end what hangs.
 
 pub mod aws;
 pub mod back_end;
 mod clock;
 pub mod conformance;
+mod limit;
 pub mod log;
 pub mod services;
 
 pub use clock::{ManualClock, SetClock};
+pub use limit::{InTime, Process, TimeLimit};

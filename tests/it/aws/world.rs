@@ -20,7 +20,7 @@ use minutehand_runtime::SystemClock;
 use minutehand_runtime_aws::{BatchAnswer, Tally};
 use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use minutehand_testkit::aws::{AwsAnswer, AwsCall, FakeAws};
-use minutehand_testkit::{SetClock, fake_client};
+use minutehand_testkit::{SetClock, TimeLimit, fake_client};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -103,6 +103,7 @@ pub(super) struct World {
     /// The store ends with it.
     _store: Option<Store>,
     taken: usize,
+    _limit: TimeLimit,
 }
 
 /// Which services fail, and how.
@@ -208,6 +209,7 @@ impl World {
             dynamodb,
             _store: None,
             taken: 0,
+            _limit: TimeLimit::start(),
         }
     }
 

@@ -35,6 +35,7 @@ use minutehand_ports::{Clock, Collections, History, Jobs};
 use minutehand_recurrence::WrittenDate;
 use minutehand_sealer_aes::AesSealer;
 use minutehand_store_dynamodb::{BatchingStore, DynamoStore, Meter, MeteredCall, ensure_table};
+use minutehand_testkit::TimeLimit;
 use minutehand_testkit::services::{CountedIds, fire_ports, manage_ports};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -72,6 +73,7 @@ pub(super) struct World {
     executor: Executor,
     /// No worker is told to stop.
     never: Stop,
+    _limit: TimeLimit,
     history: HistoryDays,
     client: Client,
     ids: Arc<CountedIds>,
@@ -193,6 +195,7 @@ impl World {
             ticked: instant(now) - TimeDelta::seconds(1),
             watch,
             _store: store,
+            _limit: TimeLimit::start(),
         };
         world.put_collection(properties).await;
         world

@@ -21,6 +21,7 @@ use minutehand_ports::{
 use minutehand_recurrence::WrittenDate;
 use minutehand_sealer_aes::AesSealer;
 use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
+use minutehand_testkit::TimeLimit;
 use minutehand_testkit::services::manage_ports;
 use serde_json::Value;
 
@@ -34,6 +35,7 @@ pub(super) struct World {
     pub(super) meter: Arc<Meter>,
     /// A queue with dead letters.
     pub(super) letters: Queue,
+    _limit: TimeLimit,
 }
 
 /// A queue that shows what it was given.
@@ -57,7 +59,8 @@ impl World {
         let letters = Queue::in_memory(clock.clone()).unwrap();
         let dead = Arc::new(letters.clone());
         let manage = manage(firing.clone(), queue.clone(), dead, clock.clone(), sealer.clone());
-        Self { manage, store, firing, queue, clock, sealer, meter, letters }
+        let limit = TimeLimit::start();
+        Self { manage, store, firing, queue, clock, sealer, meter, letters, _limit: limit }
     }
 
     pub(super) fn now_is(&self, now: &str) {

@@ -2,8 +2,9 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
+use minutehand_testkit::Process;
 use serde_json::Value;
 
 use crate::world::{Server, at_home};
@@ -14,17 +15,9 @@ const COLLECTION: &str = "/subscriptions/me/resourceGroups/dev/providers/Microso
 
 /// A `minutehand console` that does not outlive its test.
 struct Console {
-    child: Child,
+    _process: Process,
     address: SocketAddr,
     secret: String,
-}
-
-impl Drop for Console {
-    fn drop(&mut self) {
-        // It has ended already only if the test failed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 struct Answer {
@@ -46,21 +39,21 @@ impl Answer {
 impl Console {
     fn start(url: &str, token: &str, arguments: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let mut child = at_home(home.path())
+        let mut command = at_home(home.path());
+        command
             .env("MINUTEHAND_URL", url)
             .env("MINUTEHAND_TOKEN", token)
             .arg("console")
             .args(arguments)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::null());
+        let mut process = Process::start(&mut command);
         let mut printed = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut printed).unwrap();
+        BufReader::new(process.child().stdout.take().unwrap()).read_line(&mut printed).unwrap();
         assert!(!printed.contains(token), "{printed}");
         let link = printed.trim_end().strip_prefix("console: http://").unwrap();
         let (address, secret) = link.split_once("/console/#token=").unwrap();
-        Self { child, address: address.parse().unwrap(), secret: secret.to_owned() }
+        Self { _process: process, address: address.parse().unwrap(), secret: secret.to_owned() }
     }
 
     fn with(&self, method: &str, path: &str, head: &str, body: &str) -> Answer {

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use minutehand_testkit::InTime as _;
+
 /// Asks every command for its help, depth first.
 fn helps(columns: usize) -> String {
     let mut all = String::new();
@@ -28,8 +30,7 @@ fn help(path: &[String], columns: usize, option: &str) -> String {
         .args(path)
         .arg(option)
         .env("COLUMNS", columns.to_string())
-        .output()
-        .unwrap();
+        .output_in_time();
     assert!(output.status.success(), "{path:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -68,8 +69,8 @@ fn the_short_help_is_a_part_of_the_long_one() {
 #[test]
 fn every_command_has_a_manual_page() {
     let dir = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_minutehand")).arg("man").arg(dir.path()).output();
-    let output = output.unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_minutehand")).arg("man").arg(dir.path()).output_in_time();
     assert!(output.status.success(), "{output:?}");
     for page in
         ["minutehand.1", "minutehand-job.1", "minutehand-job-create.1", "minutehand-serve.1"]

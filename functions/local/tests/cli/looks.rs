@@ -1,8 +1,9 @@
 //! Commands that look at many jobs: `doctor`, `watch`, `top`, `calendar`, `failures`.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
+use minutehand_testkit::Process;
 use serde_json::Value;
 
 use crate::world::{Server, World, at_home, run, target, words};
@@ -229,8 +230,8 @@ fn a_pipe_gets_the_lines_that_change() {
     world.must("job create b --every 3h --url http://a/");
     let mut command = world.command();
     command.args(["job", "list", "--watch=1s"]).stdout(Stdio::piped());
-    let mut watching = Running(command.spawn().unwrap());
-    let mut lines = BufReader::new(watching.0.stdout.take().unwrap()).lines();
+    let mut watching = Process::start(&mut command);
+    let mut lines = BufReader::new(watching.child().stdout.take().unwrap()).lines();
     let mut next = || lines.next().unwrap().unwrap();
     assert!(next().starts_with("a\ton\t"));
     assert!(next().starts_with("b\ton\t"));
@@ -238,17 +239,6 @@ fn a_pipe_gets_the_lines_that_change() {
     assert!(next().starts_with("b\toff\t"));
     assert_eq!(world.run("job list --watch=1ms").code, Some(2));
     assert_eq!(world.run("job show nosuch --watch").code, Some(3));
-}
-
-/// A command that does not outlive its test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It has ended already only if the test failed.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]

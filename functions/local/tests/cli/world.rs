@@ -4,8 +4,9 @@ use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
+use minutehand_testkit::Process;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -17,7 +18,7 @@ pub(crate) struct World {
 
 /// A server that does not outlive its test.
 pub(crate) struct Server {
-    child: Child,
+    _process: Process,
     pub(crate) url: String,
 }
 
@@ -31,28 +32,20 @@ pub(crate) struct Ended {
 
 impl Server {
     pub(crate) fn start<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_minutehand"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
+        command
             .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error"])
             .args(arguments)
             .env_remove("MINUTEHAND_TOKEN")
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            .stdout(Stdio::piped());
+        let mut process = Process::start(&mut command);
+        let mut lines = BufReader::new(process.child().stdout.take().unwrap()).lines();
         let url =
             lines.find_map(|line| Some(line.unwrap().strip_prefix("listening on ")?.to_owned()));
         // Nothing more is printed.
         std::thread::spawn(move || lines.count());
-        Self { child, url: url.expect("the server did not start") }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It has ended already only if the test failed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self { _process: process, url: url.expect("the server did not start") }
     }
 }
 
@@ -107,11 +100,11 @@ pub(crate) fn at_home(home: &Path) -> Command {
 }
 
 pub(crate) fn run(command: &mut Command, input: &str) -> Ended {
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = child.unwrap();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = Process::start(command);
     // A command that reads nothing may end before.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    let output = child.wait_with_output().unwrap();
+    let _ = process.child().stdin.take().unwrap().write_all(input.as_bytes());
+    let output = process.output();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }

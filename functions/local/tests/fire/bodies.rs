@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use minutehand_testkit::InTime as _;
 use serde_json::{Value, json};
 
 use crate::jobs::{history, job, on, until, with_collection};
@@ -46,7 +47,7 @@ fn command(server: &Server, arguments: &[&str]) -> Output {
     command.env("HOME", home.path()).env("XDG_CONFIG_HOME", home.path());
     command.env("MINUTEHAND_URL", format!("http://{}", server.address));
     command.args(["job", "history", "--subscription", "s", "--group", "g"]);
-    command.args(arguments).output().unwrap()
+    command.args(arguments).output_in_time()
 }
 
 fn kept(archive: &Path) -> usize {

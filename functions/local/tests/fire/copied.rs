@@ -6,6 +6,7 @@ use std::process::Command;
 
 use chrono::TimeDelta;
 use minutehand_runtime::system_now;
+use minutehand_testkit::InTime as _;
 use serde_json::json;
 
 use crate::jobs::{
@@ -22,7 +23,7 @@ const COPIES_AFTER: [usize; 3] = [10, 25, 40];
 
 fn backup(data: &Path, target: &Path) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-    let output = command.arg("backup").arg(target).arg("--data").arg(data).output().unwrap();
+    let output = command.arg("backup").arg(target).arg("--data").arg(data).output_in_time();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 

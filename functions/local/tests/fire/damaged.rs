@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 
 use chrono::TimeDelta;
 use minutehand_runtime::system_now;
+use minutehand_testkit::InTime as _;
 use serde_json::json;
 
 use crate::jobs::{counters, format_instant, job, on, until_state, with_collection};
@@ -23,14 +24,14 @@ const PAGE: usize = 4096;
 fn refused(data: &Path) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
     command.args(["serve", "--no-auth", "--listen", "127.0.0.1:0", "--data"]).arg(data);
-    let output = command.env_remove("MINUTEHAND_TOKEN").output().unwrap();
+    let output = command.env_remove("MINUTEHAND_TOKEN").output_in_time();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
 fn repair(data: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-    command.args(["repair", "--data"]).arg(data).output().unwrap()
+    command.args(["repair", "--data"]).arg(data).output_in_time()
 }
 
 #[track_caller]

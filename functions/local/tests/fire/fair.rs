@@ -7,6 +7,7 @@ use std::process::Command;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_runtime::system_now;
+use minutehand_testkit::InTime as _;
 use serde_json::json;
 
 use crate::client::Request;
@@ -177,8 +178,7 @@ fn names_that_do_not_resolve_do_not_delay_another_collection() {
         .args(["fair::names_that_do_not_resolve_do_not_delay_another_collection", "--exact"])
         .arg("--nocapture")
         .env(INSIDE, "1")
-        .output()
-        .unwrap();
+        .output_in_time();
     println!("{}", String::from_utf8_lossy(&inside.stdout));
     assert!(inside.status.success(), "{}", String::from_utf8_lossy(&inside.stderr));
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use minutehand_runtime::system_now;
+use minutehand_testkit::InTime as _;
 use serde_json::json;
 
 use crate::client::Answer;
@@ -25,7 +26,7 @@ const REQUESTS: usize = 200;
 
 fn run(arguments: &[&str], data: &Path) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-    let output = command.args(arguments).arg("--data").arg(data).output().unwrap();
+    let output = command.args(arguments).arg("--data").arg(data).output_in_time();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 

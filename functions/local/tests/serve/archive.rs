@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use minutehand_testkit::InTime as _;
 use serde_json::{Value, json};
 
 use crate::server::{Server, command};
@@ -16,15 +17,14 @@ fn arguments(data: &Path, archive: &Path) -> Vec<String> {
 /// A start that fails: its exit code, and what it said.
 fn refused(data: &Path, archive: &Path) -> (Option<i32>, String) {
     let output =
-        command().args(["--listen", "127.0.0.1:0"]).args(arguments(data, archive)).output();
-    let output = output.unwrap();
+        command().args(["--listen", "127.0.0.1:0"]).args(arguments(data, archive)).output_in_time();
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
 fn repair(data: &Path, day: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-    let output = command.args(["archive", "repair", "--day", day, "--data"]).arg(data).output();
-    let output = output.unwrap();
+    let output =
+        command.args(["archive", "repair", "--day", day, "--data"]).arg(data).output_in_time();
     let said = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8(said).unwrap())
 }
@@ -71,7 +71,7 @@ fn shown_by_the_command(server: &Server, more: &[&str]) -> usize {
     command.env("HOME", home.path()).env("XDG_CONFIG_HOME", home.path());
     command.env("MINUTEHAND_URL", format!("http://{}", server.address));
     command.args(["job", "history", "jc/j", "--subscription", "s", "--group", "g", "--json"]);
-    let output = command.args(more).output().unwrap();
+    let output = command.args(more).output_in_time();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().matches("repeatCount").count()
 }

@@ -5,11 +5,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use minutehand_testkit::InTime as _;
+
 use crate::server::{Server, job};
 
 fn backup(data: &Path, target: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-    let output = command.arg("backup").arg(target).arg("--data").arg(data).output().unwrap();
+    let output = command.arg("backup").arg(target).arg("--data").arg(data).output_in_time();
     let said = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8(said).unwrap())
 }

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use minutehand_testkit::InTime as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::files::with_files;
@@ -64,7 +65,7 @@ fn at_the_limit_requests_that_are_never_finished_make_room() {
         let url = format!("{}://{}", server.scheme(), server.address);
         let mut asking = Command::new(env!("CARGO_BIN_EXE_minutehand"));
         asking.args(["health", "--url", &url, "--timeout", "60"]);
-        let asked = asking.output().unwrap();
+        let asked = asking.output_in_time();
         assert!(asked.status.success(), "{asked:?}");
         assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
         // The first of them is closed.

@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use minutehand_testkit::InTime as _;
 use serde_json::json;
 
 use crate::client::{Request, read_answer};
@@ -188,7 +189,7 @@ fn a_second_process_cannot_use_the_data_directory() {
     let server = Server::open(dir.path());
     let mut second = command();
     second.arg("--data").arg(dir.path()).args(["--listen", "127.0.0.1:0"]);
-    let second = second.output().unwrap();
+    let second = second.output_in_time();
     let said = String::from_utf8(second.stderr).unwrap();
     assert_eq!(second.status.code(), Some(1));
     assert!(said.contains("is in use by process"), "{said}");
@@ -197,7 +198,7 @@ fn a_second_process_cannot_use_the_data_directory() {
     fs::remove_file(dir.path().join("lock")).unwrap();
     let mut third = command();
     third.arg("--data").arg(dir.path()).args(["--listen", "127.0.0.1:0"]);
-    let third = third.output().unwrap();
+    let third = third.output_in_time();
     let said = String::from_utf8(third.stderr).unwrap();
     assert_eq!(third.status.code(), Some(1));
     assert!(said.contains("is in use by another process"), "{said}");

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use minutehand_testkit::InTime as _;
 use serde_json::{Value, json};
 
 use crate::server::{Ended, Server, command, job};
@@ -35,8 +36,8 @@ fn state(server: &Server, name: &str) -> Value {
 /// What a start without the flag says.
 fn refusal(dir: &Path) -> String {
     let mut command = command();
-    let output = command.args(["--no-auth", "--listen", "127.0.0.1:0", "--data"]).arg(dir).output();
-    let output = output.unwrap();
+    let output =
+        command.args(["--no-auth", "--listen", "127.0.0.1:0", "--data"]).arg(dir).output_in_time();
     assert_eq!(output.status.code(), Some(1));
     String::from_utf8(output.stderr).unwrap()
 }

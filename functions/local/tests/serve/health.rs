@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use minutehand_testkit::InTime as _;
 use rcgen::{CertificateParams, KeyPair};
 
 use crate::server::Server;
@@ -27,7 +28,7 @@ fn patient() -> Command {
 }
 
 fn ask<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
-    patient().args(arguments).output().unwrap()
+    patient().args(arguments).output_in_time()
 }
 
 #[track_caller]
@@ -73,11 +74,11 @@ fn a_server_is_healthy_until_it_ends() {
     let server = Server::start(["--memory", "--token", "secret"]);
     let url = format!("http://{}", server.address);
     assert_healthy(&url, &ask(["--url", &url]));
-    let from_environment = patient().env("MINUTEHAND_URL", format!("{url}/")).output().unwrap();
+    let from_environment = patient().env("MINUTEHAND_URL", format!("{url}/")).output_in_time();
     assert_healthy(&url, &from_environment);
     let mut first = patient();
     first.args(["--url", &url]).env("MINUTEHAND_URL", "http://127.0.0.1:1");
-    assert_healthy(&url, &first.output().unwrap());
+    assert_healthy(&url, &first.output_in_time());
     let https = format!("https://{}", server.address);
     assert_fails(&ask(["--url", &https]), 1, "if it does not use TLS, ask for http://");
     server.stop().is_clean();
@@ -130,7 +131,7 @@ fn a_server_that_never_answers_has_a_time_limit() {
     let since = Instant::now();
     for scheme in ["http", "https"] {
         let url = format!("{scheme}://{}", silent.local_addr().unwrap());
-        let output = command().args(["--url", &url, "--timeout", "1"]).output().unwrap();
+        let output = command().args(["--url", &url, "--timeout", "1"]).output_in_time();
         assert_fails(&output, 1, "does not answer within 1 s");
     }
     assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
@@ -142,8 +143,8 @@ fn arguments_that_make_no_sense_are_refused() {
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{output:?}");
     };
     refused(&ask(["--url", "127.0.0.1:7070"]));
-    refused(&command().args(["--timeout", "0"]).output().unwrap());
+    refused(&command().args(["--timeout", "0"]).output_in_time());
     refused(&ask(["--unknown"]));
-    let output = command().env("MINUTEHAND_URL", "nonsense").output().unwrap();
+    let output = command().env("MINUTEHAND_URL", "nonsense").output_in_time();
     assert_fails(&output, 2, "MINUTEHAND_URL: give the http or https URL of a server");
 }

@@ -5,13 +5,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use minutehand_testkit::InTime as _;
+
 use crate::server::{Server, job};
 
 fn run(arguments: &[&str], data: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
     command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_REGION");
-    let output = command.arg("installation").args(arguments).arg("--data").arg(data).output();
-    let output = output.unwrap();
+    let output =
+        command.arg("installation").args(arguments).arg("--data").arg(data).output_in_time();
     let said = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8(said).unwrap())
 }

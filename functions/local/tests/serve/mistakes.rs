@@ -8,6 +8,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use minutehand_testkit::Process;
 use serde_json::Value;
 
 use crate::client::Request;
@@ -131,10 +132,10 @@ fn what_is_wrong_on_a_command_line_says_what_to_change() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
         command.args(line.split(' ')).current_dir(dir.path()).env_remove("MINUTEHAND_TOKEN");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut process = Process::start(&mut command);
         // A command that reads nothing may end before.
-        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        let ended = child.wait_with_output().unwrap();
+        let _ = process.child().stdin.take().unwrap().write_all(input.as_bytes());
+        let ended = process.output();
         let said = String::from_utf8(ended.stderr).unwrap();
         if ended.status.code() != Some(code) || !says.iter().all(|words| said.contains(words)) {
             problems.push(format!("{line}: {code} and {says:?} are expected: {said}"));

@@ -7,13 +7,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use minutehand_testkit::InTime as _;
+
 use crate::server::{Server, command, job};
 
 /// Asserts the exit code and the errors of a start that fails. Returns what it said.
 #[track_caller]
 fn refuses(arguments: &[&str], code: i32, errors: &[&str]) -> String {
     let dir = tempfile::tempdir().unwrap();
-    let output = command().args(arguments).current_dir(dir.path()).output().unwrap();
+    let output = command().args(arguments).current_dir(dir.path()).output_in_time();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
     let found: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("error: ")).collect();
@@ -70,7 +72,7 @@ fn an_invalid_token_from_the_environment_is_refused() {
     for bad in [&b"two words"[..], b"\xff"] {
         let mut command = command();
         command.arg("--memory").env("MINUTEHAND_TOKEN", OsStr::from_bytes(bad));
-        let output = command.output().unwrap();
+        let output = command.output_in_time();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains("error: MINUTEHAND_TOKEN is not a valid token"), "{said}");
@@ -149,7 +151,7 @@ fn a_port_in_use_stops_the_start_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = command();
     command.args(["--listen", &address, "--data"]).arg(dir.path().join("data"));
-    let output = command.output().unwrap();
+    let output = command.output_in_time();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{said}");
     assert!(said.contains("another program uses the port: stop it, or try --listen"), "{said}");
@@ -175,7 +177,7 @@ fn a_start_that_fails_late_does_not_look_like_damage() {
     for arguments in [&["--token-file", "none"][..], &["--tls-cert", "none", "--tls-key", "none"]] {
         let mut command = command();
         command.args(["--listen", "127.0.0.1:0", "--data"]).arg(dir.path());
-        let output = command.args(arguments).output().unwrap();
+        let output = command.args(arguments).output_in_time();
         assert_eq!(output.status.code(), Some(1));
         let identity = fs::read_to_string(dir.path().join("identity")).unwrap();
         assert!(identity.ends_with("\nclosed\n"), "{identity}");
@@ -187,7 +189,7 @@ fn a_start_that_fails_late_does_not_look_like_damage() {
 fn a_misspelt_command_or_flag_is_answered_with_the_right_one() {
     let said = |arguments: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_minutehand"));
-        let output = command.args(arguments).output().unwrap();
+        let output = command.args(arguments).output_in_time();
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8(output.stderr).unwrap()
     };
@@ -209,7 +211,7 @@ fn a_misspelt_command_or_flag_is_answered_with_the_right_one() {
 fn the_short_help_is_short_and_neither_is_wider_than_a_terminal() {
     let help = |arguments: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_minutehand"));
-        let output = command.args(arguments).env("COLUMNS", "80").output().unwrap();
+        let output = command.args(arguments).env("COLUMNS", "80").output_in_time();
         assert_eq!(output.status.code(), Some(0));
         String::from_utf8(output.stdout).unwrap()
     };
@@ -242,7 +244,7 @@ fn a_damaged_database_is_reported_with_what_to_do() {
 fn refusal(data: &Path) -> String {
     let mut command = command();
     command.args(["--no-auth", "--listen", "127.0.0.1:0", "--data"]).arg(data);
-    let output = command.output().unwrap();
+    let output = command.output_in_time();
     assert_eq!(output.status.code(), Some(1));
     String::from_utf8(output.stderr).unwrap()
 }
@@ -325,7 +327,8 @@ fn a_token_file_that_other_users_can_read_is_refused() {
     Server::start(["--data".as_ref(), dir.path().as_os_str()]).stop().is_clean();
     fs::set_permissions(dir.path().join("token"), Permissions::from_mode(0o604)).unwrap();
     let mut command = command();
-    let output = command.args(["--listen", "127.0.0.1:0", "--data"]).arg(dir.path()).output();
-    let said = String::from_utf8(output.unwrap().stderr).unwrap();
+    let output =
+        command.args(["--listen", "127.0.0.1:0", "--data"]).arg(dir.path()).output_in_time();
+    let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("token is accessible to other users (mode 0604)"), "{said}");
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use minutehand_testkit::InTime as _;
 use serde_json::Value;
 
 use crate::server::{Server, job};
@@ -26,7 +27,7 @@ fn run(commands: &str, environment: &[(&str, &str)]) -> String {
     let setting = "set -eu\nsudo() { \"$@\"; }\nsystemctl() { :; }\n";
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("{setting}export PATH={}:\"$PATH\"\n{commands}", binary.display()));
-    let output = shell.envs(environment.iter().copied()).output().unwrap();
+    let output = shell.envs(environment.iter().copied()).output_in_time();
     assert!(output.status.success(), "{output:?}");
     [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat()
 }

@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use minutehand_testkit::Process;
 use serde_json::json;
 
 use crate::client::{Answer, Request};
@@ -21,7 +22,7 @@ pub(crate) const END_MAX: Duration = Duration::from_secs(10);
 
 /// A running server.
 pub(crate) struct Server {
-    child: Guard,
+    process: Process,
     /// The start-up lines on standard output.
     pub(crate) notes: Vec<String>,
     pub(crate) address: SocketAddr,
@@ -30,17 +31,6 @@ pub(crate) struct Server {
     rest: JoinHandle<String>,
     log: Receiver<String>,
     logged: Vec<String>,
-}
-
-/// A process that does not outlive its test.
-struct Guard(Child);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        // It has ended already, if the test went well.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// A process that has ended.
@@ -73,16 +63,16 @@ impl Server {
 
     pub(crate) fn spawn(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut process = Process::start(&mut command);
         let (lines, log) = channel();
-        let errors = BufReader::new(child.stderr.take().unwrap());
+        let errors = BufReader::new(process.child().stderr.take().unwrap());
         std::thread::spawn(move || {
             for line in errors.lines() {
                 // Fails when the test has ended and nothing reads the log any more.
                 let _ = lines.send(line.unwrap());
             }
         });
-        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut out = BufReader::new(process.child().stdout.take().unwrap());
         let mut notes = Vec::new();
         let address = loop {
             let mut line = String::new();
@@ -102,7 +92,7 @@ impl Server {
             out.read_to_string(&mut rest).unwrap();
             rest
         });
-        Self { child: Guard(child), notes, address, token, rest, log, logged: Vec::new() }
+        Self { process, notes, address, token, rest, log, logged: Vec::new() }
     }
 
     /// Sends a request with a body and the token that was printed.
@@ -155,7 +145,7 @@ impl Server {
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.0.id()
+        self.process.id()
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -172,7 +162,7 @@ impl Server {
     /// Waits for the end of the process.
     pub(crate) fn wait(mut self) -> Ended {
         let since = Instant::now();
-        let status = self.child.0.wait().unwrap();
+        let status = self.process.wait();
         let took = since.elapsed();
         let Self { rest, log, mut logged, .. } = self;
         logged.extend(log.iter());

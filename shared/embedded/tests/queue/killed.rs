@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use minutehand_embedded::{DataDir, Queue, SyncMode};
 use minutehand_ports::DispatchQueue as _;
+use minutehand_testkit::Process;
 use tokio::task::JoinSet;
 
 use crate::world::{ManualClock, at, counts, message, name};
@@ -64,20 +65,21 @@ async fn a_killed_process_leaves_every_message_whose_send_was_answered() {
 
 /// Starts a sender, kills it between sends, and returns the answered sends.
 fn kill_a_sender(dir: &Path, mode: &str) -> Vec<String> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["killed::a_killed_process_leaves_every_message_whose_send_was_answered", "--exact"])
         .arg("--nocapture")
         .env(DIR, dir.as_os_str())
         .env(MODE, OsStr::new(mode))
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stderr(Stdio::piped());
+    let mut process = Process::start(&mut command);
+    let child = process.child();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let mut answered: Vec<_> = lines.by_ref().take(N_ANSWERED).collect();
     child.kill().unwrap();
     answered.extend(lines);
-    assert!(!child.wait().unwrap().success());
+    assert!(!process.wait().success());
     answered
 }
 

@@ -9,6 +9,7 @@ use minutehand_domain::work_item::WorkItem;
 use minutehand_embedded::Queue;
 use minutehand_embedded::queue::{QueueStats, ReceiptHandle, TakenMessage};
 use minutehand_ports::{Clock, DispatchQueue as _, QueueMessage};
+use minutehand_testkit::TimeLimit;
 use tokio::sync::watch;
 
 /// How long a test waits for a message that can be delivered at once.
@@ -21,6 +22,7 @@ pub(crate) struct ManualClock {
     asked: watch::Sender<(Option<DateTime<Utc>>, Option<Duration>)>,
     /// How much faster schedule time runs than work time.
     rate: i32,
+    _limit: TimeLimit,
 }
 
 #[derive(Clone, Copy)]
@@ -41,6 +43,7 @@ impl ManualClock {
             hands: watch::Sender::new(hands),
             asked: watch::Sender::new((None, None)),
             rate,
+            _limit: TimeLimit::start(),
         })
     }
 

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use minutehand_embedded::{DataDir, Store, SyncMode};
+use minutehand_testkit::Process;
 use tokio::task::JoinSet;
 
 use crate::table::{INDEX, TABLE, create, get, put_new, s};
@@ -60,20 +61,21 @@ async fn count(scan: ScanFluentBuilder) -> i32 {
 
 /// Starts a writer, kills it between writes, and returns the answered writes.
 fn kill_a_writer(dir: &Path, mode: &str) -> Vec<String> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["killed::a_killed_process_leaves_every_write_that_was_answered", "--exact"])
         .arg("--nocapture")
         .env(DIR, dir.as_os_str())
         .env(MODE, OsStr::new(mode))
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stderr(Stdio::piped());
+    let mut process = Process::start(&mut command);
+    let child = process.child();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let mut answered: Vec<_> = lines.by_ref().take(N_ANSWERED).collect();
     child.kill().unwrap();
     answered.extend(lines);
-    assert!(!child.wait().unwrap().success());
+    assert!(!process.wait().success());
     answered
 }
 

@@ -21,7 +21,7 @@ use minutehand_ports::store::{
 };
 use minutehand_ports::{Attempts, Collections, History, Jobs};
 use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
-use minutehand_testkit::back_end;
+use minutehand_testkit::{TimeLimit, back_end};
 
 /// As long as an identity is.
 pub(crate) const JOB: &str = "01hzzzzzzzzzzzzzzzzzzzzzzj";
@@ -32,6 +32,7 @@ pub(crate) struct World {
     pub(crate) table: String,
     pub(crate) store: DynamoStore,
     pub(crate) meter: Arc<Meter>,
+    _limit: TimeLimit,
 }
 
 /// Runs a test for each way to perform a group.
@@ -66,7 +67,7 @@ impl World {
             .with_connector(connector)
             .with_groups(groups)
             .with_meter(meter.clone());
-        Self { client, table, store, meter }
+        Self { client, table, store, meter, _limit: TimeLimit::start() }
     }
 
     /// One with a collection and in it a job that is due.

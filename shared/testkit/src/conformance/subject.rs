@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::back_end::{CoreStore, OpenedStore, SpoiledRow, StorePorts};
 use super::records::{collection, job, now};
+use crate::TimeLimit;
 
 /// The most times that a store that is busy is asked; one that still is then will stay so.
 const ASKED_MAX: usize = 1_000;
@@ -22,6 +23,7 @@ pub struct Subject {
     pub(crate) store: Arc<dyn CoreStore>,
     ports: StorePorts,
     opened: Arc<dyn OpenedStore>,
+    _limit: TimeLimit,
 }
 
 impl Subject {
@@ -29,7 +31,7 @@ impl Subject {
     #[must_use]
     pub fn new(opened: Arc<dyn OpenedStore>) -> Self {
         let ports = opened.ports();
-        Self { store: ports.store.clone(), ports, opened }
+        Self { store: ports.store.clone(), ports, opened, _limit: TimeLimit::start() }
     }
 
     /// The store as the next process has it, after this one died.

@@ -25,8 +25,8 @@ use minutehand_ports::store::{
 use minutehand_ports::{Collections, Counters, Jobs, Timers};
 use minutehand_rest::{Access, BuildInfo, ManagementCertificate, MetricsPage, Rest, Scheme};
 use minutehand_store_dynamodb::{DynamoStore, ensure_table};
-use minutehand_testkit::SetClock;
 use minutehand_testkit::services::{CountedIds, manage_ports};
+use minutehand_testkit::{SetClock, TimeLimit};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tower::ServiceExt;
@@ -56,6 +56,7 @@ pub(crate) struct Api {
     store: Arc<DynamoStore>,
     router: Router,
     runtime: Runtime,
+    _limit: TimeLimit,
 }
 
 /// The time now.
@@ -121,7 +122,8 @@ impl Api {
             metrics,
             home: minutehand_rest::Home::Machine,
         });
-        Self { troubles, history, queue, certificates, store, router, runtime }
+        let limit = TimeLimit::start();
+        Self { troubles, history, queue, certificates, store, router, runtime, _limit: limit }
     }
 
     /// An API with the collection `C1`.
