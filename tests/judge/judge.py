@@ -203,6 +203,10 @@ class Timing:
         self.begins, self.ended = begins, NEVER
         # The change after the pause that ended it, if one did.
         self.paused_until = None
+        # What the clock showed when the job was disabled after it.
+        self.off_at = NEVER
+        # The timing and the instant of the occurrence with which the job goes on.
+        self.goes_on = None
 
     def until(self, until):
         all_ = self.plan.occurrences(self.anchor, self.since, self.used)
@@ -223,6 +227,8 @@ class Job:
     def __init__(self, uid, name, collection):
         self.uid, self.name, self.collection = uid, name, collection
         self.document, self.plan, self.anchor, self.used = {}, None, None, 0
+        # How often it got another start or recurrence.
+        self.rules = 0
         self.timings, self.gone, self.plans = [], NEVER, []
 
     def now(self):
@@ -244,13 +250,31 @@ class Job:
         if self.timings and self.timings[-1].paused_until == NEVER:
             self.timings[-1].paused_until = at
         if now:
-            now.ended = at
+            now.ended, now.off_at = at, clock
             self.used += sum(1 for _ in now.until(clock))
         if before is None or not plan.same_rule(before):
             self.used, self.anchor = 0, None
+            self.rules += 1
         if plan.is_on:
             self.anchor = self.anchor if self.anchor is not None else clock
-            self.timings.append(Timing(self, plan, token, self.anchor, clock, self.used, at))
+            timing = Timing(self, plan, token, self.anchor, clock, self.used, at)
+            timing.rules = self.rules
+            if before and not before.is_on and self.timings:
+                timing.goes_on = self.last_of(self.timings[-1], timing)
+            self.timings.append(timing)
+
+    @staticmethod
+    def last_of(before, now):
+        """The occurrence with which a job goes on that is enabled again: nothing is left of it, its start,
+        recurrence and dates are those that it had, and its last one fell due before it was disabled."""
+        same_dates = (before.plan.excluded, before.plan.extra) == (now.plan.excluded, now.plan.extra)
+        if before.rules != now.rules or not same_dates or now.plan.is_endless() \
+                or next(now.until(NEVER), None) is not None:
+            return None
+        if before.goes_on:
+            return before.goes_on
+        last = max(before.until(NEVER), default=NEVER)
+        return (before, last) if last < before.off_at else None
 
     def pause(self, since, at, epoch):
         """The scheduler disables it after failures."""
@@ -258,7 +282,7 @@ class Job:
         self.document = {**self.document, "properties": {**properties, "state": "disabled"}}
         self.plan = Plan(self.document, epoch)
         if now:
-            now.ended, now.paused_until = at, NEVER
+            now.ended, now.paused_until, now.off_at = at, NEVER, since
             self.used += sum(1 for _ in now.until(since))
 
     def policies(self, first, last):
@@ -581,6 +605,10 @@ class Judge:
     def is_cut(self, timing, due, is_lost=False):
         """Whether what was due may have been on its way when its timing changed."""
         return timing.ended <= self.reach(due, is_lost)
+
+    def going_on(self, timing, nominal):
+        """The later timings in which a job goes on with an occurrence."""
+        return [it for it in timing.job.timings if it.goes_on == (timing, nominal)]
 
     def is_off(self, collection, due, is_lost=False):
         """Whether it was on its way while its collection was off, or due before it was on again."""
@@ -924,7 +952,9 @@ class Judge:
         if timing.paused_until is not None and it.role != "main":
             # What follows the failures before a pause still runs.
             ended = timing.paused_until
-        if not it.is_run and at > ended + CHECKED_BEFORE:
+        going_on = [] if it.is_run else self.going_on(timing, it.nominal)
+        goes_on = [on.begins for on in going_on if on.begins <= at <= on.ended + CHECKED_BEFORE]
+        if not it.is_run and at > ended + CHECKED_BEFORE and not goes_on:
             self.bad("of an old timing", it.id, at)
         # The last time that it was switched on counts: a clock may have been set back since the one before.
         on = NEVER
@@ -933,12 +963,16 @@ class Judge:
                 self.bad("while its collection is off", it.id, at)
             elif at > end + CHECKED_BEFORE:
                 on = clock
-        if on < NEVER and due is not None and not it.is_run and max(due, timing.since) < on:
+        # What follows the first attempt at the last occurrence is made all the same.
+        is_last = (it.role != "main" or it.number) and not it.is_run and timing.next(it.nominal) == NEVER
+        if on < NEVER and due is not None and not it.is_run and not is_last \
+                and max(due, timing.since) < on:
             self.bad("due before its collection was switched on", it.id, at)
         if it.role == "main" and it.number == 0 and not it.is_run:
             self.made_up(it, line, timing)
             self.made_up_on_machine(it, line, timing)
-            late = self.machine.worked(self.due_before(timing, it.nominal, at), at)
+            due_at = max([self.due_before(timing, it.nominal, at), *goes_on])
+            late = self.machine.worked(due_at, at)
             # What is dropped because its collection is off may be due again, and is then looked for later.
             is_off = self.is_off(job.collection, self.due_at(timing, it.nominal))
             is_first = line is it.calls[0] and not is_off
@@ -1021,9 +1055,10 @@ class Judge:
             is_lost = False
         is_dead = after.is_dead or follower and follower.is_dead
         at = self.machine.shows(due, after.row["at"])
-        if is_lost or is_dead or at > self.horizon - self.late:
+        goes_on = [it.begins for it in self.going_on(timing, after.nominal) if it.ended == NEVER]
+        if is_lost or is_dead or max([at, *goes_on]) > self.horizon - self.late:
             return
-        is_cut = timing.ended < NEVER
+        is_cut = timing.ended < NEVER and not goes_on
         if timing.paused_until is not None and role != "main":
             is_cut = timing.paused_until <= self.reach(due, was_lost)
         if timing.job.gone != NEVER or is_cut:
@@ -1177,11 +1212,14 @@ class Judge:
             it = self.attempt(timing, nominal, "main", number)
             if it is None or not it.row:
                 if number == 0:
-                    return "void" if self.is_excused(timing, nominal) else "open"
+                    is_void = self.is_void(timing, nominal) if self.going_on(timing, nominal) \
+                        else self.is_excused(timing, nominal)
+                    return "void" if is_void else "open"
                 is_lost, at = it is not None and it.is_lost, self.due_at(timing, due)
                 is_off = self.is_off(timing.job.collection, at, is_lost) \
                     or self.is_before_on(timing.job.collection, due, at)
-                return "failed" if is_off else "open"
+                # What follows at the last occurrence is made after its collection was off, too.
+                return "failed" if is_off and timing.next(nominal) != NEVER else "open"
             if it.row["ok"]:
                 return "ok"
             wanted = {self.follower(it, plan, timing) for plan in self.policies(it)}
@@ -1191,6 +1229,14 @@ class Judge:
             if len(wanted) > 1 and self.attempt(timing, nominal, "main", number + 1) is None:
                 return "either"
             due = it.row["ended"] + max(wait for _, _, wait in retries)
+
+    def is_void(self, timing, nominal):
+        """Whether an occurrence with which a job goes on need not run."""
+        attempt = self.attempt(timing, nominal, "main", 0)
+        at = self.due_at(timing, nominal)
+        return self.is_off(timing.job.collection, at, attempt is not None and attempt.is_lost) \
+            or self.is_before_on(timing.job.collection, nominal, at) \
+            or self.is_left_out(timing, nominal)
 
     def states(self):
         """A job is over when its last occurrence has ended, and not before."""
@@ -1208,6 +1254,9 @@ class Judge:
                     self.bad("final though it never ends", job.uid)
                 continue
             ends = [(at, self.chain(timing, at)) for at in timing.until(NEVER)]
+            if timing.goes_on:
+                of, at = timing.goes_on
+                ends = [(at, self.chain(of, at))]
             is_open = any(end == "open" or self.due_at(timing, at) > self.horizon for at, end in ends)
             rows = [row["ended"] for row in self.end["rows"]
                     if row["job"] == job.uid and row["role"] == "main"]

@@ -14,6 +14,8 @@ use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::{
     LeftOut, LeftOutReason, Outage, Pulse, Slot, SlotBook, TurnHolder,
 };
+use minutehand_domain::goes_on::GoesOn;
+use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::{JobState, Switch};
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::limits::{CollectionLimits, Concurrent};
@@ -380,6 +382,19 @@ impl StorePort {
             }
         }
         let at = instant(self.process.clock());
+        if let Some(schedule) = timetable(job.timer.timetable.as_deref())
+            && let Some(goes_on) = schedule.goes_on
+        {
+            let generation = job.timer.timing.generation;
+            if self.is(Mutation::EndsWhenEnabled) {
+                job.timer.timetable = Some(Schedule { goes_on: None, ..schedule }.to_string());
+                (job.timer.state, job.timer.due_at) = (JobState::Completed, None);
+                job.expires_at = Some(at + JOBS_KEPT_FOR);
+            } else if self.is(Mutation::BeginsAnew) {
+                let goes_on = Some(GoesOn { generation, ..goes_on });
+                job.timer.timetable = Some(Schedule { goes_on, ..schedule }.to_string());
+            }
+        }
         if self.is(Mutation::EditRestarts)
             && !timer_changes
             && job.timer.state.switch() == Some(Switch::Enabled)
@@ -829,7 +844,15 @@ impl Snapshots for StorePort {
             }
         }
         let found = self.op(true, || self.snapshot_now(&claim.job, read)).await?;
-        Ok(found.map(|snapshot| self.mistaken_snapshot(snapshot)))
+        let mut found = found.map(|snapshot| self.mistaken_snapshot(snapshot));
+        if let Some(snapshot) = &mut found
+            && self.is(Mutation::OnlyActionsGoOn)
+            && claim.attempt.role != Role::Main
+            && snapshot.timetable.as_deref().and_then(GoesOn::of_line).is_some()
+        {
+            Arc::make_mut(snapshot).timetable = None;
+        }
+        Ok(found)
     }
 }
 

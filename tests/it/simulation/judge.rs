@@ -34,6 +34,7 @@ use super::time::{SECOND, instant, micros};
 use super::why::Explained;
 use super::world::{Fire, TurnNote, TurnWhat, World};
 
+mod goes_on;
 mod why;
 
 pub(super) use why::Question;
@@ -582,6 +583,7 @@ struct NoticeDue {
 struct Judge<'a> {
     run: &'a Run,
     segments: Vec<Segment>,
+    goes_on: goes_on::GoesOn,
     /// When collections were off.
     offs: BTreeMap<String, Vec<(i64, i64)>>,
     /// Since when they are on, by the clock that switched them on.
@@ -620,6 +622,7 @@ impl<'a> Judge<'a> {
         let mut judge = Self {
             run,
             segments: Vec::new(),
+            goes_on: BTreeMap::new(),
             offs: BTreeMap::new(),
             on_since: BTreeMap::new(),
             ons: BTreeMap::new(),
@@ -635,6 +638,7 @@ impl<'a> Judge<'a> {
                 Scenario::Lossy => LAG_LOSSY,
                 Scenario::Burst => LAG_BURST,
                 Scenario::Mixed
+                | Scenario::Again
                 | Scenario::Outage
                 | Scenario::Policies
                 | Scenario::Overlap
@@ -646,6 +650,7 @@ impl<'a> Judge<'a> {
             bad: Vec::new(),
         };
         judge.read_changes();
+        judge.find_goes_on();
         judge
     }
 
@@ -1113,7 +1118,9 @@ impl<'a> Judge<'a> {
             let mut segments = self.segments.iter();
             let of_job = |it: &&Segment| it.uid == uid && it.generations.contains(&generation);
             let Some(segment) = segments.find(of_job) else { continue };
-            let late = self.worked(self.last_due(segment, nominal, at).at, at);
+            let goes_on = self.going_on(segment, nominal).map(|it| it.begins_at);
+            let since = goes_on.filter(|since| *since <= at).max().unwrap_or(0);
+            let late = self.worked(self.last_due(segment, nominal, at).at.max(since), at);
             if late > self.lag && !self.was_off(segment, nominal) {
                 let late = Self::at(late);
                 self.bad.push(format!("late: {} of {uid} by {late}", Self::at(nominal)));
@@ -1396,7 +1403,9 @@ impl<'a> Judge<'a> {
                 Some(until) if fire.role != Role::Main => Some(until),
                 _ => segment.ends_at,
             };
-            let is_late = ends_at.is_some_and(|end| fire.at > end + TOLERANCE);
+            let goes_on = |nominal| self.goes_on_at(segment, nominal, fire.at);
+            let is_late = ends_at.is_some_and(|end| fire.at > end + TOLERANCE)
+                && !fire.nominal.is_some_and(goes_on);
             if fire.nominal.is_some() && is_late {
                 bad.push(format!("stale: {} at {at}", fire.execution_id));
             }
@@ -1451,10 +1460,10 @@ impl<'a> Judge<'a> {
                 continue;
             };
             let mut segments = self.segments.iter();
-            let segment = segments
-                .find(|s| s.uid == it.uid && s.generations.contains(&it.generation))
-                .filter(|segment| segment.ends_at.is_none());
+            let segment =
+                segments.find(|s| s.uid == it.uid && s.generations.contains(&it.generation));
             let Some(segment) = segment else { continue };
+            let Some(owed_since) = self.owed_since(segment, nominal) else { continue };
             let is_off = |due: Due| {
                 self.is_off(&segment.collection_uid, due.at, self.lag, self.lag)
                     || self.is_before_on(&segment.collection_uid, due)
@@ -1472,7 +1481,7 @@ impl<'a> Judge<'a> {
                 if spec.interval <= LONG && self.may_be_lost(segment, nominal) {
                     continue;
                 }
-                let is_near = due.at < self.horizon - self.lag;
+                let is_near = due.at.max(owed_since) < self.horizon - self.lag;
                 if is_near && !is_off(due) && !is_retried {
                     bad.push(format!("retry lost: after {}", it.id));
                 }
@@ -1480,7 +1489,7 @@ impl<'a> Judge<'a> {
                 bad.push(format!("a retry too many: after {}", it.id));
             } else if spec.error_action.is_some()
                 && self.run.scenario != Scenario::Lossy
-                && it.ended < self.horizon - self.lag
+                && it.ended.max(owed_since) < self.horizon - self.lag
                 && !is_off(Due { clock: it.ended_clock, at: it.ended })
                 && !is_told
             {
@@ -1663,7 +1672,8 @@ impl<'a> Judge<'a> {
         self.bad.extend(bad);
     }
 
-    /// Computes the final state of an occurrence.
+    /// Computes the final state of the last occurrence. What follows its first attempt is made after its
+    /// collection was off, too.
     fn stand(&self, segment: &Segment, nominal: i64) -> OccurrenceStatus {
         let on_since =
             self.on_since.get(&segment.collection_uid).copied().flatten().unwrap_or(EVER);
@@ -1677,7 +1687,6 @@ impl<'a> Judge<'a> {
         for number in 0.. {
             match found(number) {
                 None if due < on_since && number == 0 => return OccurrenceStatus::Void,
-                None if due < on_since => return OccurrenceStatus::Ended { is_success: false },
                 None if number == 0 => return OccurrenceStatus::Nothing,
                 None => return OccurrenceStatus::Open,
                 Some(it) if it.is_success => {
@@ -1700,7 +1709,10 @@ impl<'a> Judge<'a> {
         for Left { uid, collection_uid, timer, .. } in &self.run.jobs {
             let segment = self.segments.iter().rev().find(|it| it.uid == *uid);
             let Some(segment) = segment.filter(|it| it.ends_at.is_none()) else { continue };
-            let last = segment.ends_ever().then(|| segment.last());
+            let (of, last) = match self.last_of(segment) {
+                Some((of, last)) => (of, Some(Some(last))),
+                None => (segment, segment.ends_ever().then(|| segment.last())),
+            };
             // The longest of the policies that it had.
             let policies = self.policies.get(uid).into_iter().flatten();
             let policies = policies.map(|(_, spec)| (i64::from(spec.retries), spec.interval));
@@ -1712,8 +1724,9 @@ impl<'a> Judge<'a> {
                 let takes_turns = self.takes_turns(uid, 0, EVER).is_some();
                 let waits = if takes_turns { LAG } else { 0 };
                 let chain = (retries + 1) * (interval + waits + 60 * SECOND);
-                let is_over =
-                    last.is_none_or(|at| self.over(at + chain) < self.horizon - 3_000 * SECOND);
+                let is_over = last.is_none_or(|at| {
+                    self.over(at.max(segment.begins_at) + chain) < self.horizon - 3_000 * SECOND
+                });
                 let is_off = last.is_some_and(|at| {
                     (0..=retries).any(|n| {
                         let due = self.due(at + n * interval, segment.begins_at);
@@ -1727,7 +1740,7 @@ impl<'a> Judge<'a> {
                 continue;
             }
             let Some(Some(last)) = last else { continue };
-            match self.stand(segment, last) {
+            match self.stand(of, last) {
                 OccurrenceStatus::Nothing if self.is_recorded(uid, last) => {}
                 OccurrenceStatus::Nothing | OccurrenceStatus::Open => {
                     bad.push(format!("final too soon: {uid}"));

@@ -73,6 +73,7 @@ fn scenario(seed: u64) -> Scenario {
         2 => Scenario::Gone,
         // Among the seeds that are not kept for what they once showed.
         1 if seed >= POLICIES_FROM => Scenario::Policies,
+        4 if seed >= POLICIES_FROM => Scenario::Again,
         5 if seed >= POLICIES_FROM => Scenario::Overlap,
         8 if seed >= POLICIES_FROM => Scenario::Limits,
         12 if seed >= POLICIES_FROM => Scenario::Seats,
@@ -129,6 +130,14 @@ fn jobs_with_policies_are_well() {
     for seed in 0..SEEDS {
         let found = judge(&play(seed, Scenario::Policies, None));
         assert_eq!(found, [""; 0], "again with `SCENARIO=Policies SEED={seed} make simulate`");
+    }
+}
+
+#[test]
+fn jobs_that_are_enabled_again_end_as_what_they_are() {
+    for seed in 0..SEEDS {
+        let found = judge(&play(seed, Scenario::Again, None));
+        assert_eq!(found, [""; 0], "again with `SCENARIO=Again SEED={seed} make simulate`");
     }
 }
 
@@ -270,6 +279,9 @@ mutations! {
     group_out_of_order: GroupOutOfOrder,
     never_pauses: NeverPauses,
     pause_is_silent: PauseIsSilent,
+    ends_when_enabled: EndsWhenEnabled,
+    begins_anew: BeginsAnew,
+    only_actions_go_on: OnlyActionsGoOn,
 }
 
 /// Seeds that once showed a fault, which is corrected.

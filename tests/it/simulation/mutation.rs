@@ -148,11 +148,17 @@ pub(super) enum Mutation {
     NeverPauses,
     /// A job that pauses does not say why, so that what follows its last failure is taken for old.
     PauseIsSilent,
+    /// A job that is enabled when no occurrence is left is completed, whatever became of the last one.
+    EndsWhenEnabled,
+    /// A job that is enabled begins its last occurrence anew, whatever became of it.
+    BeginsAnew,
+    /// Of the last occurrence only its action goes on when a job is enabled, and not what follows.
+    OnlyActionsGoOn,
 }
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 69] = [
+    pub(super) const ALL: [Self; 72] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -222,6 +228,9 @@ impl Mutation {
         Self::GroupOutOfOrder,
         Self::NeverPauses,
         Self::PauseIsSilent,
+        Self::EndsWhenEnabled,
+        Self::BeginsAnew,
+        Self::OnlyActionsGoOn,
     ];
 
     /// The scenario that shows it, if the others hardly do.
@@ -252,6 +261,9 @@ impl Mutation {
             | Self::NoRecount
             | Self::RecountAtOnce => Some(Scenario::Gone),
             Self::ForgetsEvicted | Self::PresumesEvicted => Some(Scenario::Burst),
+            Self::EndsWhenEnabled | Self::BeginsAnew | Self::OnlyActionsGoOn => {
+                Some(Scenario::Again)
+            }
             Self::LeasesOutlive
             | Self::DeliveriesOutlive
             | Self::OutagesStand

@@ -45,6 +45,8 @@ const RESUMED_EVERY: i64 = 15 * MINUTE;
 pub(super) enum Scenario {
     /// Jobs are changed while they fire.
     Mixed,
+    /// Jobs with few occurrences, most of which fail, are disabled and enabled again.
+    Again,
     /// Workers, sweepers or both are absent for half an hour or more, or sweepers find nothing.
     Outage,
     /// The same, of jobs with policies.
@@ -70,8 +72,9 @@ pub(super) enum Scenario {
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 12] = [
+pub(super) const SCENARIOS: [Scenario; 13] = [
     Scenario::Mixed,
+    Scenario::Again,
     Scenario::Outage,
     Scenario::Policies,
     Scenario::Overlap,
@@ -237,6 +240,9 @@ impl Play {
             let mut body =
                 self.job(start, &[(0, 30), (2, 15), (4, 30), (2, 300), (2, 1_200), (2, 1_800)]);
             self.let_pause(job, &mut body);
+            if self.scenario == Scenario::Again {
+                self.let_end(job, &mut body);
+            }
             let collection = self.pick(&COLLECTIONS);
             self.at(at, Request::Put { collection, job, body });
         }
@@ -276,7 +282,38 @@ impl Play {
                 self.changes();
                 self.versions();
             }
+            Scenario::Again => {
+                self.changes();
+                self.disable_again();
+            }
             Scenario::Mixed | Scenario::Lossy => self.changes(),
+        }
+    }
+
+    /// Lets a job end after one to three occurrences, and fail more often than not.
+    fn let_end(&self, job: &'static str, body: &mut Value) {
+        self.world.successes.lock().unwrap().insert(job.to_owned(), 300_000);
+        let properties = &mut body["properties"];
+        match self.pick(&[0, 1, 2, 3]) {
+            0 => properties["recurrence"] = Value::Null,
+            count => {
+                properties["recurrence"] =
+                    json!({"frequency": "minute", "interval": 2, "count": count});
+            }
+        }
+    }
+
+    /// Disables jobs and enables them again, about when their last occurrences are under way.
+    fn disable_again(&self) {
+        for job in JOBS {
+            for _ in 0..self.between(2, 6) {
+                let at = self.between(SECOND, 35 * MINUTE);
+                let later = at + SECOND * self.pick(&[1, 10, 30, 300, 1_500]);
+                for (at, state) in [(at, "disabled"), (later, "enabled")] {
+                    let body = json!({"properties": {"state": state}});
+                    self.at(at, Request::Patch { job, body });
+                }
+            }
         }
     }
 
@@ -341,6 +378,7 @@ impl Play {
             },
             Scenario::Machine => Faults { skew: 0, slow_index: 0, ..faults },
             Scenario::Mixed
+            | Scenario::Again
             | Scenario::Outage
             | Scenario::Policies
             | Scenario::Overlap

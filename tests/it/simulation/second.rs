@@ -121,6 +121,7 @@ fn the_judges_agree() {
     let runs = (0..SEEDS).map(|seed| (seed, scenario(seed)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Policies)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Overlap)));
+    let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Again)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Limits)));
     let runs: Vec<_> = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Seats))).collect();
     let verdicts = both(&runs, None);

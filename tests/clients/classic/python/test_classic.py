@@ -5,6 +5,7 @@ import time
 import uuid
 
 import pytest
+import requests
 from azure.common import AzureHttpError, AzureMissingResourceHttpError
 from azure.servicemanagement import SchedulerManagementService
 
@@ -127,6 +128,40 @@ def test_a_job_runs(client, collection):
         time.sleep(0.1)
     counters = [job["status"][f"{name}Count"] for name in ("execution", "failure", "faulted")]
     assert (job["state"], counters) == ("faulted", [1, 1, 1])
+
+
+def test_a_failed_job_goes_on_when_it_is_enabled_again(client, collection):
+    retry = {"retryType": "fixed", "retryInterval": "01:00:00", "retryCount": 1}
+    job = {"action": {**HTTP, "retryPolicy": retry}, "state": "enabled"}
+    client.create_job(*collection, "job", job)
+    client.create_job(*collection, "job", job)
+    await_executions(client, collection, 1)
+    # The client has no methods for these.
+    service = f"{client.subscription_id}/cloudservices/service"
+    path = f"{service}/resources/scheduler/~/jobCollections/jobs/jobs/job"
+    for state in ("disabled", "enabled"):
+        answer = send("PATCH", path, {"state": state})
+        assert (answer.status_code, answer.json()["state"]) == (200, state)
+    # Its retry waits for an hour.
+    group = f"subscriptions/{client.subscription_id}/resourceGroups/service"
+    jobs = f"{group}/providers/Microsoft.Scheduler/jobCollections/jobs/jobs"
+    assert send("POST", f"{jobs}/job/run?api-version=2016-03-01").status_code == 200
+    assert await_executions(client, collection, 2)["state"] == "enabled"
+
+
+def send(method, path, body=None):
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    url = f"https://{HOST}/{path}"
+    return requests.request(method, url, json=body, headers=headers, verify=CERTIFICATE)
+
+
+def await_executions(client, collection, count):
+    """The job when it has been executed so often."""
+    deadline = time.monotonic() + RUN_SECONDS
+    while (job := client.get_job(*collection, "job"))["status"]["executionCount"] < count:
+        assert time.monotonic() < deadline, job
+        time.sleep(0.1)
+    return job
 
 
 def test_what_is_wrong_is_refused(client, collection):
