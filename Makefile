@@ -103,7 +103,7 @@ ci: ## everything a change has to pass, as on the servers that check it; says wh
 
 nightly: ## what is too long for every change: mutations, judges, ten million actions, the large scope, endurance
 	@.ci/timed mutations cargo test -p minutehand-tests --profile e2e --locked -- \
-		--ignored --exact --nocapture simulation::every_mutation
+		--ignored --nocapture simulation::every_mutation
 	@$(MAKE) --no-print-directory judge prove exhaustive endurance
 
 simulate: ## play the services in simulated time on every core until stopped; SEED=7 plays one run and prints it

@@ -249,6 +249,11 @@ impl Play {
         if self.is_pausing() {
             self.resumptions();
         }
+        self.happen();
+    }
+
+    /// What the scenario is about.
+    fn happen(&mut self) {
         match self.scenario {
             Scenario::Outage | Scenario::Policies => self.outage(),
             Scenario::Gone => {
