@@ -13,14 +13,14 @@ pub trait Readiness: Send + Sync {
     fn trouble(&self) -> Option<String>;
 
     /// What needs an operator although the process is ready.
-    fn notes(&self) -> Vec<Note> {
+    fn notes(&self) -> Vec<HealthNote> {
         Vec::new()
     }
 }
 
 /// Something that needs an operator. Everybody may read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct HealthNote {
     /// The part that it is about, in a word.
     pub about: &'static str,
     /// What is wrong.
@@ -51,8 +51,7 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     document.extend(build.time_zones_date.map(|date| ("timeZonesDate", json!(date.to_string()))));
     let notes = call.rest.readiness.notes();
     if !notes.is_empty() {
-        let note =
-            |Note { about, says, remedy }| json!({"about": about, "says": says, "remedy": remedy});
+        let note = |HealthNote { about, says, remedy }| json!({"about": about, "says": says, "remedy": remedy});
         document.push(("notes", notes.into_iter().map(note).collect()));
     }
     Ok(Answer::json(StatusCode::OK, &document.into_iter().collect()))

@@ -47,7 +47,7 @@ use minutehand_ports::{Clock, IdSource};
 pub use access::{Access, Principal, Scope, Token};
 pub use certificates::{ManagementCertificate, PresentedCertificate, Thumbprint};
 pub use failure::ErrorCode;
-pub use health::{Note, Readiness};
+pub use health::{HealthNote, Readiness};
 pub use list::Scheme;
 pub use metrics::{MetricsError, MetricsPage};
 pub use openapi::OPENAPI;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::work_item::{WorkItem, decode_one, deliveries_before, encode};
 use minutehand_ports::{DispatchQueue, QueueError, QueueMessage};
 
@@ -88,6 +88,7 @@ impl DispatchQueue for Transit {
 
 /// The first full minute at or after an instant.
 pub(super) fn full_minute(at: DateTime<Utc>) -> DateTime<Utc> {
-    let cut = at.duration_trunc(TimeDelta::minutes(1)).unwrap();
+    let minutes = at.timestamp_micros().div_euclid(60_000_000);
+    let cut = DateTime::from_timestamp_micros(minutes * 60_000_000).unwrap();
     if cut == at { at } else { cut + TimeDelta::minutes(1) }
 }

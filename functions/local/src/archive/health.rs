@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minutehand_archive_objects::ArchiveError;
-use minutehand_rest::Note;
+use minutehand_rest::HealthNote;
 
 /// What the last run of the archive met. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ArchiveHealth(Arc<Mutex<Option<Note>>>);
+pub(crate) struct ArchiveHealth(Arc<Mutex<Option<HealthNote>>>);
 
 impl ArchiveHealth {
     /// What is wrong, and what to do; `None` if the archive can be written.
-    pub(crate) fn trouble(&self) -> Option<Note> {
+    pub(crate) fn trouble(&self) -> Option<HealthNote> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -21,7 +21,7 @@ impl ArchiveHealth {
                 Some(error) => error.advice(),
                 None => ("a run failed", "see ArchiveFailed in the log for the reason"),
             };
-            Note {
+            HealthNote {
                 about: "archive",
                 says: format!(
                     "it cannot be written: {why}; jobs fire, and the store keeps history"

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use minutehand_app::fire::Pass;
 use minutehand_embedded::Queue;
-use minutehand_rest::{Note, Readiness};
+use minutehand_rest::{HealthNote, Readiness};
 
 use crate::archive::ArchiveHealth;
 
@@ -81,7 +81,7 @@ impl Readiness for Condition {
         ))
     }
 
-    fn notes(&self) -> Vec<Note> {
+    fn notes(&self) -> Vec<HealthNote> {
         self.archive.get().and_then(ArchiveHealth::trouble).into_iter().collect()
     }
 }
