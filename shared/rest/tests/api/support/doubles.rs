@@ -17,7 +17,7 @@ use minutehand_ports::{
     CertificateReader, Collections, Disk, DispatchQueue, History, QueueError, QueueMessage,
     StoreError,
 };
-use minutehand_rest::{Note, Readiness};
+use minutehand_rest::{HealthNote, Readiness};
 
 /// What fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -138,9 +138,9 @@ impl Readiness for Troubles {
         (self.get() == Trouble::NotFiring).then(|| "Messages cannot be taken.".to_owned())
     }
 
-    fn notes(&self) -> Vec<Note> {
+    fn notes(&self) -> Vec<HealthNote> {
         let (says, remedy) = ("access is denied".to_owned(), "renew the keys".to_owned());
-        let note = Note { about: "archive", says, remedy };
+        let note = HealthNote { about: "archive", says, remedy };
         (self.get() == Trouble::Noted).then_some(note).into_iter().collect()
     }
 }
