@@ -1,7 +1,7 @@
 //! Time limits: a test that waits in vain ends with a message instead of hanging.
 
 use std::convert::Infallible;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,11 +28,10 @@ impl TimeLimit {
         Self::of_test(TEST_MAX)
     }
 
-    #[expect(clippy::print_stderr, reason = "the test itself cannot say it")]
     fn of_test(limit: Duration) -> Self {
         let test = std::thread::current().name().unwrap_or("a test").to_owned();
         Self::new(limit, move || {
-            eprintln!("{test} has not ended after {limit:?}: the test run ends here");
+            say(&format!("{test} has not ended after {limit:?}: the test run ends here"));
             std::process::exit(101);
         })
     }
@@ -68,7 +67,7 @@ impl Process {
         Self::limited(command, PROCESS_MAX)
     }
 
-    #[expect(clippy::panic, clippy::print_stderr, reason = "a test says by them what went wrong")]
+    #[expect(clippy::panic, reason = "a test says by it what went wrong")]
     #[track_caller]
     fn limited(command: &mut Command, limit: Duration) -> Self {
         let name = format!("{command:?}");
@@ -79,7 +78,7 @@ impl Process {
                 (is_overdue.clone(), name.clone(), Pid::from_child(&child));
             move || {
                 is_overdue.store(true, Ordering::SeqCst);
-                eprintln!("{name} has not ended after {limit:?}: it is killed");
+                say(&format!("{name} has not ended after {limit:?}: it is killed"));
                 // It may have ended just now.
                 let _ = kill_process(pid, Signal::KILL);
             }
@@ -136,6 +135,12 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Writes a line past the capture of a test's output: what is captured is lost with the process.
+fn say(line: &str) {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 fn read(pipe: Option<impl Read>) -> Vec<u8> {
