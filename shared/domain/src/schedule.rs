@@ -242,7 +242,13 @@ impl Schedule {
     /// In words.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let mut sentence = self.timetable.sentence();
+        let mut sentence = match self.goes_on {
+            // By the calendar alone, a one-time job whose instant is over runs when it is enabled.
+            Some(last) if self.timetable.runs_once() => {
+                Timetable::once(Some(last.at), last.at).sentence()
+            }
+            _ => self.timetable.sentence(),
+        };
         let Some(exceptions) = &self.exceptions else { return sentence };
         let [excluded, extra] = exceptions.counts();
         if excluded > 0 {
@@ -481,5 +487,16 @@ mod tests {
         let line = "2 goesOn=17987976000000000:3 1 every=1hour start=2027-01-01T00:00:00Z";
         assert_eq!((plain.to_string(), line.parse()), (line.to_owned(), Ok(plain.clone())));
         assert!(!plain.attempt(7, at).under_policy);
+    }
+
+    #[test]
+    fn a_one_time_job_that_goes_on_says_when_it_fell_due() {
+        let [at, enabled_at] = ["2027-01-01T10:00:00Z", "2027-01-01T10:05:00Z"];
+        let once: Schedule =
+            Timetable::once(Some(at.parse().unwrap()), enabled_at.parse().unwrap()).into();
+        assert_eq!(once.sentence(), "once at 2027-01-01 10:05 UTC");
+        let goes_on = Some(GoesOn { at: at.parse().unwrap(), generation: 3 });
+        let once = Schedule { goes_on, ..once };
+        assert_eq!(once.sentence(), "once at 2027-01-01 10:00 UTC");
     }
 }
