@@ -14,12 +14,15 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import boto3
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
+
+from start import ROOT
 
 REGION = "us-east-1"
 # The emulator does not place functions in a network, so the names of its parts can be any.
@@ -28,9 +31,13 @@ PRIVATE = {
     "SubnetIds": "subnet-0123456789abcdef0",
     "SecurityGroupIds": "sg-0123456789abcdef0",
 }
+# A copy of the template for the emulator; the packages of `make build` are where it looks for them.
+TEMPLATE = ROOT / "target" / "emulated.yaml"
+# The choices of `make deploy` on this machine.
+CHOICES = {"ARCHITECTURE": "x86_64", "BUILD_PROFILE": "e2e", "TEMPLATE": str(TEMPLATE)}
 READY_SECONDS = 60
 STOP_SECONDS = 20
-COMMAND_SECONDS = 300
+COMMAND_SECONDS = 900
 
 
 class Failed(Exception):
@@ -65,6 +72,11 @@ class Emulator:
             "AWS_DEFAULT_REGION": REGION,
             "AWS_EC2_METADATA_DISABLED": "true",
             "SAM_CLI_TELEMETRY": "0",
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
+            "CDK_NOTICES": "false",
+            "NPM_CONFIG_UPDATE_NOTIFIER": "false",
+            **toolchain(),
+            **CHOICES,
         }
         settings = {
             "BIND_HOST": "127.0.0.1",
@@ -153,21 +165,13 @@ class Stack:
 
     NAME = "minutehand"
 
-    def __init__(self, emulator, project):
-        self.emulator, self.project = emulator, project
-        self.deployments = 0
+    def __init__(self, emulator, project, make=("make", "deploy")):
+        self.emulator, self.project, self.make = emulator, project, make
 
     def deploy(self, **parameters):
-        """Deploys or updates the stack as another release, and reads its outputs."""
-        self.deployments += 1
-        parameters = {"Release": f"r{self.deployments}", **parameters}
-        self.emulator.run(
-            *["sam", "deploy", "--template-file", self.project / "build" / "template.yaml"],
-            *["--stack-name", self.NAME, "--resolve-s3", "--capabilities", "CAPABILITY_IAM"],
-            *["--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar"],
-            *["--parameter-overrides", *[f"{name}={value}" for name, value in parameters.items()]],
-            cwd=self.project,
-        )
+        """Deploys or updates the stack, and reads its outputs."""
+        given = " ".join(f"{name}={value}" for name, value in parameters.items())
+        self.emulator.run(*self.make, f"STACK={self.NAME}", f"PARAMETERS={given}", cwd=ROOT)
         described = self.emulator.client("cloudformation").describe_stacks(StackName=self.NAME)
         outputs = described["Stacks"][0]["Outputs"]
         self.outputs = {output["OutputKey"]: output["OutputValue"] for output in outputs}
@@ -195,6 +199,14 @@ class Stack:
                 for resource, actions in allowed
             ]
             self.put_policy(role, "emulator", allow)
+
+    def check_is_protected(self):
+        """Fails if an update may replace the table or the key, as before `infra/tools/protect`."""
+        client = self.emulator.client("cloudformation")
+        policy = client.get_stack_policy(StackName=self.NAME).get("StackPolicyBody", '{"Statement": []}')
+        denied = [it["Action"] for it in json.loads(policy)["Statement"] if it["Effect"] == "Deny"]
+        if denied != ["Update:Replace"]:
+            raise Failed(f"the stack is not protected: {policy}")
 
     def put_policy(self, role, name, statements):
         """Adds a policy to a role."""
@@ -232,6 +244,14 @@ class Stack:
         self.emulator.client("events").disable_rule(Name=self.physical("Tick"))
         mapping = self.physical("Deliveries")
         self.emulator.client("lambda").update_event_source_mapping(UUID=mapping, Enabled=False)
+
+
+def toolchain():
+    """The folders of the toolchain and its caches, which are below the user's home by default."""
+    folders = {"CARGO_HOME": ".cargo", "RUSTUP_HOME": ".rustup", "XDG_CACHE_HOME": ".cache"}
+    found = {name: str(Path.home() / folder) for name, folder in folders.items()}
+    names = [*folders, "CARGO_TARGET_DIR"]
+    return found | {name: os.environ[name] for name in names if name in os.environ}
 
 
 def free_port():

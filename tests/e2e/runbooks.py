@@ -1,8 +1,7 @@
 """Runs the commands of shared/docs/aws-runbooks.md on an emulator, chapter by chapter and as they are printed.
 
-`make deploy` is replaced by the same `sam deploy` with packages that are built already; the other targets of
-make are the real ones. The emulator has two regions, so a standby takes over for real: with jobs whose
-messages are in the queue of the region that is gone.
+The emulator has two regions, so a standby takes over for real: with jobs whose messages are in the queue of
+the region that is gone.
 """
 
 import hashlib
@@ -29,7 +28,6 @@ NOT_EMULATED = {
     "settings: nobody is told of alarms: set AlarmEmail or AlarmTopicArn",
     "changed by hand: the table keeps expired items: aws dynamodb update-time-to-live",
     "changed by hand: point-in-time recovery is off: aws dynamodb update-continuous-backups",
-    "replacement: an update may replace the table: run infra/tools/protect, as make deploy does",
 }
 
 
@@ -49,7 +47,7 @@ def chapters():
 class Operator:
     """A person with the page, a shell, and an account."""
 
-    def __init__(self, emulator, project, target, token):
+    def __init__(self, emulator, target, token):
         self.emulator, self.target = emulator, target
         self.chapters, self.tried = chapters(), set()
         self.said = ""
@@ -67,7 +65,6 @@ class Operator:
             "PATH": os.pathsep.join([str(commands), environment["PATH"]]),
             "MINUTEHAND_TOKEN": token,
             "TOKEN_HASHES": hashlib.sha256(token.encode()).hexdigest(),
-            "MADE_PROJECT": str(project),
             "MADE_OPTIONS": f"--succeeds {target.url}/now --fails {target.url}/fail",
             "PYTHONPATH": str(HERE / "names"),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -154,14 +151,14 @@ class Operator:
         return int(described["FunctionVersion"])
 
 
-def checks(project):
-    """Runs the chapters with what is built in a folder, and yields one line per result."""
-    folder, token = project / "runbooks", secrets.token_hex(16)
+def checks(folder):
+    """Runs the chapters, and yields one line per result."""
+    token = secrets.token_hex(16)
     with Emulator(folder, TOOLS, is_strict=False) as emulator, Target() as target:
-        operator = Operator(emulator, project, target, token)
+        operator = Operator(emulator, target, token)
         private = " ".join(f"{name}={value}" for name, value in PRIVATE.items())
         hashes = operator.environment["TOKEN_HASHES"]
-        operator.shell(f'make deploy PARAMETERS="Architecture=x86_64 TokenHashes={hashes} {private}"', "deploy")
+        operator.shell(f'make deploy PARAMETERS="TokenHashes={hashes} {private}"', "deploy")
         yield from operated(operator)
         yield from restored(operator)
         yield from moved(operator, f" {private}")
@@ -248,7 +245,7 @@ def moved(operator, private):
     target = operator.target
     variables = f"REGION={REGION} STANDBY={STANDBY}\nexport AWS_DEFAULT_REGION=$REGION"
     hashes = "TokenHashes=$TOKEN_HASHES"
-    operator.does("Set it up", [(hashes, f"{hashes} Architecture=x86_64{private}")])
+    operator.does("Set it up", [(hashes, f"{hashes}{private}")])
     equal((operator.has_active(REGION), operator.has_active(STANDBY)), (True, False), "which stack fires")
     yield "a second region has a stack with a copy of the table, and does not fire"
 
