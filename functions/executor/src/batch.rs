@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::join_all;
 use minutehand_actions::{Actions, Aws, SettingsError};
 use minutehand_app::fire::{
-    Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, Stop, Unbounded,
-    Wait, Worker,
+    Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, SendThenCount,
+    Stop, Unbounded, Wait, Worker,
 };
 use minutehand_archive_objects::ArchivedBodies;
 use minutehand_domain::firing::limits::{FUNCTION, VISIBILITY};
@@ -113,10 +113,13 @@ impl Function {
         let store = DynamoStore::new(dynamodb.client(), &settings.table)
             .with_connector(dynamodb.connector())
             .with_history(settings.history);
+        // The messages of a batch read and write together.
+        let store = Arc::new(BatchingStore::new(Arc::new(store)));
+        let messages = Arc::new(queue.clone());
         let ports = FirePorts {
-            // The messages of a batch read and write together.
-            store: FireStore::new(Arc::new(BatchingStore::new(Arc::new(store)))),
-            queue: Arc::new(queue.clone()),
+            settle: Arc::new(SendThenCount::new(messages.clone(), store.clone())),
+            store: FireStore::new(store),
+            queue: messages,
             sender,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
             events: events.clone(),
@@ -151,7 +154,7 @@ impl Function {
         let (mut put_back, mut failed) = (Vec::new(), Vec::new());
         for (message_id, receipt, disposition) in join_all(handled).await {
             match disposition {
-                Disposition::Delete => continue,
+                Disposition::Delete | Disposition::Deleted => continue,
                 Disposition::RetryAfter(after) => put_back.push((receipt, after)),
                 Disposition::RetryAtVisibilityTimeout | Disposition::Wait(_) => {}
                 // SQS buries a message by itself, after its last delivery.
@@ -222,7 +225,7 @@ impl Function {
     /// own, with deliveries of its own. If that fails, returns when the packet has to come again.
     async fn of_packet(&self, work: Work<'_>, work_item: &WorkItem) -> Option<Duration> {
         let after = match self.work(work, Ok(work_item)).await {
-            Disposition::Delete => return None,
+            Disposition::Delete | Disposition::Deleted => return None,
             Disposition::RetryAfter(after) => after,
             Disposition::Wait(wait) => pause(&wait),
             Disposition::RetryAtVisibilityTimeout => {

@@ -2,7 +2,7 @@
 
 use minutehand_domain::history_name::HistoryName;
 use minutehand_domain::refusal::Refusal;
-use minutehand_ports::{NotMade, QueueError, SealError, StoreError};
+use minutehand_ports::{NotMade, QueueError, SealError, StepError, StoreError};
 
 use crate::manage::Etag;
 
@@ -95,6 +95,15 @@ pub enum AppError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+impl From<StepError> for AppError {
+    fn from(error: StepError) -> Self {
+        match error {
+            StepError::Queue(error) => error.into(),
+            StepError::Store(error) => error.into(),
+        }
+    }
 }
 
 impl AppError {

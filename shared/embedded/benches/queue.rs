@@ -17,9 +17,8 @@ use chrono::{DateTime, Utc};
 use disk::{fsync_micros, new_dir};
 use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::work_item::{JobRef, WorkItem};
-use minutehand_embedded::queue::ReceiptHandle;
 use minutehand_embedded::{DataDir, Queue, SyncMode};
-use minutehand_ports::{Clock, DispatchQueue as _, QueueMessage};
+use minutehand_ports::{Clock, Deliveries as _, DispatchQueue as _, QueueMessage, ReceiptHandle};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 

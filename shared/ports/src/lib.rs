@@ -10,12 +10,14 @@ mod body;
 mod certificate;
 mod clock;
 mod dead_letters;
+mod deliveries;
 mod disk;
 mod error_type;
 mod event;
 mod id;
 mod queue;
 mod seal;
+mod steps;
 pub mod store;
 
 pub use action::{ActionOutcome, ActionSender, AttemptContext, FailureBody, NotMade, SignedAs};
@@ -25,12 +27,14 @@ pub use clock::Clock;
 pub use dead_letters::{
     CHOSEN_MAX, ChosenLetters, DeadLetter, DeadLetters, DeadLettersDone, DeadLettersSeen,
 };
+pub use deliveries::{Deliveries, HIDDEN_MAX, ReceiptHandle, TakenMessage};
 pub use disk::Disk;
 pub use error_type::{ErrorType, chain};
 pub use event::{Event, EventSink};
 pub use id::IdSource;
 pub use queue::{DispatchQueue, QueueError, QueueMessage};
 pub use seal::{SealError, Sealer};
+pub use steps::{DispatchStep, SettleStep, Settled, Settlement, StepError};
 pub use store::{
     Attempts, Browse, CloudServices, Collections, Counters, History, Jobs, Pulses, Removal,
     RetryTimers, Seats, Slots, Snapshots, StoreError, Timers, Turns,

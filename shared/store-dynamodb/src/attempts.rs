@@ -21,7 +21,7 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::query::QueryInput;
 use aws_sdk_dynamodb::types::AttributeValue;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Outcome, Record, Then};
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
@@ -54,8 +54,14 @@ impl Attempts for DynamoStore {
         only_answer(self.release_all(std::slice::from_ref(claim)).await)
     }
 
-    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
         self.forget_prefetched(claim);
+        let until = now + hold;
         let write = Write::update(
             item_key(claim),
             "SET claims = claims - :one, lease_until = :until, expires_at = :expires",
@@ -318,11 +324,12 @@ pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim, is_void: bool)
         return Decision::Answer(Claimed::Ended(record.clone()));
     }
     let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
+    let held = || Decision::Answer(Claimed::Held { left: lease_until - request.now });
     if seen.waits() {
         return if request.claim.attempt.waited.is_some() || lease_until <= request.now {
             Decision::TakeOver { claims: 1 }
         } else {
-            Decision::Answer(Claimed::Held { lease_until })
+            held()
         };
     }
     if seen.claim_id == id {
@@ -338,7 +345,7 @@ pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim, is_void: bool)
     if is_void {
         return Decision::TakeOver { claims: seen.claims };
     }
-    Decision::Answer(Claimed::Held { lease_until })
+    held()
 }
 
 /// The answer to the caller that made this many claims.
@@ -566,7 +573,7 @@ mod tests {
 
     #[test]
     fn a_claim_meets_another() {
-        let held = |until| Decision::Answer(Claimed::Held { lease_until: at(until) });
+        let held = |until| Decision::Answer(Claimed::Held { left: at(until) - at(200) });
         for (claim_id, seen, expected) in [
             // A lease lasts to its end.
             ("b", seen("a", 201, 1), held(201)),

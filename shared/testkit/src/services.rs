@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
 use minutehand_app::ManagePorts;
-use minutehand_app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
+use minutehand_app::fire::{Dispatcher, FirePorts, FireStore, SendThenCount, StoreOfFiring};
 use minutehand_domain::action::{CertificateFacts, ClientCertificate};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
@@ -69,6 +69,7 @@ pub fn fire_ports(
     clock: Arc<dyn Clock>,
 ) -> FirePorts {
     FirePorts {
+        settle: Arc::new(SendThenCount::new(queue.clone(), store.clone())),
         store: FireStore::new(store),
         queue,
         sender,

@@ -31,5 +31,6 @@ mod repair;
 mod retries;
 mod runs;
 mod seats;
+mod settling;
 mod stored;
 mod weeks;

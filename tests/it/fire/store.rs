@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::FireStore;
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::collection_place::CollectionPlace;
@@ -254,8 +254,13 @@ impl Attempts for Fronted {
         self.call(self.inner.attempts.release(claim)).await
     }
 
-    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
-        self.call(self.inner.attempts.postpone(claim, until)).await
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.call(self.inner.attempts.postpone(claim, hold, now)).await
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {

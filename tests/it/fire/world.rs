@@ -12,7 +12,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use http_body_util::BodyExt;
 use minutehand_app::fire::{
     DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Healer, Heartbeat,
-    Performed, RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
+    Performed, RepairPorts, RepairReport, SendThenCount, Stop, Sweeper, Unbounded, Wait,
 };
 use minutehand_app::{
     AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings,
@@ -31,7 +31,7 @@ use minutehand_domain::plan::PlanLimits;
 use minutehand_domain::work_item::{JobRef, encode_waiting};
 use minutehand_embedded::Store;
 use minutehand_ports::store::{PageRequest, PulseOf, ResourceGroup};
-use minutehand_ports::{Clock, Collections, History, Jobs};
+use minutehand_ports::{Clock, Collections, History, Jobs, SettleStep};
 use minutehand_recurrence::WrittenDate;
 use minutehand_sealer_aes::AesSealer;
 use minutehand_store_dynamodb::{BatchingStore, DynamoStore, Meter, MeteredCall, ensure_table};
@@ -41,6 +41,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
+use super::settling::Deleted;
 use super::store::{Fronted, Trouble};
 use super::target::Behaviour::Fail;
 use super::target::{Moved, Noted, Still, Targets};
@@ -65,6 +66,8 @@ pub(super) struct World {
     pub(super) visibility: TimeDelta,
     /// Messages that were delivered too often.
     pub(super) dead: Vec<Parcel>,
+    /// The messages that were deleted together with what follows their attempts.
+    pub(super) deleted: Arc<Deleted>,
     clock: Arc<Moved>,
     transit: Arc<Transit>,
     fronted: Arc<Fronted>,
@@ -162,7 +165,9 @@ impl World {
         let history = HistoryDays::default();
         let dynamo = dynamo(&client, &meter, process, history);
         let fronted = Arc::new(Fronted::new(FireStore::new(dynamo.clone()), trouble.clone()));
+        let deleted = Arc::<Deleted>::default();
         let ports = FirePorts {
+            settle: settling(transit.clone(), fronted.clone(), deleted.clone()),
             sealer: sealer.clone(),
             events: noted.clone(),
             ids: ids.clone(),
@@ -182,6 +187,7 @@ impl World {
             redeliver: false,
             visibility: VISIBILITY,
             dead: Vec::new(),
+            deleted,
             clock,
             transit,
             fronted,
@@ -278,6 +284,7 @@ impl World {
 
     fn ports(&self, clock: Arc<dyn Clock>) -> FirePorts {
         FirePorts {
+            settle: settling(self.transit.clone(), self.fronted.clone(), self.deleted.clone()),
             sealer: self.sealer.clone(),
             events: self.noted.clone(),
             ids: self.ids.clone(),
@@ -381,7 +388,7 @@ impl World {
         };
         let now = self.clock.now();
         let again = match performed {
-            Some(Ok(Performed::Done)) => {
+            Some(Ok(Performed::Done | Performed::Finished)) => {
                 if self.redeliver {
                     self.executor.perform(&work_item, &Unbounded, &self.never).await.unwrap();
                 }
@@ -409,7 +416,7 @@ impl World {
         let parcel = self.take();
         let work_item = parcel.work_item();
         let performed = self.executor.perform(&work_item, place, &self.never).await.unwrap();
-        if performed != Performed::Done {
+        if !matches!(performed, Performed::Done | Performed::Finished) {
             self.put_back(parcel);
         }
         performed
@@ -680,6 +687,15 @@ fn line(view: &ExecutionView) -> String {
     };
     let number = view.record.repeat_count;
     format!("{}{what} #{number}.{}{outcome}", short(view.expected_at()), attempt.number)
+}
+
+/// What does what follows a record, on a host that lets it delete messages.
+fn settling(
+    transit: Arc<Transit>,
+    store: Arc<Fronted>,
+    deleted: Arc<Deleted>,
+) -> Arc<dyn SettleStep> {
+    Arc::new(SendThenCount::new(transit, store).finishing(deleted))
 }
 
 struct Services {

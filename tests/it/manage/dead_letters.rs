@@ -5,7 +5,7 @@ use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::name::PathSegment;
 use minutehand_domain::work_item::{JobRef, WorkItem};
 use minutehand_ports::store::ResourceGroup;
-use minutehand_ports::{Collections, DispatchQueue, QueueMessage};
+use minutehand_ports::{Collections, Deliveries as _, DispatchQueue, QueueMessage};
 use serde_json::{Value, json};
 
 use super::api::ask;

@@ -7,6 +7,7 @@ use minutehand_app::Manage;
 use minutehand_domain::attempt::Occurrence;
 use minutehand_domain::work_item::WorkItem;
 use minutehand_embedded::{DataDir, Queue, Store, SyncMode};
+use minutehand_ports::Deliveries as _;
 use minutehand_sealer_aes::AesSealer;
 use minutehand_store_dynamodb::ensure_table;
 
@@ -48,7 +49,7 @@ impl Process {
     /// The job and the instant of what can be delivered, in order; it is not finished.
     async fn received(&self) -> Vec<String> {
         let received = self.queue.receive(100).await.unwrap();
-        let line = |delivery: minutehand_embedded::queue::TakenMessage| {
+        let line = |delivery: minutehand_ports::TakenMessage| {
             let work_item = delivery.work_item.unwrap();
             let WorkItem::Attempt { job, attempt } = &work_item else {
                 panic!("no attempt: {work_item:?}");

@@ -192,7 +192,7 @@ impl StorePort {
             }
             Claimed::Ended(_) if self.is(Mutation::DoneAcks) => {
                 self.found_ended.store(true, Relaxed);
-                Ok(Claimed::Held { lease_until: request.now })
+                Ok(Claimed::Held { left: TimeDelta::zero() })
             }
             other => Ok(other),
         }
@@ -687,8 +687,13 @@ impl Attempts for StorePort {
         self.op(true, || now(self.inner().release(claim))).await
     }
 
-    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
-        self.op(true, || now(self.inner().postpone(claim, until))).await
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        work_now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.op(true, || now(self.inner().postpone(claim, hold, work_now))).await
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {

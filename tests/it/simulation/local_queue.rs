@@ -264,8 +264,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use chrono::TimeDelta;
-    use minutehand_embedded::queue::{QueueStats, ReceiptHandle};
+    use minutehand_embedded::queue::QueueStats;
     use minutehand_embedded::{DataDir, Queue, SyncMode};
+    use minutehand_ports::{Deliveries as _, ReceiptHandle};
     use minutehand_testkit::SetClock;
 
     use super::super::chance::Chance;

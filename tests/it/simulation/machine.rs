@@ -199,7 +199,7 @@ async fn handle(
     let delivery =
         Delivery { message_id: &receipt, receives, work_item: Ok(&work_item), place: &Unbounded };
     let settled = match worker.handle(delivery, deadline, &stop).await {
-        Disposition::Delete => Settled::Done,
+        Disposition::Delete | Disposition::Deleted => Settled::Done,
         Disposition::RetryAfter(after) => Settled::PutBack(after),
         Disposition::RetryAtVisibilityTimeout => return,
         Disposition::Wait(Wait::For(after)) => Settled::SetAside(after),

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
-use minutehand_domain::attempt::{Attempt, Occurrence, Record, Role};
+use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record, Role};
 use minutehand_domain::document::write_collection;
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
@@ -476,7 +476,7 @@ impl Memory {
         }
         let claims = if seen.waits() {
             if claim.attempt.waited.is_none() && seen.lease_until > *now {
-                return Claimed::Held { lease_until: seen.lease_until };
+                return Claimed::Held { left: seen.lease_until - *now };
             }
             1
         } else if seen.claim_id == claim.claim_id {
@@ -486,7 +486,7 @@ impl Memory {
         } else if seen.process != process && !self.is(Mutation::LeasesOutlive) {
             seen.claims
         } else {
-            return Claimed::Held { lease_until: seen.lease_until };
+            return Claimed::Held { left: seen.lease_until - *now };
         };
         (seen.claims, seen.process) = (claims, process);
         seen.claim_id.clone_from(&claim.claim_id);
@@ -528,7 +528,9 @@ impl Memory {
             Some(_) if item.claim_id == claim.claim_id => Recorded::Kept,
             Some(other) => Recorded::Already(other.clone()),
             None if item.claim_id == claim.claim_id => {
-                item.record = Some(record.clone());
+                let (message, _) =
+                    record.message.split_at(record.message.floor_char_boundary(MESSAGE_BYTES_MAX));
+                item.record = Some(Record { message: message.to_owned(), ..record.clone() });
                 Recorded::Kept
             }
             None => Recorded::Lost,
@@ -766,8 +768,18 @@ fn short_memory(counted: &RecentlyCounted) -> RecentlyCounted {
     RecentlyCounted::from_bytes(&short, None).unwrap()
 }
 
-fn not_here<T>() -> Result<T, StoreError> {
-    Err(StoreError::Refused("this is no part of the simulation".into()))
+/// A page of what has these keys, in their order. A position is a key.
+fn page_of<'a, T>(items: impl Iterator<Item = (&'a str, T)>, page: &PageRequest) -> Page<T> {
+    let from = page.from.as_deref();
+    let mut left = items.skip_while(|(key, _)| from.is_some_and(|from| *key <= from)).peekable();
+    let (mut found, mut next) = (Vec::new(), None);
+    while found.len() < page.items_max as usize
+        && let Some((key, item)) = left.next()
+    {
+        found.push(item);
+        next = left.peek().map(|_| key.to_owned());
+    }
+    Page { items: found, next }
 }
 
 #[async_trait]
@@ -782,12 +794,16 @@ impl Collections for Memory {
 
     async fn list(
         &self,
-        _subscription: &PathSegment,
-        _group: Option<&PathSegment>,
-        _page: PageRequest,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
+        page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
-        let items = self.tables().collections.values().cloned().collect();
-        Ok(Page { items, next: None })
+        let tables = self.tables();
+        let inside = tables.collections.iter().filter(|(_, it)| {
+            it.place.subscription.key() == subscription.key()
+                && group.is_none_or(|group| it.place.group.key() == group.key())
+        });
+        Ok(page_of(inside.map(|(key, it)| (key.as_str(), it.clone())), &page))
     }
 
     async fn create(
@@ -819,7 +835,9 @@ impl Collections for Memory {
         if !as_read {
             return Ok(Saved::Stale);
         }
-        *old = CollectionRecord { version: record.version + 1, ..record.clone() };
+        let (place, name) = (old.place.clone(), old.collection.name.clone());
+        *old = CollectionRecord { version: record.version + 1, place, ..record.clone() };
+        old.collection.name = name;
         self.note_collection(&mut tables, record);
         Ok(Saved::Kept)
     }
@@ -842,28 +860,23 @@ impl Jobs for Memory {
         name: &Name,
     ) -> Result<Option<JobRecord>, StoreError> {
         let tables = self.tables();
-        let Some(job) = tables.jobs.get(&(collection_uid.to_owned(), name.key())) else {
-            return Ok(None);
-        };
-        Ok(tables.timers.get(&job.uid).map(|item| JobRecord {
-            uid: job.uid.clone(),
-            name: job.name.clone(),
-            document: job.document.clone(),
-            sealed: job.sealed.clone(),
-            version: job.version,
-            expires_at: job.expires_at,
-            earlier: job.earlier.clone(),
-            timer: item.record.clone(),
-        }))
+        let found = tables.jobs.get(&(collection_uid.to_owned(), name.key()));
+        Ok(found.and_then(|job| tables.record_of(job)))
     }
 
     async fn list(
         &self,
-        _collection_uid: &str,
-        _now: DateTime<Utc>,
-        _page: PageRequest,
+        collection_uid: &str,
+        now: DateTime<Utc>,
+        page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        not_here()
+        let tables = self.tables();
+        let inside = tables.jobs.iter().filter(|((of, _), it)| {
+            of == collection_uid && it.expires_at.is_none_or(|expires| expires > now)
+        });
+        let records =
+            inside.filter_map(|((_, name), it)| Some((name.as_str(), tables.record_of(it)?)));
+        Ok(page_of(records, &page))
     }
 
     async fn create(
@@ -985,9 +998,9 @@ impl Jobs for Memory {
         let as_read =
             tables.jobs.get(&name).is_some_and(|it| it.uid == job.uid && it.version == job.version);
         let key = place_key(&collection.place, &collection.collection.name);
-        let Some(counted) = tables.collections.get_mut(&key).filter(|_| as_read) else {
-            return Ok(Saved::Stale);
-        };
+        let is_same = |it: &&mut CollectionRecord| it.collection.uid == collection.collection.uid;
+        let counted = tables.collections.get_mut(&key).filter(is_same);
+        let Some(counted) = counted.filter(|_| as_read) else { return Ok(Saved::Stale) };
         counted.job_count -= 1;
         tables.jobs.remove(&name);
         tables.timers.remove(&job.uid);
@@ -1020,6 +1033,20 @@ fn whole(at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
 }
 
 impl Tables {
+    /// A job with its timer.
+    fn record_of(&self, job: &Definition) -> Option<JobRecord> {
+        self.timers.get(&job.uid).map(|item| JobRecord {
+            uid: job.uid.clone(),
+            name: job.name.clone(),
+            document: job.document.clone(),
+            sealed: job.sealed.clone(),
+            version: job.version,
+            expires_at: job.expires_at,
+            earlier: job.earlier.clone(),
+            timer: item.record.clone(),
+        })
+    }
+
     /// How many jobs of a collection have not expired.
     pub(super) fn jobs_of(&self, collection_uid: &str, now: DateTime<Utc>) -> u32 {
         let is_alive = |it: &Definition| it.expires_at.is_none_or(|expires| expires > now);
@@ -1149,7 +1176,13 @@ impl Attempts for Memory {
         Ok(())
     }
 
-    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let until = now + hold;
         self.postpone_now(claim, until);
         Ok(())
     }

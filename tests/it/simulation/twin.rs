@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::{LeftOut, Pulse, Slot, SlotBook};
@@ -302,8 +302,13 @@ impl Attempts for Twin {
         both!(self, Attempts::release(claim))
     }
 
-    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
-        both!(self, Attempts::postpone(claim, until))
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        both!(self, Attempts::postpone(claim, hold, now))
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {

@@ -455,7 +455,7 @@ impl World {
         // It is sent on alone as well, so that the delivery does not count.
         let is_sent_on = part.is_packet || matches!(performed, Ok(Performed::Waits(Wait::For(_))));
         let ended = match performed {
-            Ok(Performed::Done) => Ended::Done,
+            Ok(Performed::Done | Performed::Finished) => Ended::Done,
             Ok(Performed::Again(after)) => Ended::Later(i64::try_from(after.as_micros()).unwrap()),
             Ok(Performed::Waits(Wait::For(after))) => {
                 Ended::Later(i64::try_from(after.as_micros()).unwrap())

@@ -11,8 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed, Stop, Sweeper,
-    Unbounded,
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed, SendThenCount,
+    Stop, Sweeper, Unbounded,
 };
 use minutehand_app::{Manage, ManagePorts, ManageSettings};
 use minutehand_domain::action::Target;
@@ -133,8 +133,10 @@ impl World {
                 history: HistoryDays::default(),
             },
         );
+        let batching = Arc::new(BatchingStore::new(jobs.clone()));
         let ports = FirePorts {
-            store: FireStore::new(Arc::new(BatchingStore::new(jobs.clone()))),
+            settle: Arc::new(SendThenCount::new(letters.clone(), batching.clone())),
+            store: FireStore::new(batching),
             queue: letters.clone(),
             sender: Arc::new(Answering),
             sealer,

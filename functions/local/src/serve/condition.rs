@@ -90,6 +90,7 @@ impl Readiness for Condition {
 mod tests {
     use std::sync::Arc;
 
+    use minutehand_ports::Deliveries as _;
     use minutehand_runtime::ProcessClock;
 
     use super::*;

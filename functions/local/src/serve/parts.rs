@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result};
 use minutehand_actions::Actions;
 use minutehand_app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, Worker,
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, SendThenCount, Sweeper,
+    Worker,
 };
 use minutehand_app::{Manage, ManagePorts};
 use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
@@ -172,9 +173,12 @@ impl Parts {
         settings: &ServeSettings,
         idle_max: usize,
     ) -> Result<(Worker, Arc<Heartbeat>)> {
+        let settle = SendThenCount::new(self.messages(), self.batching.clone())
+            .finishing(Arc::new(self.queue.clone()));
         let ports = FirePorts {
             store: FireStore::new(self.batching.clone()),
             queue: self.messages(),
+            settle: Arc::new(settle),
             sender: Arc::new(self.under_way.clone().around(actions(settings, idle_max)?)),
             sealer: self.sealer.clone(),
             events: self.metrics.clone(),

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Utc};
 use minutehand_app::fire::{DeliveryPlace, Waiting};
 use minutehand_domain::firing::{Place, Places, Share};
-use minutehand_embedded::queue::ReceiptHandle;
-use minutehand_ports::Clock;
+use minutehand_ports::{Clock, ReceiptHandle};
 use tokio::sync::Notify;
 
 use super::alarm::Alarm;
@@ -20,11 +19,12 @@ pub(super) struct SharedPlaces {
     alarm: Arc<Alarm>,
 }
 
-/// A place that is given back when it is dropped.
+/// A place of a message, which is given back when it is dropped.
 pub(super) struct HeldPlace {
     places: Arc<SharedPlaces>,
     /// `None` after it was given back.
     place: Mutex<Option<Place>>,
+    receipt: ReceiptHandle,
 }
 
 impl SharedPlaces {
@@ -43,15 +43,15 @@ impl SharedPlaces {
         receipt: ReceiptHandle,
     ) -> Option<HeldPlace> {
         let (place, _) = self.lock().arrive(collection, receipt)?;
-        Some(self.hold(place))
+        Some(self.hold(place, receipt))
     }
 
-    /// What is next in turn among the messages that wait, at most `max` of them, each with its place.
-    /// If there may be more, [`freed`](Self::freed) returns at once.
-    pub(super) fn next(self: &Arc<Self>, max: usize) -> Vec<(HeldPlace, ReceiptHandle)> {
+    /// The places of the messages that are next in turn among those that wait, at most `max`. If there
+    /// may be more, [`freed`](Self::freed) returns at once.
+    pub(super) fn next(self: &Arc<Self>, max: usize) -> Vec<HeldPlace> {
         let mut places = self.lock();
         let next = std::iter::from_fn(|| places.start_next()).take(max);
-        let next: Vec<_> = next.map(|(place, receipt)| (self.hold(place), receipt)).collect();
+        let next: Vec<_> = next.map(|(place, receipt)| self.hold(place, receipt)).collect();
         if next.len() == max {
             self.freed.notify_one();
         }
@@ -75,8 +75,8 @@ impl SharedPlaces {
         }
     }
 
-    fn hold(self: &Arc<Self>, place: Place) -> HeldPlace {
-        HeldPlace { places: self.clone(), place: Mutex::new(Some(place)) }
+    fn hold(self: &Arc<Self>, place: Place, receipt: ReceiptHandle) -> HeldPlace {
+        HeldPlace { places: self.clone(), place: Mutex::new(Some(place)), receipt }
     }
 
     /// Gives a place back. The task that waits is woken only if there is something for it to do:
@@ -97,9 +97,21 @@ impl SharedPlaces {
 }
 
 impl HeldPlace {
-    /// Gives the place back, and lets the receipt of its message wait: for a place at this origin, or
-    /// at the one that was told before.
-    pub(super) fn wait(mut self, origin: Option<&str>, receipt: ReceiptHandle) {
+    /// The receipt of the message.
+    pub(super) const fn held_receipt(&self) -> ReceiptHandle {
+        self.receipt
+    }
+
+    /// The place of a message that was delivered again, under this receipt.
+    pub(super) const fn delivered_as(mut self, receipt: ReceiptHandle) -> Self {
+        self.receipt = receipt;
+        self
+    }
+
+    /// Gives the place back, and lets its message wait: for a place at this origin, or at the one that
+    /// was told before.
+    pub(super) fn wait(mut self, origin: Option<&str>) {
+        let receipt = self.receipt;
         if let Some(place) = self.take() {
             self.places.give_back(|places| places.wait(place, origin, receipt));
         }
@@ -123,6 +135,10 @@ impl DeliveryPlace for HeldPlace {
 
     fn try_origin(&self, origin: &str) -> bool {
         self.with(|places, place| places.try_origin(place, origin)).unwrap_or(true)
+    }
+
+    fn receipt(&self) -> Option<ReceiptHandle> {
+        Some(self.held_receipt())
     }
 
     fn set_origin(&self, origin: &str) {

@@ -109,7 +109,7 @@ fn start_firing(
     if settings.roles.executor {
         let (worker, heartbeat) = parts.worker(settings, files.idle)?;
         tasks.start("pulse", |stop| beat(heartbeat, clock(), stop));
-        let queue = parts.queue.clone();
+        let queue = Arc::new(parts.queue.clone());
         tasks.start("executor", |stop| work(queue, worker, files.attempts, clock(), stop));
     }
     if settings.roles.sweeper {

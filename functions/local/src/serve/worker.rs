@@ -20,9 +20,7 @@ use std::time::Duration;
 use minutehand_app::fire::{Deadline, Delivery, Disposition, Performer, Wait, Worker};
 use minutehand_domain::firing::limits::FUNCTION;
 use minutehand_domain::work_item::WorkItem;
-use minutehand_embedded::Queue;
-use minutehand_embedded::queue::{HIDDEN_MAX, TakenMessage};
-use minutehand_ports::Clock;
+use minutehand_ports::{Clock, Deliveries, HIDDEN_MAX, TakenMessage};
 use minutehand_runtime::chain;
 
 use super::places::{HeldPlace, SharedPlaces};
@@ -41,7 +39,7 @@ const QUEUE_FAILED_PAUSE: Duration = Duration::from_secs(5);
 /// Works until it is asked to stop and everything it has started has ended. At most `places_max`
 /// messages are handled concurrently; most of them wait for their instant, or for an answer.
 pub(super) async fn work<P: Performer + 'static>(
-    queue: Queue,
+    queue: Arc<dyn Deliveries>,
     worker: Worker<P>,
     places_max: usize,
     clock: Arc<dyn Clock>,
@@ -52,7 +50,7 @@ pub(super) async fn work<P: Performer + 'static>(
 }
 
 struct Host<P> {
-    queue: Queue,
+    queue: Arc<dyn Deliveries>,
     worker: Arc<Worker<P>>,
     places: Arc<SharedPlaces>,
     clock: Arc<dyn Clock>,
@@ -123,20 +121,21 @@ impl<P: Performer + 'static> Host<P> {
         if next.is_empty() {
             return;
         }
-        let (places, receipts): (Vec<_>, Vec<_>) = next.into_iter().unzip();
+        let receipts: Vec<_> = next.iter().map(HeldPlace::held_receipt).collect();
         match self.queue.take_again(&receipts).await {
             Ok(taken) => {
-                for (place, message) in places.into_iter().zip(taken) {
+                for (place, message) in next.into_iter().zip(taken) {
                     // A message that is gone from the queue gives its place back.
                     if let Some(message) = message {
+                        let place = place.delivered_as(message.receipt);
                         self.start(message, place);
                     }
                 }
             }
             Err(error) => {
                 tracing::error!(error = chain(&error), "messages could not be taken again");
-                for (place, receipt) in places.into_iter().zip(receipts) {
-                    place.wait(None, receipt);
+                for place in next {
+                    place.wait(None);
                 }
                 self.clock.wait(QUEUE_FAILED_PAUSE).await;
             }
@@ -150,7 +149,7 @@ impl<P: Performer + 'static> Host<P> {
         let (queue, worker, stop) = (self.queue.clone(), self.worker.clone(), self.stop.clone());
         // Thousands of these tasks may wait: each holds its message once.
         tokio::spawn(async move {
-            handle(&queue, &worker, &message, place, (deadline, &stop)).await;
+            handle(queue.as_ref(), &worker, &message, place, (deadline, &stop)).await;
         });
     }
 }
@@ -162,7 +161,7 @@ fn collection_uid(message: &TakenMessage) -> &str {
 
 /// Handles one message, and tells the queue what becomes of it.
 async fn handle<P: Performer>(
-    queue: &Queue,
+    queue: &dyn Deliveries,
     worker: &Worker<P>,
     message: &TakenMessage,
     place: HeldPlace,
@@ -179,12 +178,12 @@ async fn handle<P: Performer>(
     let acknowledged = match worker.handle(delivery, deadline, stop).await {
         Disposition::Delete => queue.finish(&[receipt]).await,
         Disposition::RetryAfter(after) => queue.put_back(&[(receipt, after)]).await,
-        Disposition::RetryAtVisibilityTimeout => Ok(()),
+        Disposition::RetryAtVisibilityTimeout | Disposition::Deleted => Ok(()),
         Disposition::Wait(Wait::For(after)) => queue.set_aside(&[(receipt, after)]).await,
         Disposition::Wait(Wait::ForOrigin(origin)) => {
             let set_aside = queue.set_aside(&[(receipt, HIDDEN_MAX)]).await;
             if set_aside.is_ok() {
-                place.wait(Some(&origin), receipt);
+                place.wait(Some(&origin));
             }
             set_aside
         }
@@ -206,6 +205,7 @@ mod tests {
     use minutehand_app::fire::{DeliveryPlace, Performed};
     use minutehand_domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
     use minutehand_domain::work_item::WorkItem;
+    use minutehand_embedded::Queue;
     use minutehand_embedded::queue::QueueStats;
     use minutehand_ports::{DispatchQueue as _, QueueMessage, StoreError};
     use minutehand_runtime::{ProcessClock, system_now};
@@ -376,7 +376,8 @@ mod tests {
                 Worker::new(Gate { begun: tell, open: open.clone() }, clock.clone(), Arc::new(()));
             let (stop, stopped) = oneshot::channel();
             let stopped = Stop::when(async { stopped.await.unwrap() });
-            let task = tokio::spawn(work(queue.clone(), worker, places, clock.clone(), stopped));
+            let task =
+                tokio::spawn(work(Arc::new(queue.clone()), worker, places, clock.clone(), stopped));
             Self { clock, queue, begun, open, task, stop }
         }
 

@@ -24,8 +24,8 @@ use minutehand_domain::work_item::WorkItem;
 use minutehand_embedded::{Queue, Store};
 use minutehand_ports::store::PulseOf;
 use minutehand_ports::{
-    ActionOutcome, ActionSender, AttemptContext, Clock, DispatchQueue, NotMade, QueueError,
-    QueueMessage,
+    ActionOutcome, ActionSender, AttemptContext, Clock, Deliveries as _, DispatchQueue, NotMade,
+    QueueError, QueueMessage,
 };
 use minutehand_recurrence::WrittenDate;
 use minutehand_rest::{Access, BuildInfo, Home, Rest, Scheme, router};
@@ -123,7 +123,7 @@ impl Standing {
             let performed =
                 self.executor.perform(&message.work_item, &Unbounded, &Stop::never()).await;
             match performed.unwrap() {
-                Performed::Done => {}
+                Performed::Done | Performed::Finished => {}
                 Performed::Again(after) => {
                     let due_at = self.clock.now() + TimeDelta::from_std(after).unwrap();
                     self.queue.0.lock().unwrap().push(QueueMessage { due_at, ..message });

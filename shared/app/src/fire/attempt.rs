@@ -99,6 +99,12 @@ struct ActionResult {
     body: Option<FailureBody>,
 }
 
+/// Tries an attempt again when what is left of another worker's lease is over.
+pub(super) fn again_after(left: TimeDelta) -> Performed {
+    let wait = left.max(TimeDelta::zero()) + LEASE_MARGIN;
+    Performed::Again(wait.to_std().unwrap_or_default())
+}
+
 impl Executor {
     /// Makes an attempt, unless it has ended already or may not start.
     pub(super) async fn attempt(
@@ -132,7 +138,7 @@ impl Executor {
             return Box::pin(self.attempt_in_turn(job, attempt, place, stop)).await;
         }
         let request = self.claim_request(job, attempt);
-        if let Some(performed) = self.claim(&request).await? {
+        if let Some(performed) = self.claim(&request, place).await? {
             return Ok(performed);
         }
         let claim = request.claim;
@@ -154,21 +160,24 @@ impl Executor {
     pub(super) async fn claim(
         &self,
         request: &ClaimRequest,
+        place: &dyn DeliveryPlace,
     ) -> Result<Option<Performed>, AppError> {
         let Claim { job, attempt, .. } = &request.claim;
         Ok(match self.ports.store.attempts.claim(request).await? {
             Claimed::Won => None,
-            Claimed::Held { lease_until } => Some(self.again_after(lease_until)),
+            Claimed::Held { left } => Some(again_after(left)),
             Claimed::Ended(record) => {
                 // The block owns the record, which is large: so it is in the box, and not in the future of
                 // every attempt.
                 let follow = async move {
                     let ended = EndedAttempt { job, attempt, record: &record };
-                    self.follow(ended, None).await
+                    self.follow(ended, None, place).await
                 };
                 Some(Box::pin(follow).await?)
             }
-            Claimed::Exhausted => Some(Box::pin(self.record_lost_workers(&request.claim)).await?),
+            Claimed::Exhausted => {
+                Some(Box::pin(self.record_lost_workers(&request.claim, place)).await?)
+            }
         })
     }
 
@@ -183,8 +192,8 @@ impl Executor {
         // the next one.
         match Box::pin(self.begin(claim, prefetched, place)).await? {
             Begun::Acted(result, loaded) => {
-                let ended = Box::pin(self.record_and_follow(claim, result, Some(loaded))).await;
-                ended.map(Started::Ended)
+                let ended = self.record_and_follow(claim, result, Some(loaded), place);
+                Box::pin(ended).await.map(Started::Ended)
             }
             Begun::WaitsFor(slot) => {
                 self.wait_for(slot).await;
@@ -303,12 +312,6 @@ impl Executor {
         ClaimRequest { claim, now }
     }
 
-    pub(super) fn again_after(&self, lease_until: DateTime<Utc>) -> Performed {
-        let left = lease_until - self.ports.clock.work_now();
-        let wait = left.max(TimeDelta::zero()) + LEASE_MARGIN;
-        Performed::Again(wait.to_std().unwrap_or_default())
-    }
-
     /// Waits until an attempt is due; false if the process is to stop before that.
     pub(super) async fn wait_until_due(
         &self,
@@ -425,7 +428,11 @@ impl Executor {
     }
 
     /// Records an attempt as failed whose workers have died again and again.
-    async fn record_lost_workers(&self, claim: &Claim) -> Result<Performed, AppError> {
+    async fn record_lost_workers(
+        &self,
+        claim: &Claim,
+        place: &dyn DeliveryPlace,
+    ) -> Result<Performed, AppError> {
         let loaded = self.load(&claim.job).await?;
         let definition: Option<&JobDefinition> = match &loaded {
             Some(loaded) => self.definition(&claim.job, loaded).await.ok(),
@@ -436,7 +443,8 @@ impl Executor {
             || request_failed("", "InternalError", why),
             |action| failed(&action.target, "InternalError", why),
         );
-        Box::pin(self.record_and_follow(claim, self.failed_at_once(message), loaded)).await
+        let result = self.failed_at_once(message);
+        Box::pin(self.record_and_follow(claim, result, loaded, place)).await
     }
 
     /// Records what is left out, before its claim is released: this occurrence, or all that an outage
@@ -527,6 +535,7 @@ impl Executor {
         claim: &Claim,
         result: ActionResult,
         loaded: Option<LoadedJob>,
+        place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
         let kept = Box::pin(self.record_result(claim, result, loaded.as_ref())).await?;
         let Some(record) = kept else {
@@ -535,7 +544,8 @@ impl Executor {
             return Ok(Performed::Again(wait.to_std().unwrap_or_default()));
         };
         let Claim { job, attempt, .. } = claim;
-        Box::pin(self.follow(EndedAttempt { job, attempt, record: &record }, loaded)).await
+        let ended = EndedAttempt { job, attempt, record: &record };
+        Box::pin(self.follow(ended, loaded, place)).await
     }
 
     /// Records how an attempt ended. Returns the record that the attempt has; `None` if another worker

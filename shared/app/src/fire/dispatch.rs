@@ -24,13 +24,15 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::{JobRef, WorkItem};
 use minutehand_ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
 use minutehand_ports::{
-    Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Snapshots, Timers,
+    Clock, DispatchQueue, DispatchStep, ErrorType, Event, EventSink, QueueMessage, Snapshots,
+    Timers,
 };
 use minutehand_recurrence::UnreadableTimetable;
 
 use super::loaded_job::path_without_names;
 use super::schedules::{FoundSchedule, schedule_of};
 use super::spans;
+use super::two_steps::SendThenMove;
 use crate::error::AppError;
 
 /// How far a timer moves whose timetable cannot be read, so that it does not block those behind it.
@@ -44,7 +46,7 @@ const DEFINITIONS_AT_ONCE: usize = 16;
 pub struct Dispatcher {
     timers: Arc<dyn Timers>,
     snapshots: Arc<dyn Snapshots>,
-    queue: Arc<dyn DispatchQueue>,
+    step: Arc<dyn DispatchStep>,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
 }
@@ -94,7 +96,7 @@ struct Batch {
 }
 
 impl Dispatcher {
-    /// A dispatcher over these ports.
+    /// A dispatcher over these ports, which sends to the queue and then moves the timers.
     #[must_use]
     pub fn new(
         timers: Arc<dyn Timers>,
@@ -103,7 +105,14 @@ impl Dispatcher {
         events: Arc<dyn EventSink>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { timers, snapshots, queue, events, clock }
+        let step = Arc::new(SendThenMove { queue, timers: timers.clone() });
+        Self { timers, snapshots, step, events, clock }
+    }
+
+    /// Sets how it sends and moves, where queue and store are one.
+    #[must_use]
+    pub fn with_step(self, step: Arc<dyn DispatchStep>) -> Self {
+        Self { step, ..self }
     }
 
     /// The API dispatches a timer at once if it is due until this time.
@@ -150,13 +159,11 @@ impl Dispatcher {
         }
         let Batch { messages, advances, places, unplanned, mut report, overtaken, unreadable } =
             batch;
-        if !messages.is_empty() {
-            self.queue.send(&messages, self.clock.now()).await?;
-        }
+        let moved = self.step.dispatch(&messages, &advances, self.clock.now()).await?;
         report.messages = messages.len();
         let mut unmoved = unplanned;
         // Each timer is moved once.
-        for (place, advanced) in places.into_iter().zip(self.timers.advance(&advances).await) {
+        for (place, advanced) in places.into_iter().zip(moved) {
             match advanced {
                 Ok(true) => report.advanced += 1,
                 Ok(false) => report.overtaken_by_others += 1,

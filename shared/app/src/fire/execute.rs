@@ -28,6 +28,8 @@ pub struct Executor {
 pub enum Performed {
     /// The work is done; the message can be deleted.
     Done,
+    /// The work is done, and the message is deleted.
+    Finished,
     /// Another worker holds the attempt, or will claim it. The message must be delivered again after
     /// this much work time.
     Again(Duration),

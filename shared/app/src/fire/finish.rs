@@ -76,12 +76,7 @@ impl Executor {
         attempt: &Attempt,
         loaded: &LoadedJob,
     ) -> Result<(), AppError> {
-        let Occurrence::Scheduled { nominal_at } = attempt.occurrence else {
-            // A run does not decide whether its job has finished.
-            return Ok(());
-        };
-        let is_last = loaded.schedule.as_ref().is_some_and(|it| it.after(nominal_at).is_none());
-        if loaded.standing().has(attempt) && (is_last || loaded.snapshot.is_spent) {
+        if may_be_last(attempt, loaded) {
             self.check_finished(job, loaded, true).await?;
         }
         Ok(())
@@ -287,4 +282,14 @@ impl Executor {
         }
         Ok(None)
     }
+}
+
+/// Whether an attempt may have been the last of its job.
+pub(super) fn may_be_last(attempt: &Attempt, loaded: &LoadedJob) -> bool {
+    let Occurrence::Scheduled { nominal_at } = attempt.occurrence else {
+        // A run does not decide whether its job has finished.
+        return false;
+    };
+    let is_last = loaded.schedule.as_ref().is_some_and(|it| it.after(nominal_at).is_none());
+    loaded.standing().has(attempt) && (is_last || loaded.snapshot.is_spent)
 }

@@ -11,11 +11,13 @@ use minutehand_domain::firing::{
 use minutehand_domain::recent::Mark;
 use minutehand_domain::recently_counted::IsCounted;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::Event;
 use minutehand_ports::store::{Counted, CounterUpdate, CountersAdd, LongRetry};
+use minutehand_ports::{Event, QueueMessage, ReceiptHandle, Settled, Settlement};
 
+use super::DeliveryPlace;
 use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
+use super::finish::may_be_last;
 use super::loaded_job::LoadedJob;
 use crate::error::AppError;
 
@@ -39,27 +41,52 @@ pub(super) struct Undecided<'a> {
     pub(super) retry_after: Option<TimeDelta>,
 }
 
+/// What is to be settled after an attempt.
+#[derive(Default)]
+struct Following {
+    /// The next attempt.
+    next: Option<QueueMessage>,
+    /// What to count.
+    counted: Option<Counted>,
+    /// Whether the attempt ended its occurrence.
+    is_closed: bool,
+    /// The message of the attempt.
+    receipt: Option<ReceiptHandle>,
+}
+
+/// What is settled.
+#[derive(Default)]
+struct Followed {
+    /// The job as it was last read; `None` if it is gone.
+    loaded: Option<LoadedJob>,
+    /// Whether the message is deleted.
+    is_finished: bool,
+}
+
 impl Executor {
     /// Does what follows a record.
     pub(super) async fn follow(
         &self,
         ended: EndedAttempt<'_>,
         loaded: Option<LoadedJob>,
+        place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
         let EndedAttempt { job, attempt, .. } = ended;
         let loaded = match loaded {
             Some(loaded) => Some(loaded),
             None => self.load(job).await?,
         };
-        let mut closed = None;
+        let (mut closed, mut is_finished) = (None, false);
         if let Some(loaded) = loaded {
             let policy = self.policy(job, attempt.role, &loaded).await?;
             let loaded = Box::pin(self.pause_if_failing(ended, loaded, policy)).await?;
             if let Some(loaded) = loaded {
-                self.send_next(ended, &loaded, policy).await?;
-                if attempt.role == Role::Main {
-                    closed = self.count_ended(ended, loaded, policy).await?;
-                }
+                let mut following = self.following(ended, &loaded, policy).await?;
+                following.receipt = place.receipt();
+                let is_closed = following.is_closed;
+                let followed = Box::pin(self.settle(job, attempt, following, loaded)).await?;
+                closed = followed.loaded.filter(|_| is_closed);
+                is_finished = followed.is_finished;
             }
         }
         self.remove_timer(job, attempt).await?;
@@ -67,16 +94,16 @@ impl Executor {
             // After the attempt's own timer is gone, which would be taken for a retry that waits.
             Box::pin(self.check_finished_after(job, attempt, &loaded)).await?;
         }
-        Ok(Performed::Done)
+        Ok(if is_finished { Performed::Finished } else { Performed::Done })
     }
 
-    /// Sends the next attempt, or stores a timer for it.
-    async fn send_next(
+    /// The next attempt as a message. One that is too far in the future is stored as a timer.
+    async fn next(
         &self,
         ended: EndedAttempt<'_>,
         loaded: &LoadedJob,
         policy: FollowPolicy,
-    ) -> Result<(), AppError> {
+    ) -> Result<Option<QueueMessage>, AppError> {
         let EndedAttempt { job, attempt, record } = ended;
         let next = next_step(attempt, record, policy);
         let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
@@ -85,38 +112,44 @@ impl Executor {
             let (NextStep::ErrorAction(next) | NextStep::Notice(next) | NextStep::Retry(next)) =
                 &next
             else {
-                return Ok(());
+                return Ok(None);
             };
             if !loaded.standing().follows_pause(next) {
-                return Ok(());
+                return Ok(None);
             }
         }
         match next {
-            NextStep::Nothing => Ok(()),
+            NextStep::Nothing => Ok(None),
             NextStep::Retry(next) => {
                 self.ports.events.note(Event::Retried { job, attempt: &next });
                 if next.is_long {
                     let retry = LongRetry { job: job.clone(), attempt: next };
-                    return Ok(self.ports.store.retries.keep(&retry).await?);
+                    self.ports.store.retries.keep(&retry).await?;
+                    return Ok(None);
                 }
-                self.send(job, next).await
+                Ok(Some(attempt_message(job, next)))
             }
-            NextStep::ErrorAction(next) | NextStep::Notice(next) => self.send(job, next).await,
+            NextStep::ErrorAction(next) | NextStep::Notice(next) => {
+                Ok(Some(attempt_message(job, next)))
+            }
         }
     }
 
-    /// Counts an attempt of the main action. Returns the job if the attempt ended its occurrence,
-    /// which may have been the last.
-    async fn count_ended(
+    /// What follows an attempt. Only attempts of the main action are counted.
+    async fn following(
         &self,
         ended: EndedAttempt<'_>,
-        loaded: LoadedJob,
+        loaded: &LoadedJob,
         policy: FollowPolicy,
-    ) -> Result<Option<LoadedJob>, AppError> {
-        let EndedAttempt { job, attempt, record } = ended;
+    ) -> Result<Following, AppError> {
+        let EndedAttempt { attempt, record, .. } = ended;
+        let next = self.next(ended, loaded, policy).await?;
+        if attempt.role != Role::Main {
+            return Ok(Following { next, ..Following::default() });
+        }
         let is_fault = is_final_failure(attempt, record, policy);
         if is_fault {
-            self.list_failure(ended, &loaded).await;
+            self.list_failure(ended, loaded).await;
         }
         let add = CountersAdd {
             executions: 1,
@@ -128,10 +161,9 @@ impl Executor {
             skip: None,
         };
         let ended_at = Some(record.ended_at);
-        let counted = Counted { attempt: attempt.clone(), ended_at, add };
-        let loaded = self.count(job, counted, loaded).await?;
+        let counted = Some(Counted { attempt: attempt.clone(), ended_at, add });
         let is_closed = record.outcome == Outcome::Succeeded || is_fault;
-        Ok(loaded.filter(|_| is_closed))
+        Ok(Following { next, counted, is_closed, receipt: None })
     }
 
     /// Adds an occurrence that failed for good to the list of failures. The list is for people: if it
@@ -156,11 +188,6 @@ impl Executor {
                 "an occurrence that failed for good is missing in the list of failures"
             );
         }
-    }
-
-    async fn send(&self, job: &JobRef, attempt: Attempt) -> Result<(), AppError> {
-        let message = attempt_message(job, attempt);
-        Ok(self.ports.queue.send(&[message], self.ports.clock.now()).await?)
     }
 
     /// Decides what follows an attempt, and writes it into the record. The job's policy may not be
@@ -190,43 +217,83 @@ impl Executor {
         waiting.is_ok_and(|waiting| waiting.len() >= LONG_RETRIES_MAX as usize)
     }
 
-    /// Counts an attempt, once. Returns the job as it was last read; `None` if it is gone.
+    /// Counts an attempt of which nothing else follows, once.
     pub(super) async fn count(
         &self,
         job: &JobRef,
-        mut counted: Counted,
+        counted: Counted,
+        loaded: LoadedJob,
+    ) -> Result<(), AppError> {
+        let attempt = counted.attempt.clone();
+        let following = Following { counted: Some(counted), ..Following::default() };
+        self.settle(job, &attempt, following, loaded).await.map(drop)
+    }
+
+    /// Sends the next attempt, and counts the one that ended, once.
+    async fn settle(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+        following: Following,
         mut loaded: LoadedJob,
-    ) -> Result<Option<LoadedJob>, AppError> {
+    ) -> Result<Followed, AppError> {
+        let Following { mut next, mut counted, is_closed, receipt } = following;
         for _ in 0..COUNT_ROUNDS_MAX {
-            let snapshot = &loaded.snapshot;
-            let Counted { attempt, ended_at, .. } = &counted;
-            let is_counted = match snapshot.recently_counted.has(attempt, *ended_at) {
-                IsCounted::Yes => true,
-                IsCounted::No => false,
-                IsCounted::IfEvicted => {
-                    self.ports.store.counters.is_evicted(&job.uid, attempt, *ended_at).await?
-                }
-            };
-            if is_counted {
-                return Ok(Some(loaded));
+            let count = self.count_once(job, &mut counted, &loaded).await?;
+            if next.is_none() && count.is_none() {
+                return Ok(Followed { loaded: Some(loaded), is_finished: false });
             }
-            let last_at = &mut counted.add.last_execution_at;
-            *last_at = snapshot.counters.last_execution_at.max(*last_at);
-            let update = CounterUpdate {
-                job_uid: job.uid.clone(),
-                as_read: snapshot.recently_counted.clone(),
-                counters: snapshot.counters,
-                counted: vec![counted.clone()],
+            // A crash before the last step has to leave the message.
+            let more_follows = attempt.is_long || (is_closed && may_be_last(attempt, &loaded));
+            let settlement = Settlement {
+                next: next.as_slice(),
+                count: count.as_ref(),
+                receipt: receipt.filter(|_| !more_follows),
+                now: self.ports.clock.now(),
             };
-            if self.ports.store.counters.add(&update).await? {
-                return Ok(Some(loaded));
+            match self.ports.settle.settle(settlement).await? {
+                Settled::Done { is_finished } => {
+                    return Ok(Followed { loaded: Some(loaded), is_finished });
+                }
+                Settled::Stale { is_sent: true } => next = None,
+                Settled::Stale { is_sent: false } => {}
             }
             match self.load(job).await? {
                 Some(now) => loaded = now,
-                None => return Ok(None),
+                None => return Ok(Followed::default()),
             }
         }
         Err(AppError::Busy { what: format!("the counters of job '{}'", job.key) })
+    }
+
+    /// The update that counts an attempt; `None` if it is counted already, or there is none to count.
+    async fn count_once(
+        &self,
+        job: &JobRef,
+        counted: &mut Option<Counted>,
+        loaded: &LoadedJob,
+    ) -> Result<Option<CounterUpdate>, AppError> {
+        let Some(counted) = counted else { return Ok(None) };
+        let snapshot = &loaded.snapshot;
+        let Counted { attempt, ended_at, .. } = counted;
+        let is_counted = match snapshot.recently_counted.has(attempt, *ended_at) {
+            IsCounted::Yes => true,
+            IsCounted::No => false,
+            IsCounted::IfEvicted => {
+                self.ports.store.counters.is_evicted(&job.uid, attempt, *ended_at).await?
+            }
+        };
+        if is_counted {
+            return Ok(None);
+        }
+        let last_at = &mut counted.add.last_execution_at;
+        *last_at = snapshot.counters.last_execution_at.max(*last_at);
+        Ok(Some(CounterUpdate {
+            job_uid: job.uid.clone(),
+            as_read: snapshot.recently_counted.clone(),
+            counters: snapshot.counters,
+            counted: vec![counted.clone()],
+        }))
     }
 
     /// Removes the timer of an attempt that waited in one.

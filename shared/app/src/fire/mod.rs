@@ -25,6 +25,7 @@ mod slot;
 mod stop;
 mod sweep;
 mod turn;
+mod two_steps;
 mod worker;
 
 use std::sync::Arc;
@@ -33,7 +34,8 @@ use minutehand_domain::firing::limits::Spans;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_ports::{
     ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, FailureBodies, History,
-    IdSource, Pulses, Removal, RetryTimers, Sealer, Seats, Slots, Snapshots, Timers, Turns,
+    IdSource, Pulses, Removal, RetryTimers, Sealer, Seats, SettleStep, Slots, Snapshots, Timers,
+    Turns,
 };
 
 pub(crate) use dispatch::attempt_message;
@@ -45,6 +47,7 @@ pub use place::{DeliveryPlace, Unbounded, Wait, Waiting};
 pub use repair::{RepairPorts, RepairReport, repair};
 pub use stop::Stop;
 pub use sweep::{Pass, Sweeper};
+pub use two_steps::SendThenCount;
 pub use worker::{Deadline, Delivery, Disposition, Performer, Worker};
 
 /// What the executor needs from the world.
@@ -52,8 +55,10 @@ pub use worker::{Deadline, Delivery, Disposition, Performer, Worker};
 pub struct FirePorts {
     /// The store.
     pub store: FireStore,
-    /// Takes the attempts that follow.
+    /// Takes the messages of attempts that wait or are checked again.
     pub queue: Arc<dyn DispatchQueue>,
+    /// Does what follows a record.
+    pub settle: Arc<dyn SettleStep>,
     /// Performs actions.
     pub sender: Arc<dyn ActionSender>,
     /// Opens secrets.

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use minutehand_ports::Clock;
+use minutehand_ports::{Clock, ReceiptHandle};
 
 /// The place of a delivery among the attempts under way, as its host gives it out.
 ///
@@ -21,6 +21,11 @@ pub trait DeliveryPlace: Send + Sync {
 
     /// Tells the origin of an attempt that starts in any case.
     fn set_origin(&self, origin: &str);
+
+    /// The message, if its host lets it be deleted together with what follows its attempt.
+    fn receipt(&self) -> Option<ReceiptHandle> {
+        None
+    }
 
     /// Waits until the attempt is due. Where thousands wait for one instant, their host may let them
     /// take turns.

@@ -11,6 +11,7 @@
 //! | send the message | two messages | one of them finds the attempt held, and then ended |
 //! | record | a seat of an attempt that has ended | its lease |
 
+use chrono::TimeDelta;
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::{Outage, Waited, seat_pause};
 use minutehand_domain::limits::{CollectionLimits, Concurrent};
@@ -60,9 +61,8 @@ impl Executor {
 
     /// Gives back a claim for which there is no seat, and sends its message again.
     pub(super) async fn postpone_without_seat(&self, claim: &Claim) -> Result<Performed, AppError> {
-        let clock = &self.ports.clock;
-        let wait = seat_pause(&claim.job.uid, &claim.attempt, clock.now());
-        self.postpone_until(claim, clock.work_now(), Waited::Seat, wait).await
+        let wait = seat_pause(&claim.job.uid, &claim.attempt, self.ports.clock.now());
+        self.postpone_for(claim, TimeDelta::zero(), Waited::Seat, wait).await
     }
 
     /// What becomes of the message of an attempt that waits for a seat. Without an answer the attempt

@@ -128,20 +128,19 @@ impl Executor {
 
     /// Gives a claim back until the attempt's slot, and sends its message again.
     pub(super) async fn postpone(&self, claim: &Claim, slot: Slot) -> Result<Performed, AppError> {
-        let wait = (slot.at - self.ports.clock.work_now()).min(SLOT_LOOK);
-        self.postpone_until(claim, slot.at, Waited::Slot(slot), wait).await
+        let hold = slot.at - self.ports.clock.work_now();
+        self.postpone_for(claim, hold, Waited::Slot(slot), hold.min(SLOT_LOOK)).await
     }
 
     /// Gives a claim back, and sends its message again, which says what it waits for.
-    pub(super) async fn postpone_until(
+    pub(super) async fn postpone_for(
         &self,
         claim: &Claim,
-        until: DateTime<Utc>,
+        hold: TimeDelta,
         waited: Waited,
         wait: TimeDelta,
     ) -> Result<Performed, AppError> {
-        self.ports.store.attempts.postpone(claim, until).await?;
-        self.give_back_turn(claim).await;
+        self.hold(claim, hold).await?;
         let attempt = Attempt { waited: Some(waited), ..claim.attempt.clone() };
         let clock = &self.ports.clock;
         let due_at = clock.now() + clock.scheduled_during(wait);
@@ -152,9 +151,16 @@ impl Executor {
 
     /// Gives a claim back for which there is no slot in the time ahead.
     pub(super) async fn postpone_without_slot(&self, claim: &Claim) -> Result<Performed, AppError> {
-        self.ports.store.attempts.postpone(claim, self.ports.clock.work_now()).await?;
-        self.give_back_turn(claim).await;
+        self.hold(claim, TimeDelta::zero()).await?;
         Ok(Performed::Waits(Wait::For(NO_SLOT_PAUSE.to_std().unwrap_or_default())))
+    }
+
+    /// Gives a claim back, and holds the attempt for who has waited.
+    async fn hold(&self, claim: &Claim, hold: TimeDelta) -> Result<(), AppError> {
+        let now = self.ports.clock.work_now();
+        self.ports.store.attempts.postpone(claim, hold, now).await?;
+        self.give_back_turn(claim).await;
+        Ok(())
     }
 
     /// Waits for the slot that a message has; what becomes of the message if it comes later. The limit may

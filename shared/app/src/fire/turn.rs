@@ -21,7 +21,7 @@ use minutehand_domain::recent::LastSkip;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{Claim, ClaimRequest, OwnAttempt, TurnsRead, TurnsWrite};
 
-use super::attempt::Started;
+use super::attempt::{Started, again_after};
 use super::execute::{Executor, Performed};
 use super::follow::EndedAttempt;
 use super::loaded_job::{LoadedJob, job_path};
@@ -62,7 +62,7 @@ impl Executor {
             match &read.own {
                 OwnAttempt::Ended(record) => {
                     let ended = EndedAttempt { job, attempt, record };
-                    return Box::pin(self.follow(ended, None)).await;
+                    return Box::pin(self.follow(ended, None, place)).await;
                 }
                 OwnAttempt::LeftOut => {
                     let loaded = self.load(job).await?;
@@ -71,7 +71,9 @@ impl Executor {
                 OwnAttempt::New | OwnAttempt::Begun => {}
             }
             match self.step(&request.claim, &read) {
-                TurnStep::Held { lease_until } => return Ok(self.again_after(lease_until)),
+                TurnStep::Held { lease_until } => {
+                    return Ok(again_after(lease_until - self.ports.clock.work_now()));
+                }
                 TurnStep::Waits(None) => return Ok(WAITS),
                 TurnStep::Has => return self.start_in_turn(request, place).await,
                 TurnStep::Takes(order) => {
@@ -153,7 +155,7 @@ impl Executor {
         request: ClaimRequest,
         place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
-        let without_claim = match self.claim(&request).await {
+        let without_claim = match self.claim(&request, place).await {
             Ok(None) => return self.start_or_wait(&request.claim, place).await,
             // The attempt has ended meanwhile, or another worker holds it.
             Ok(Some(performed)) => Ok(performed),
@@ -170,7 +172,7 @@ impl Executor {
         place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
         request.claim.attempt.takes_turn = false;
-        match self.claim(&request).await? {
+        match self.claim(&request, place).await? {
             None => self.start_or_wait(&request.claim, place).await,
             Some(performed) => Ok(performed),
         }

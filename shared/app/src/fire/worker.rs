@@ -5,7 +5,7 @@
 //!
 //! | the work | `error_type` in the log | the message |
 //! |---|---|---|
-//! | succeeded | | is deleted |
+//! | succeeded | | is deleted, if what follows did not do so |
 //! | has no place among the attempts under way, or waits for its turn | | waits, and the delivery does not count |
 //! | is held by another worker, or given back by a process that stops | | is retried when the lease ends, or at once |
 //! | failed in the store, the queue or the key | `MessageFailed` | is retried after a pause that doubles from 5 to 120 seconds |
@@ -103,12 +103,15 @@ pub enum Disposition {
     Bury(String),
     /// Delete the message.
     Delete,
+    /// Nothing: the message is deleted.
+    Deleted,
 }
 
 /// How the work of one work item ended.
 #[derive(Debug)]
 enum Ending<'a> {
     Done,
+    Finished,
     Again(Duration),
     Waits(Wait),
     Failed(AppError),
@@ -148,7 +151,10 @@ impl<P: Performer> Worker<P> {
         };
         self.log(delivery, &ending);
         let disposition = decide(&ending, delivery.receives);
-        let ends = matches!(disposition, Disposition::Delete | Disposition::Wait(_));
+        let ends = matches!(
+            disposition,
+            Disposition::Delete | Disposition::Deleted | Disposition::Wait(_)
+        );
         if !ends && is_last(delivery.receives) {
             self.log_dead_letter(delivery);
         }
@@ -167,6 +173,7 @@ impl<P: Performer> Worker<P> {
         let performed = pin!(AssertUnwindSafe(performed).catch_unwind());
         match select(performed, self.clock.wait(left)).await {
             Either::Left((Ok(Ok(Performed::Done)), _)) => Ending::Done,
+            Either::Left((Ok(Ok(Performed::Finished)), _)) => Ending::Finished,
             Either::Left((Ok(Ok(Performed::Again(after))), _)) => Ending::Again(after),
             Either::Left((Ok(Ok(Performed::Waits(wait))), _)) => Ending::Waits(wait),
             Either::Left((Ok(Err(error)), _)) => Ending::Failed(error),
@@ -185,6 +192,7 @@ impl<P: Performer> Worker<P> {
             Ending::Failed(error) => Some(chain(error)),
             Ending::Unreadable(error) => Some(error.to_string()),
             Ending::Done
+            | Ending::Finished
             | Ending::Again(_)
             | Ending::Waits(_)
             | Ending::TimedOut
@@ -195,9 +203,11 @@ impl<P: Performer> Worker<P> {
             Ending::Panicked => "message handler panicked",
             Ending::Unreadable(_) => "message is unreadable",
             Ending::Failed(_) if is_last(delivery.receives) => "message failed",
-            Ending::Done | Ending::Again(_) | Ending::Waits(_) | Ending::Failed(_) => {
-                "message failed, will be retried"
-            }
+            Ending::Done
+            | Ending::Finished
+            | Ending::Again(_)
+            | Ending::Waits(_)
+            | Ending::Failed(_) => "message failed, will be retried",
         };
         let Delivery { message_id, receives, work_item, .. } = delivery;
         // The store may be what failed, so the path is not read: the message has the job's ids.
@@ -225,6 +235,7 @@ impl<P: Performer> Worker<P> {
 fn decide(ending: &Ending<'_>, receives: u32) -> Disposition {
     let retry = match ending {
         Ending::Done => return Disposition::Delete,
+        Ending::Finished => return Disposition::Deleted,
         Ending::Waits(wait) => return Disposition::Wait(wait.clone()),
         Ending::Unreadable(UnreadableMessage::NotJson(_) | UnreadableMessage::NotAWorkItem(_)) => {
             return Disposition::Bury(ending.to_string());
@@ -245,7 +256,7 @@ fn decide(ending: &Ending<'_>, receives: u32) -> Disposition {
 
 const fn error_type(ending: &Ending<'_>) -> Option<ErrorType> {
     match ending {
-        Ending::Done | Ending::Again(_) | Ending::Waits(_) => None,
+        Ending::Done | Ending::Finished | Ending::Again(_) | Ending::Waits(_) => None,
         Ending::Failed(_) => Some(ErrorType::MessageFailed),
         Ending::TimedOut => Some(ErrorType::MessageTimedOut),
         Ending::Panicked => Some(ErrorType::MessagePanicked),
@@ -272,7 +283,7 @@ fn backoff(receives: u32) -> Duration {
 impl fmt::Display for Ending<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Done => f.write_str("it succeeded"),
+            Self::Done | Self::Finished => f.write_str("it succeeded"),
             Self::Again(_) => f.write_str("another worker had claimed it"),
             Self::Waits(_) => f.write_str("it had to wait"),
             Self::Failed(error) => write!(f, "it failed: {}", chain(error)),
@@ -319,6 +330,7 @@ mod tests {
                     let waits = Performed::Waits(Wait::For(SECOND));
                     Either::Right(Either::Right(ready(Ok(waits))))
                 }
+                "finished" => Either::Right(Either::Right(ready(Ok(Performed::Finished)))),
                 "fails" => Either::Right(Either::Right(ready(Err(busy())))),
                 _ => Either::Right(Either::Right(ready(Ok(Performed::Done)))),
             }
@@ -382,6 +394,7 @@ mod tests {
         for (ending, receives, expected, error_type) in [
             (Ending::Done, 1, Delete, None),
             (Ending::Done, last, Delete, None),
+            (Ending::Finished, last, Disposition::Deleted, None),
             (Ending::Again(SECOND), 1, after(1), None),
             (Ending::Again(SECOND), last - 1, after(1), None),
             (
@@ -449,6 +462,8 @@ mod tests {
     fn a_message_is_deleted_when_its_work_item_has_succeeded() {
         assert_eq!(handle(Ok(&item("a")), 1), (Disposition::Delete, Duration::ZERO, [0, 0]));
         assert_eq!(handle(Ok(&item("held")), 1).0, Disposition::RetryAfter(SECOND));
+        let finished = handle(Ok(&item("finished")), RECEIVES_MAX);
+        assert_eq!(finished, (Disposition::Deleted, Duration::ZERO, [0, 0]));
         let waits = handle(Ok(&item("waits")), RECEIVES_MAX);
         assert_eq!(waits, (Disposition::Wait(Wait::For(SECOND)), Duration::ZERO, [0, 0]));
         let (disposition, _, counted) = handle(Ok(&item("fails")), RECEIVES_MAX);

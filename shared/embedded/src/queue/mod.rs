@@ -60,8 +60,10 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::firing::limits;
 use minutehand_domain::tick::ticks;
-use minutehand_domain::work_item::{self, UnreadableMessage, WorkItem};
-use minutehand_ports::{Clock, DispatchQueue, QueueError};
+use minutehand_domain::work_item;
+use minutehand_ports::{
+    Clock, Deliveries, DispatchQueue, HIDDEN_MAX, QueueError, ReceiptHandle, TakenMessage,
+};
 use rusqlite::Connection;
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -83,9 +85,6 @@ pub const DELIVER_AHEAD: TimeDelta = limits::EARLY;
 ///
 /// This is longer than the lease of a claim, which is longer than an action may take.
 pub const VISIBILITY: TimeDelta = limits::VISIBILITY;
-
-/// The longest time for which a message can be put back; the limit of SQS.
-pub const HIDDEN_MAX: Duration = Duration::from_hours(12);
 
 /// How often a message is delivered before it goes to the dead letters.
 pub const RECEIVES_MAX: u32 = limits::RECEIVES_MAX;
@@ -121,35 +120,6 @@ pub struct Queue {
     /// Wakes that receiver, because another message may come first now.
     wake: Arc<Notify>,
     clock: Arc<dyn Clock>,
-}
-
-/// A message as a worker receives it.
-#[derive(Debug)]
-pub struct TakenMessage {
-    /// Identifies this delivery when the message is finished, put back or buried.
-    pub receipt: ReceiptHandle,
-    /// What the message asks for.
-    pub work_item: Result<WorkItem, UnreadableMessage>,
-    /// When the work may start: at most [`DELIVER_AHEAD`] from now.
-    pub due_at: DateTime<Utc>,
-    /// When the message was sent.
-    pub sent_at: DateTime<Utc>,
-    /// How often the message was delivered, this time included.
-    pub receive_count: u32,
-}
-
-/// Identifies one delivery of one message. It is void once the message is delivered again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ReceiptHandle {
-    id: i64,
-    delivery: i64,
-}
-
-impl fmt::Display for ReceiptHandle {
-    /// The message and its delivery, for the log.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.id, self.delivery)
-    }
 }
 
 /// A message that is no longer delivered.
@@ -219,123 +189,10 @@ impl Queue {
         Self::start(QueueFile::in_memory()?, SyncMode::Normal, clock)
     }
 
-    /// Waits until a message can be delivered. Returns up to `max` messages, and at most
-    /// [`RECEIVE_MAX`], in the order in which they are due.
-    ///
-    /// Several callers may wait; each message goes to one of them. Cancelling the call delivers
-    /// nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the queue is closed or its disk fails.
-    pub async fn receive(&self, max: usize) -> Result<Vec<TakenMessage>, QueueError> {
-        let max = max.clamp(1, RECEIVE_MAX);
-        let receiver = self.receiver.lock().await;
-        let delivered = loop {
-            let answer = self.receive_visible(max).await;
-            self.has_failed_to_deliver.store(answer.is_err(), Ordering::Relaxed);
-            let Received { delivered, next } = answer?.open();
-            if !delivered.is_empty() {
-                break delivered;
-            }
-            self.wait_for(next).await;
-        };
-        // Decoding the messages must not delay the next receiver.
-        drop(receiver);
-        Ok(delivered.iter().map(TakenMessage::read).collect())
-    }
-
     /// Whether the last try to receive messages failed. A receiver that waits tries every second.
     #[must_use]
     pub fn has_failed_to_deliver(&self) -> bool {
         self.has_failed_to_deliver.load(Ordering::Relaxed)
-    }
-
-    /// Deletes messages whose work is done. A void receipt does nothing, here and below.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the queue is closed or its disk fails. Some messages may be deleted then.
-    pub async fn finish(&self, receipts: &[ReceiptHandle]) -> Result<(), QueueError> {
-        for receipts in receipts.chunks(REQUEST_MAX) {
-            let receipts = receipts.to_vec();
-            let n_messages = receipts.len();
-            let finish = move |connection: &Connection| table::finish(connection, &receipts);
-            self.ask(Kind::Finish, n_messages, finish).await?;
-        }
-        Ok(())
-    }
-
-    /// Delivers messages again after this much work time, at most [`HIDDEN_MAX`].
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the queue is closed or its disk fails. Some messages may be put back then.
-    pub async fn put_back(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
-        for receipts in receipts.chunks(REQUEST_MAX) {
-            let receipts = self.until(receipts);
-            let n_messages = receipts.len();
-            let put_back = move |connection: &Connection| table::put_back(connection, &receipts);
-            self.ask(Kind::PutBack, n_messages, put_back).await?;
-        }
-        Ok(())
-    }
-
-    /// Sets messages aside of which nothing was done: as [`put_back`](Self::put_back), but the
-    /// delivery does not count. A message that is set aside for [`HIDDEN_MAX`] waits for
-    /// [`take_again`](Self::take_again).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the queue is closed or its disk fails. Some messages may be set aside
-    /// then; the others return at their visibility timeout, and their delivery counts.
-    pub async fn set_aside(
-        &self,
-        receipts: &[(ReceiptHandle, Duration)],
-    ) -> Result<(), QueueError> {
-        for receipts in receipts.chunks(REQUEST_MAX) {
-            let receipts = self.until(receipts);
-            let n_messages = receipts.len();
-            let set_aside = move |connection: &Connection| table::set_aside(connection, &receipts);
-            self.ask(Kind::PutBack, n_messages, set_aside).await?;
-        }
-        Ok(())
-    }
-
-    /// Delivers messages that were set aside, at most [`REQUEST_MAX`], in this order. `None` stands
-    /// for a message that was delivered again in the meantime, or no longer exists.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the queue is closed or its disk fails. The messages may be delivered then,
-    /// and return at their visibility timeout.
-    pub async fn take_again(
-        &self,
-        receipts: &[ReceiptHandle],
-    ) -> Result<Vec<Option<TakenMessage>>, QueueError> {
-        let receipts: Vec<_> = receipts.iter().take(REQUEST_MAX).copied().collect();
-        let n_messages = receipts.len();
-        let hide_until = ticks(self.clock.work_now() + VISIBILITY);
-        let take =
-            move |connection: &Connection| table::take_again(connection, &receipts, hide_until);
-        let taken = self.ask(Kind::Read, n_messages, take).await?;
-        Ok(taken.iter().map(|message| message.as_ref().map(TakenMessage::read)).collect())
-    }
-
-    /// Moves messages to the dead letters.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the queue is closed or its disk fails. Some messages may be moved then.
-    pub async fn bury(&self, receipts: &[ReceiptHandle], why: &str) -> Result<(), QueueError> {
-        let now = ticks(self.clock.now());
-        for receipts in receipts.chunks(REQUEST_MAX) {
-            let (receipts, why) = (receipts.to_vec(), why.to_owned());
-            let n_messages = receipts.len();
-            let bury = move |connection: &Connection| table::bury(connection, &receipts, &why, now);
-            self.ask(Kind::Finish, n_messages, bury).await?;
-        }
-        Ok(())
     }
 
     /// Returns the newest dead letters, newest first, up to `limit` and at most
@@ -482,15 +339,89 @@ impl Queue {
     }
 }
 
-impl TakenMessage {
-    fn read(message: &table::Delivered) -> Self {
-        Self {
-            receipt: message.receipt,
-            work_item: work_item::decode_one(&message.body),
-            due_at: message.due_at,
-            sent_at: message.sent_at,
-            receive_count: message.receive_count,
+fn read_taken(message: &table::Delivered) -> TakenMessage {
+    TakenMessage {
+        receipt: message.receipt,
+        work_item: work_item::decode_one(&message.body),
+        due_at: message.due_at,
+        sent_at: message.sent_at,
+        receive_count: message.receive_count,
+    }
+}
+
+#[async_trait]
+impl Deliveries for Queue {
+    /// At most [`RECEIVE_MAX`] messages.
+    async fn receive(&self, max: usize) -> Result<Vec<TakenMessage>, QueueError> {
+        let max = max.clamp(1, RECEIVE_MAX);
+        let receiver = self.receiver.lock().await;
+        let delivered = loop {
+            let answer = self.receive_visible(max).await;
+            self.has_failed_to_deliver.store(answer.is_err(), Ordering::Relaxed);
+            let Received { delivered, next } = answer?.open();
+            if !delivered.is_empty() {
+                break delivered;
+            }
+            self.wait_for(next).await;
+        };
+        // Decoding the messages must not delay the next receiver.
+        drop(receiver);
+        Ok(delivered.iter().map(read_taken).collect())
+    }
+
+    async fn finish(&self, receipts: &[ReceiptHandle]) -> Result<(), QueueError> {
+        for receipts in receipts.chunks(REQUEST_MAX) {
+            let receipts = receipts.to_vec();
+            let n_messages = receipts.len();
+            let finish = move |connection: &Connection| table::finish(connection, &receipts);
+            self.ask(Kind::Finish, n_messages, finish).await?;
         }
+        Ok(())
+    }
+
+    async fn put_back(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
+        for receipts in receipts.chunks(REQUEST_MAX) {
+            let receipts = self.until(receipts);
+            let n_messages = receipts.len();
+            let put_back = move |connection: &Connection| table::put_back(connection, &receipts);
+            self.ask(Kind::PutBack, n_messages, put_back).await?;
+        }
+        Ok(())
+    }
+
+    async fn set_aside(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
+        for receipts in receipts.chunks(REQUEST_MAX) {
+            let receipts = self.until(receipts);
+            let n_messages = receipts.len();
+            let set_aside = move |connection: &Connection| table::set_aside(connection, &receipts);
+            self.ask(Kind::PutBack, n_messages, set_aside).await?;
+        }
+        Ok(())
+    }
+
+    /// At most [`REQUEST_MAX`] messages.
+    async fn take_again(
+        &self,
+        receipts: &[ReceiptHandle],
+    ) -> Result<Vec<Option<TakenMessage>>, QueueError> {
+        let receipts: Vec<_> = receipts.iter().take(REQUEST_MAX).copied().collect();
+        let n_messages = receipts.len();
+        let hide_until = ticks(self.clock.work_now() + VISIBILITY);
+        let take =
+            move |connection: &Connection| table::take_again(connection, &receipts, hide_until);
+        let taken = self.ask(Kind::Read, n_messages, take).await?;
+        Ok(taken.iter().map(|message| message.as_ref().map(read_taken)).collect())
+    }
+
+    async fn bury(&self, receipts: &[ReceiptHandle], why: &str) -> Result<(), QueueError> {
+        let now = ticks(self.clock.now());
+        for receipts in receipts.chunks(REQUEST_MAX) {
+            let (receipts, why) = (receipts.to_vec(), why.to_owned());
+            let n_messages = receipts.len();
+            let bury = move |connection: &Connection| table::bury(connection, &receipts, &why, now);
+            self.ask(Kind::Finish, n_messages, bury).await?;
+        }
+        Ok(())
     }
 }
 

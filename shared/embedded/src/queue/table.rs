@@ -4,10 +4,11 @@
 
 use chrono::{DateTime, Utc};
 use minutehand_domain::tick::from_ticks;
+use minutehand_ports::ReceiptHandle;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 
-use super::{BuriedMessage, QueueStats, RECEIVES_MAX, ReceiptHandle};
+use super::{BuriedMessage, QueueStats, RECEIVES_MAX};
 
 const SEND: &str = "INSERT INTO message (due, sent, body) VALUES (?1, ?2, ?3)";
 const PICK: &str = "SELECT id, delivery, due, sent, receives, body FROM message

@@ -6,10 +6,10 @@
 use std::mem;
 use std::sync::mpsc::Sender;
 
+use minutehand_ports::ReceiptHandle;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::ReceiptHandle;
 use super::table::{self, ReceiveQuery, Received};
 use super::thread::{Kind, QueueCommand, QueueFailure, Task, Work};
 use crate::serving::ThreadMessage;

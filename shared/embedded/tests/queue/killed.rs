@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use minutehand_embedded::{DataDir, Queue, SyncMode};
-use minutehand_ports::DispatchQueue as _;
+use minutehand_ports::{Deliveries as _, DispatchQueue as _};
 use minutehand_testkit::Process;
 use tokio::task::JoinSet;
 

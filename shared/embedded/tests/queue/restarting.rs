@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use minutehand_embedded::queue::RECEIVES_MAX;
 use minutehand_embedded::{DataDir, OpenError, Queue, SyncMode};
+use minutehand_ports::Deliveries as _;
 use rusqlite::Connection;
 use tempfile::TempDir;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_embedded::Queue;
-use minutehand_embedded::queue::{TakenMessage, VISIBILITY};
-use minutehand_ports::QueueError;
+use minutehand_embedded::queue::VISIBILITY;
+use minutehand_ports::{Deliveries as _, QueueError, TakenMessage};
 use tokio::task::JoinHandle;
 
 use crate::world::{

@@ -7,8 +7,10 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::work_item::WorkItem;
 use minutehand_embedded::Queue;
-use minutehand_embedded::queue::{QueueStats, ReceiptHandle, TakenMessage};
-use minutehand_ports::{Clock, DispatchQueue as _, QueueMessage};
+use minutehand_embedded::queue::QueueStats;
+use minutehand_ports::{
+    Clock, Deliveries as _, DispatchQueue as _, QueueMessage, ReceiptHandle, TakenMessage,
+};
 use minutehand_testkit::TimeLimit;
 use tokio::sync::watch;
 

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
@@ -16,7 +16,7 @@ pub struct Claim {
     pub attempt: Attempt,
     /// Tells this claim from all others.
     pub claim_id: String,
-    /// When the lease ends. Until then no other worker gets the attempt.
+    /// When the lease ends, on the worker's clock of work. Until then no other worker gets the attempt.
     pub lease_until: DateTime<Utc>,
 }
 
@@ -25,8 +25,16 @@ pub struct Claim {
 pub struct ClaimRequest {
     /// The claim that the worker asks for.
     pub claim: Claim,
-    /// The time now, on the clock of work. Leases that ended before are over.
+    /// The time now, on the worker's clock of work. Leases that ended before are over.
     pub now: DateTime<Utc>,
+}
+
+impl ClaimRequest {
+    /// For how long the claim is wanted. A store with a clock of its own counts it from its own time.
+    #[must_use]
+    pub fn lease(&self) -> TimeDelta {
+        self.claim.lease_until - self.now
+    }
 }
 
 /// How a request for a claim ended.
@@ -36,8 +44,8 @@ pub enum Claimed {
     Won,
     /// Another worker holds the attempt.
     Held {
-        /// When the lease of the other worker ends.
-        lease_until: DateTime<Utc>,
+        /// How long the lease of the other worker still lasts.
+        left: TimeDelta,
     },
     /// The caller holds the claim, but only to record the attempt as failed: too many workers died
     /// during its action.
@@ -95,9 +103,14 @@ pub trait Attempts: Send + Sync {
 
     /// Gives back a claim under which nothing was done because the attempt waits for its slot or a seat.
     /// The attempt leaves a trace, so that it is not taken for lost, and the claim does not count as one
-    /// that led to nothing. Until then, only who has waited gets the attempt. If the caller no longer holds
-    /// the claim, nothing happens.
-    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError>;
+    /// that led to nothing. For this much work time, only who has waited gets the attempt. If the caller no
+    /// longer holds the claim, nothing happens.
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError>;
 
     /// Records how an attempt ended.
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError>;

@@ -15,8 +15,8 @@ pub trait Seats: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<u32, StoreError>;
 
-    /// Takes a seat for a claim until its lease ends; `false` if all are taken. Taking it again changes
-    /// nothing.
+    /// Takes a seat for a claim for what is left of its lease now; `false` if all are taken. Taking it
+    /// again changes nothing.
     async fn take_seat(
         &self,
         claim: &Claim,

@@ -32,7 +32,7 @@ mod timer_changes;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
@@ -155,9 +155,14 @@ impl<S: GroupedStore> Attempts for BatchingStore<S> {
         self.releases.ask(claim.clone()).await
     }
 
-    async fn postpone(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
         self.starts.end(&claim.claim_id);
-        self.store.postpone(claim, until).await
+        self.store.postpone(claim, hold, now).await
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {

@@ -1,13 +1,14 @@
 //! Claims: won, held, taken over, exhausted, ended, released.
 
+use chrono::TimeDelta;
 use minutehand_ports::Attempts;
 use minutehand_ports::store::{CLAIMS_MAX, Claimed, Recorded};
 use minutehand_store_dynamodb::DynamoStore;
 
 use crate::world::{JOB, at, claim, held, in_both_ways, record, scheduled};
 
-fn held_until(second: i64) -> Claimed {
-    Claimed::Held { lease_until: at(second) }
+fn held_for(seconds: i64) -> Claimed {
+    Claimed::Held { left: TimeDelta::seconds(seconds) }
 }
 
 #[tokio::test]
@@ -23,7 +24,7 @@ async fn claims_of_an_earlier_process_are_void_and_do_not_count() {
         }
         // The claim of this process is not void.
         let newest = process(2 * CLAIMS_MAX);
-        assert_eq!(newest.claim(&claim(&attempt, "x")).await.unwrap(), held_until(200));
+        assert_eq!(newest.claim(&claim(&attempt, "x")).await.unwrap(), held_for(100));
         let record = record(60);
         let lost = process(0).record(&held(&attempt, "c"), &record).await.unwrap();
         assert_eq!(lost, Recorded::Lost);

@@ -1,5 +1,6 @@
 //! Groups: each of one ends by itself, in either way to perform it.
 
+use chrono::TimeDelta;
 use minutehand_domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record};
 use minutehand_embedded::Store;
 use minutehand_ports::store::{Claim, ClaimRequest, Claimed, Recorded};
@@ -49,7 +50,7 @@ async fn failed_conditions_do_not_stop_the_rest_of_a_group() {
         for (n, answer) in (0..MANY).zip(answers) {
             let expected = match n % 6 {
                 1 | 4 => Claimed::Ended(record(n)),
-                5 => Claimed::Held { lease_until: at(400) },
+                5 => Claimed::Held { left: TimeDelta::seconds(150) },
                 _ => Claimed::Won,
             };
             assert_eq!(answer.unwrap(), expected, "{n}");
@@ -82,7 +83,7 @@ async fn the_same_attempt_twice_in_a_group_is_decided_in_its_order() {
         ];
         let answers: Vec<Claimed> =
             world.store.claim_all(&claims).await.into_iter().map(Result::unwrap).collect();
-        let held = Claimed::Held { lease_until: at(200) };
+        let held = Claimed::Held { left: TimeDelta::seconds(100) };
         assert_eq!(answers, [Claimed::Won, Claimed::Won, held, Claimed::Won, Claimed::Won]);
     })
     .await;

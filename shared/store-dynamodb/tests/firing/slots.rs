@@ -2,6 +2,7 @@
 
 #![expect(clippy::float_cmp, reason = "units are whole numbers")]
 
+use chrono::TimeDelta;
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::{SLOTS_AHEAD, Slot, SlotBook, Waited};
 use minutehand_domain::limits::PerSecond;
@@ -59,7 +60,7 @@ async fn a_slot_costs_a_unit_to_take_and_one_to_read() {
     assert_eq!(units(MeteredCall::ReadSlots), 1.0);
     let first = scheduled(60);
     world.claim(claim(&first, "one")).await;
-    world.store.postpone(&held(&first, "one"), at(600)).await.unwrap();
+    world.store.postpone(&held(&first, "one"), TimeDelta::seconds(500), at(100)).await.unwrap();
     assert_eq!(units(MeteredCall::Postpone), 1.0);
     // With its slot it is claimed by one write.
     drop(world.meter.take());

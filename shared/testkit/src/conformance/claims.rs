@@ -1,13 +1,14 @@
 //! Claims: won, held, taken over, exhausted, ended, released.
 
+use chrono::TimeDelta;
 use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_ports::store::{CLAIMS_MAX, Claimed, Recorded};
 
 use super::Subject;
 use super::firing::{at, claim, claim_at, held, record, retry, scheduled};
 
-fn held_until(second: i64) -> Claimed {
-    Claimed::Held { lease_until: at(second) }
+fn held_for(seconds: i64) -> Claimed {
+    Claimed::Held { left: TimeDelta::seconds(seconds) }
 }
 
 behaviours! { $ claims as conformance_of_claims:
@@ -22,10 +23,10 @@ behaviours! { $ claims as conformance_of_claims:
 async fn an_attempt_is_held_until_its_lease_is_over(subject: &Subject) {
     let attempt = scheduled(60);
     assert_eq!(subject.claim(claim(&attempt, "a")).await, Claimed::Won);
-    assert_eq!(subject.claim(claim_at(150, &attempt, "b")).await, held_until(200));
-    assert_eq!(subject.claim(claim_at(200, &attempt, "b")).await, held_until(200));
+    assert_eq!(subject.claim(claim_at(150, &attempt, "b")).await, held_for(50));
+    assert_eq!(subject.claim(claim_at(200, &attempt, "b")).await, held_for(0));
     assert_eq!(subject.claim(claim_at(201, &attempt, "b")).await, Claimed::Won);
-    assert_eq!(subject.claim(claim_at(202, &attempt, "a")).await, held_until(301));
+    assert_eq!(subject.claim(claim_at(202, &attempt, "a")).await, held_for(99));
     // Another attempt of the same occurrence is another.
     assert_eq!(subject.claim(claim(&retry(1, 90, &attempt), "c")).await, Claimed::Won);
 }
@@ -38,7 +39,7 @@ async fn a_claim_whose_answer_was_lost_is_won_again(subject: &Subject) {
     }
     // It lasts longer, and is still the first.
     assert_eq!(subject.claim(claim_at(190, &attempt, "a")).await, Claimed::Won);
-    assert_eq!(subject.claim(claim_at(250, &attempt, "b")).await, held_until(290));
+    assert_eq!(subject.claim(claim_at(250, &attempt, "b")).await, held_for(40));
 }
 
 async fn the_last_claim_of_an_attempt_that_kills_its_workers_is_only_for_recording(
@@ -55,7 +56,7 @@ async fn the_last_claim_of_an_attempt_that_kills_its_workers_is_only_for_recordi
     assert_eq!(subject.claim(last.clone()).await, Claimed::Exhausted);
     assert_eq!(subject.claim(last).await, Claimed::Exhausted, "its answer was lost");
     let late = claim_at(second + 50, &attempt, "late");
-    assert_eq!(subject.claim(late).await, held_until(second + 100));
+    assert_eq!(subject.claim(late).await, held_for(50));
     // Who was to record it was lost as well.
     let next = claim_at(second + 101, &attempt, "next");
     assert_eq!(subject.claim(next).await, Claimed::Exhausted);
@@ -82,7 +83,7 @@ async fn a_released_attempt_can_be_claimed(subject: &Subject) {
         subject.store.release(&claim).await.unwrap();
     }
     assert_eq!(subject.claim(claim(&mine, "x")).await, Claimed::Won);
-    assert_eq!(subject.claim(claim(&other, "x")).await, held_until(200));
+    assert_eq!(subject.claim(claim(&other, "x")).await, held_for(100));
     assert_eq!(subject.claim(claim(&done, "x")).await, Claimed::Ended(record(180)));
 }
 
@@ -94,5 +95,5 @@ async fn runs_of_one_instant_are_claimed_apart(subject: &Subject) {
     for attempt in [run("r1"), run("r2"), scheduled(60)] {
         assert_eq!(subject.claim(claim(&attempt, "a")).await, Claimed::Won);
     }
-    assert_eq!(subject.claim(claim(&run("r1"), "b")).await, held_until(200));
+    assert_eq!(subject.claim(claim(&run("r1"), "b")).await, held_for(100));
 }

@@ -1,5 +1,6 @@
 //! Crashes: what was answered is there for the next process.
 
+use chrono::TimeDelta;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Pulse, SlotBook, TurnHolder, TurnOrder};
 use minutehand_domain::limits::{Concurrent, PerSecond};
 use minutehand_ports::store::{
@@ -76,7 +77,10 @@ async fn a_step_that_was_answered_is_not_done_again_by_the_next_process(subject:
     assert!(subject.store.write_turns(&turns).await.unwrap());
 
     let next = subject.next_process();
-    assert_eq!(next.claim(claim(&running, "b")).await, Claimed::Held { lease_until });
+    assert_eq!(
+        next.claim(claim(&running, "b")).await,
+        Claimed::Held { left: TimeDelta::seconds(100) }
+    );
     assert_eq!(next.claim(claim(&ended, "b")).await, Claimed::Ended(record(120)));
     let already = Recorded::Already(record(120));
     assert_eq!(next.record(&held(&ended, "b"), record(121)).await, already);

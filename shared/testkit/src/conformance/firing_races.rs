@@ -1,5 +1,6 @@
 //! Steps of a firing at once: of those that exclude each other one is done, and no other is half done.
 
+use chrono::TimeDelta;
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::firing::{SlotBook, TurnHolder, TurnOrder};
 use minutehand_domain::job::{JobCounters, JobState};
@@ -49,7 +50,7 @@ async fn one_of_sixty_four_workers_claims_an_attempt(subject: &Subject) {
         });
         let claims = claims.await;
         let won = claims.iter().filter(|it| **it == Claimed::Won).count();
-        let held = Claimed::Held { lease_until: at(200) };
+        let held = Claimed::Held { left: TimeDelta::seconds(100) };
         let lost = claims.iter().filter(|it| **it == held).count();
         assert_eq!((won, lost), (1, claims.len() - 1), "{claims:?}");
     }

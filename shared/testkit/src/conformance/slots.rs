@@ -116,10 +116,18 @@ fn with_slot(attempt: &Attempt) -> Attempt {
 async fn an_attempt_that_is_postponed_waits_for_who_has_its_slot(subject: &Subject) {
     let first = scheduled(60);
     assert_eq!(subject.claim(claim(&first, "one")).await, Claimed::Won);
-    subject.store.postpone(&held(&first, "another"), at(600)).await.unwrap();
+    subject
+        .store
+        .postpone(&held(&first, "another"), TimeDelta::seconds(500), at(100))
+        .await
+        .unwrap();
     assert!(!subject.history().await[0].waits);
     for _ in 0..2 {
-        subject.store.postpone(&held(&first, "one"), at(600)).await.unwrap();
+        subject
+            .store
+            .postpone(&held(&first, "one"), TimeDelta::seconds(500), at(100))
+            .await
+            .unwrap();
     }
     // It has left a trace, and no worker has it.
     let entry = &subject.history().await[0];
@@ -128,7 +136,7 @@ async fn an_attempt_that_is_postponed_waits_for_who_has_its_slot(subject: &Subje
     let seen = subject.store.attempts_between(JOB, at(60), at(60)).await.unwrap();
     assert_eq!(seen.len(), 1);
     // A copy of its first message waits as for a lease.
-    let waits = Claimed::Held { lease_until: at(600) };
+    let waits = Claimed::Held { left: TimeDelta::seconds(500) };
     assert_eq!(subject.claim(claim(&first, "copy")).await, waits);
     let slot = with_slot(&first);
     for _ in 0..2 {
@@ -139,7 +147,7 @@ async fn an_attempt_that_is_postponed_waits_for_who_has_its_slot(subject: &Subje
     subject.record(&held(&slot, "two"), record(60)).await;
     assert!(matches!(subject.claim(claim(&slot, "four")).await, Claimed::Ended(_)));
     // What has ended stays so.
-    subject.store.postpone(&held(&first, "two"), at(600)).await.unwrap();
+    subject.store.postpone(&held(&first, "two"), TimeDelta::seconds(500), at(100)).await.unwrap();
     assert!(!subject.history().await[0].waits);
 }
 
@@ -150,6 +158,10 @@ async fn however_often_it_is_postponed_an_attempt_is_not_taken_for_one_whose_wor
     for n in 0..30 {
         let (attempt, id) = (with_slot(&first), format!("claim{n}"));
         assert_eq!(subject.claim(claim(&attempt, &id)).await, Claimed::Won, "{n}");
-        subject.store.postpone(&held(&attempt, &id), at(600)).await.unwrap();
+        subject
+            .store
+            .postpone(&held(&attempt, &id), TimeDelta::seconds(500), at(100))
+            .await
+            .unwrap();
     }
 }

@@ -1,0 +1,283 @@
+//! The steps of firing where the queue and the store are two services: SQS and DynamoDB on AWS, the queue
+//! and the store on one machine. Each step first adds to the queue, and then changes the store.
+//!
+//! | step | a crash after it leaves | repaired by |
+//! |---|---|---|
+//! | dispatch: messages are sent | messages, and timers that are still due | the next sweep, which sends the same attempts again; each is claimed once |
+//! | dispatch: timers move | nothing | |
+//! | settle: messages are sent | the next attempt, and an attempt that is not counted | the message of the attempt, which is delivered again: its worker sends the same again, and counts |
+//! | settle: the attempt is counted | everything but the deletion of the message | the same: its worker finds the attempt counted |
+//! | settle: the message is deleted | nothing | |
+//!
+//! In the other order, a crash would lose messages: a timer that has moved asks for nothing again.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use minutehand_ports::store::{Advance, StoreError};
+use minutehand_ports::{
+    Counters, Deliveries, DispatchQueue, DispatchStep, QueueError, QueueMessage, SettleStep,
+    Settled, Settlement, StepError, Timers,
+};
+
+/// Sends the messages, and then moves the timers.
+pub(super) struct SendThenMove {
+    pub(super) queue: Arc<dyn DispatchQueue>,
+    pub(super) timers: Arc<dyn Timers>,
+}
+
+#[async_trait]
+impl DispatchStep for SendThenMove {
+    async fn dispatch(
+        &self,
+        messages: &[QueueMessage],
+        moves: &[Advance],
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Result<bool, StoreError>>, QueueError> {
+        if !messages.is_empty() {
+            self.queue.send(messages, now).await?;
+        }
+        Ok(self.timers.advance(moves).await)
+    }
+}
+
+/// Sends the messages, and then counts.
+pub struct SendThenCount {
+    queue: Arc<dyn DispatchQueue>,
+    counters: Arc<dyn Counters>,
+    deliveries: Option<Arc<dyn Deliveries>>,
+}
+
+impl SendThenCount {
+    /// The step over these ports. It deletes no message: its host does.
+    #[must_use]
+    pub fn new(queue: Arc<dyn DispatchQueue>, counters: Arc<dyn Counters>) -> Self {
+        Self { queue, counters, deliveries: None }
+    }
+
+    /// Sets the queue from which it deletes messages that are done.
+    #[must_use]
+    pub fn finishing(self, deliveries: Arc<dyn Deliveries>) -> Self {
+        Self { deliveries: Some(deliveries), ..self }
+    }
+}
+
+#[async_trait]
+impl SettleStep for SendThenCount {
+    async fn settle(&self, settlement: Settlement<'_>) -> Result<Settled, StepError> {
+        let Settlement { next, count, receipt, now } = settlement;
+        if !next.is_empty() {
+            self.queue.send(next, now).await?;
+        }
+        if let Some(count) = count
+            && !self.counters.add(count).await?
+        {
+            return Ok(Settled::Stale { is_sent: true });
+        }
+        let is_finished = match (&self.deliveries, receipt) {
+            // If it fails, the host tries again, and logs the error.
+            (Some(deliveries), Some(receipt)) => deliveries.finish(&[receipt]).await.is_ok(),
+            _ => false,
+        };
+        Ok(Settled::Done { is_finished })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use minutehand_domain::attempt::Attempt;
+    use minutehand_domain::job::JobCounters;
+    use minutehand_domain::recently_counted::RecentlyCounted;
+    use minutehand_domain::work_item::{JobRef, WorkItem};
+    use minutehand_ports::store::{CounterUpdate, Due, Finish, Page, PageRequest, Pause, TimerKey};
+    use minutehand_ports::{ReceiptHandle, TakenMessage};
+    use pollster::block_on;
+
+    use super::*;
+
+    const RECEIPT: ReceiptHandle = ReceiptHandle { id: 1, delivery: 2 };
+
+    /// A queue and a store that write down what they are asked, and refuse one thing.
+    #[derive(Default)]
+    struct Noted {
+        steps: Mutex<Vec<&'static str>>,
+        refuses: &'static str,
+    }
+
+    impl Noted {
+        fn refusing(refuses: &'static str) -> Arc<Self> {
+            Arc::new(Self { refuses, ..Self::default() })
+        }
+
+        /// Whether it does it.
+        fn step(&self, step: &'static str) -> bool {
+            self.steps.lock().unwrap().push(step);
+            self.refuses != step
+        }
+
+        fn steps(&self) -> Vec<&'static str> {
+            self.steps.lock().unwrap().clone()
+        }
+    }
+
+    #[async_trait]
+    impl DispatchQueue for Noted {
+        async fn send(&self, _: &[QueueMessage], _: DateTime<Utc>) -> Result<(), QueueError> {
+            let refused = || QueueError::Unavailable("the test asked for it".into());
+            self.step("send").then_some(()).ok_or_else(refused)
+        }
+    }
+
+    #[async_trait]
+    impl Counters for Noted {
+        async fn add(&self, _: &CounterUpdate) -> Result<bool, StoreError> {
+            Ok(self.step("count"))
+        }
+
+        async fn is_evicted(
+            &self,
+            _: &str,
+            attempt: &Attempt,
+            _: Option<DateTime<Utc>>,
+        ) -> Result<bool, StoreError> {
+            panic!("not of these tests: {attempt:?}")
+        }
+    }
+
+    #[async_trait]
+    impl Timers for Noted {
+        fn shards(&self) -> u32 {
+            panic!("not of these tests")
+        }
+
+        async fn due(
+            &self,
+            _: u32,
+            _: DateTime<Utc>,
+            page: PageRequest,
+        ) -> Result<Page<Due>, StoreError> {
+            panic!("not of these tests: {page:?}")
+        }
+
+        async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+            advances.iter().map(|_| Ok(self.step("move"))).collect()
+        }
+
+        async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
+            panic!("not of these tests: {finish:?}")
+        }
+
+        async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
+            panic!("not of these tests: {finish:?}")
+        }
+
+        async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+            panic!("not of these tests: {pause:?}")
+        }
+    }
+
+    #[async_trait]
+    impl Deliveries for Noted {
+        async fn receive(&self, max: usize) -> Result<Vec<TakenMessage>, QueueError> {
+            panic!("not of these tests: {max}")
+        }
+
+        async fn finish(&self, receipts: &[ReceiptHandle]) -> Result<(), QueueError> {
+            assert_eq!(receipts, [RECEIPT]);
+            let refused = || QueueError::Unavailable("the test asked for it".into());
+            self.step("finish").then_some(()).ok_or_else(refused)
+        }
+
+        async fn put_back(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
+            panic!("not of these tests: {receipts:?}")
+        }
+
+        async fn set_aside(
+            &self,
+            receipts: &[(ReceiptHandle, Duration)],
+        ) -> Result<(), QueueError> {
+            panic!("not of these tests: {receipts:?}")
+        }
+
+        async fn take_again(
+            &self,
+            receipts: &[ReceiptHandle],
+        ) -> Result<Vec<Option<TakenMessage>>, QueueError> {
+            panic!("not of these tests: {receipts:?}")
+        }
+
+        async fn bury(&self, receipts: &[ReceiptHandle], _: &str) -> Result<(), QueueError> {
+            panic!("not of these tests: {receipts:?}")
+        }
+    }
+
+    fn message() -> QueueMessage {
+        let job = JobRef { uid: "u".into(), collection_uid: "c".into(), key: "k".into() };
+        let work_item = WorkItem::CheckFinished { job, generation: 1 };
+        QueueMessage { work_item, due_at: DateTime::UNIX_EPOCH }
+    }
+
+    #[test]
+    fn a_timer_moves_after_its_messages_are_stored() {
+        for (refuses, messages, expected) in [
+            ("", 1, vec!["send", "move"]),
+            ("", 0, vec!["move"]),
+            ("send", 1, vec!["send"]),
+            ("move", 1, vec!["send", "move"]),
+        ] {
+            let noted = Noted::refusing(refuses);
+            let step = SendThenMove { queue: noted.clone(), timers: noted.clone() };
+            let timer = TimerKey::Purge { collection_uid: "c".to_owned() };
+            let (from, to) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH);
+            let moves = [Advance { timer, from, to }];
+            let answers = block_on(step.dispatch(&vec![message(); messages], &moves, from));
+            assert_eq!(noted.steps(), expected, "{refuses}");
+            match refuses {
+                "send" => assert!(answers.is_err()),
+                _ => assert_eq!(*answers.unwrap()[0].as_ref().unwrap(), refuses != "move"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_settlement_is_done_in_its_order_and_stops_where_it_fails() {
+        let done = |is_finished| Some(Settled::Done { is_finished });
+        for (refuses, receipt, steps, expected) in [
+            ("", Some(RECEIPT), vec!["send", "count", "finish"], done(true)),
+            ("", None, vec!["send", "count"], done(false)),
+            ("send", Some(RECEIPT), vec!["send"], None),
+            ("count", Some(RECEIPT), vec!["send", "count"], Some(Settled::Stale { is_sent: true })),
+            // Its host tries again.
+            ("finish", Some(RECEIPT), vec!["send", "count", "finish"], done(false)),
+        ] {
+            let noted = Noted::refusing(refuses);
+            let step = SendThenCount::new(noted.clone(), noted.clone()).finishing(noted.clone());
+            let count = CounterUpdate {
+                job_uid: "u".to_owned(),
+                as_read: RecentlyCounted::default(),
+                counters: JobCounters::default(),
+                counted: Vec::new(),
+            };
+            let (next, count) = (&[message()][..], Some(&count));
+            let now = DateTime::UNIX_EPOCH;
+            let settled = block_on(step.settle(Settlement { next, count, receipt, now }));
+            assert_eq!(noted.steps(), steps, "{refuses}");
+            assert_eq!(settled.ok(), expected, "{refuses}");
+        }
+    }
+
+    #[test]
+    fn without_deliveries_the_host_deletes_the_message() {
+        let noted = Noted::refusing("");
+        let step = SendThenCount::new(noted.clone(), noted.clone());
+        let now = DateTime::UNIX_EPOCH;
+        let settlement = Settlement { next: &[], count: None, receipt: Some(RECEIPT), now };
+        let settled = block_on(step.settle(settlement)).unwrap();
+        assert_eq!(settled, Settled::Done { is_finished: false });
+        assert_eq!(noted.steps(), [""; 0]);
+    }
+}
