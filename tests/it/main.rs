@@ -10,6 +10,8 @@ mod arrows;
 #[cfg(test)]
 mod aws;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod costs;
 #[cfg(test)]
 mod exhaustive;

@@ -1,7 +1,10 @@
-//! What the services rely on in the traits of [`minutehand_ports::store`], as tests for any back end.
+//! What the services rely on in the traits of [`minutehand_ports::store`] and of the queue, as tests for
+//! any back end.
 //!
-//! Each behaviour is a function of a [`Subject`], a store with nothing in it, which it uses through the
-//! ports alone. A [`BackEnd`] is a value that makes such stores. [`conformance!`](crate::conformance!)
+//! Each behaviour of stores is a function of a [`Subject`], a store with nothing in it, which it uses
+//! through the ports alone. A [`BackEnd`] is a value that makes such stores. Behaviours of queues are
+//! functions of a [`QueueSubject`] in the same way, and [`queue_conformance!`](crate::queue_conformance!)
+//! makes tests of them. [`conformance!`](crate::conformance!)
 //! makes a test of each behaviour on one back end:
 //!
 //! ```text
@@ -10,8 +13,9 @@
 //! }
 //! ```
 //!
-//! The tests of an adapter do so, such as `shared/store-dynamodb/tests/conformance`. Those use another
-//! DynamoDB than the one in the process if a variable names it, and make a table there for each test,
+//! The tests of an adapter do so: `shared/store-dynamodb/tests/conformance`, `shared/embedded/tests/queue`,
+//! `shared/queue-sqs/tests/sqs`, and for the store of the simulation `tests/it/simulation/conformance`.
+//! Those on DynamoDB use another one than that in the process if a variable names it, and make a table there for each test,
 //! which is deleted where the test succeeds:
 //!
 //! ```text
@@ -36,6 +40,7 @@
     reason = "this is the inside of tests: they say what they expect by panicking"
 )]
 
+use std::fmt;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -44,8 +49,19 @@ use std::task::Poll;
 /// Makes the functions named the behaviours of this group.
 macro_rules! behaviours {
     ($dollar:tt $group:ident as $tests:ident: $($name:ident,)+) => {
+        behaviours! { $dollar $group of Subject by check as $tests: $($name,)+ }
+    };
+    ($dollar:tt $group:ident of QueueSubject as $tests:ident: $($name:ident,)+) => {
+        behaviours! { $dollar $group of QueueSubject by check_queue as $tests: $($name,)+ }
+    };
+    (
+        $dollar:tt $group:ident of $subject:ident by $check:ident as $tests:ident:
+        $($name:ident,)+
+    ) => {
         /// The behaviours of this group.
-        pub const BEHAVIOURS: &[$crate::conformance::Behaviour] = &[
+        pub const BEHAVIOURS: &[
+            $crate::conformance::Behaviour<$crate::conformance::$subject>
+        ] = &[
             $($crate::conformance::Behaviour {
                 group: stringify!($group),
                 name: stringify!($name),
@@ -62,7 +78,7 @@ macro_rules! behaviours {
                         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                         async fn $name() {
                             let name = (stringify!($group), stringify!($name));
-                            $dollar crate::conformance::check(&$dollar back_end, name).await;
+                            $dollar crate::conformance::$check(&$dollar back_end, name).await;
                         }
                     )+
                 }
@@ -80,18 +96,23 @@ pub mod counting;
 pub mod counts;
 pub mod crashes;
 pub mod damage;
+pub mod deliveries;
 mod differences;
+pub mod failures;
 mod firing;
 pub mod firing_races;
 pub mod history;
 pub mod jobs;
 pub mod lists;
 pub mod pulses;
+mod queues;
 pub mod races;
 pub mod recording;
 pub mod records;
 pub mod removal;
 pub mod retries;
+pub mod seats;
+pub mod sending;
 pub mod slots;
 pub mod snapshots;
 mod subject;
@@ -102,20 +123,40 @@ pub mod values;
 
 pub use back_end::{BackEnd, CoreStore, OpenedStore, SpoiledRow, StorePorts};
 pub use differences::{BACK_ENDS, DIFFERENCES, Difference};
+pub use queues::{OpenedQueue, QueueBackEnd, QueueSubject};
 pub use subject::{Subject, at_once, whole_list};
 
-/// Something that every store has to do.
-#[derive(Debug, Clone, Copy)]
-pub struct Behaviour {
+/// Something that every back end has to do: every store, or every queue.
+pub struct Behaviour<S: 'static = Subject> {
     /// The file that has it.
     pub group: &'static str,
     /// The name, which says what has to hold.
     pub name: &'static str,
-    /// Panics where the store does not do it.
-    pub hold: for<'a> fn(&'a Subject) -> Pin<Box<dyn Future<Output = ()> + 'a>>,
+    /// Panics where the back end does not do it.
+    pub hold: for<'a> fn(&'a S) -> Pin<Box<dyn Future<Output = ()> + 'a>>,
 }
 
-/// All behaviours.
+impl<S> Clone for Behaviour<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Behaviour<S> {}
+
+impl<S> fmt::Debug for Behaviour<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}::{}", self.group, self.name)
+    }
+}
+
+/// All behaviours of queues.
+#[must_use]
+pub fn queue_behaviours() -> Vec<Behaviour<QueueSubject>> {
+    [deliveries::BEHAVIOURS, sending::BEHAVIOURS].concat()
+}
+
+/// All behaviours of stores.
 #[must_use]
 pub fn behaviours() -> Vec<Behaviour> {
     let groups = [
@@ -127,6 +168,7 @@ pub fn behaviours() -> Vec<Behaviour> {
         counts::BEHAVIOURS,
         crashes::BEHAVIOURS,
         damage::BEHAVIOURS,
+        failures::BEHAVIOURS,
         firing_races::BEHAVIOURS,
         history::BEHAVIOURS,
         jobs::BEHAVIOURS,
@@ -136,6 +178,7 @@ pub fn behaviours() -> Vec<Behaviour> {
         recording::BEHAVIOURS,
         removal::BEHAVIOURS,
         retries::BEHAVIOURS,
+        seats::BEHAVIOURS,
         slots::BEHAVIOURS,
         snapshots::BEHAVIOURS,
         sweeps::BEHAVIOURS,
@@ -146,26 +189,40 @@ pub fn behaviours() -> Vec<Behaviour> {
     groups.concat()
 }
 
-/// Checks one behaviour, named by its group and its own name, on a back end.
+/// Checks one behaviour of a store, named by its group and its own name, on a back end.
 pub async fn check(back_end: &dyn BackEnd, (group, name): (&str, &str)) {
-    let mut known = behaviours().into_iter();
-    let behaviour = known.find(|it| (it.group, it.name) == (group, name));
-    let behaviour = behaviour.unwrap_or_else(|| panic!("{group} is no group of behaviours()"));
-    assert!(BACK_ENDS.contains(&back_end.name()), "{} is no row of BACK_ENDS", back_end.name());
     let subject = Subject::new(back_end.open(name).await);
-    let difference = DIFFERENCES.iter().find(|it| it.is_of(back_end.name(), &behaviour));
-    match difference {
-        None => (behaviour.hold)(&subject).await,
-        Some(difference) => {
-            let holds = holds(&behaviour, &subject).await;
-            assert!(!holds, "it holds, and DIFFERENCES says: {}", difference.reason);
-        }
-    }
+    check_on(back_end.name(), &behaviours(), (group, name), &subject).await;
     subject.close().await;
 }
 
+/// Checks one behaviour of a queue, named by its group and its own name, on a back end.
+pub async fn check_queue(back_end: &dyn QueueBackEnd, (group, name): (&str, &str)) {
+    let subject = QueueSubject::new(back_end.open(name).await);
+    check_on(back_end.name(), &queue_behaviours(), (group, name), &subject).await;
+}
+
+async fn check_on<S>(
+    back_end: &str,
+    known: &[Behaviour<S>],
+    (group, name): (&str, &str),
+    subject: &S,
+) {
+    let behaviour = known.iter().find(|it| (it.group, it.name) == (group, name));
+    let behaviour = behaviour.unwrap_or_else(|| panic!("{group} is no group of behaviours()"));
+    assert!(BACK_ENDS.contains(&back_end), "{back_end} is no row of BACK_ENDS");
+    let difference = DIFFERENCES.iter().find(|it| it.is_of(back_end, behaviour));
+    match difference {
+        None => (behaviour.hold)(subject).await,
+        Some(difference) => {
+            let holds = holds(behaviour, subject).await;
+            assert!(!holds, "it holds, and DIFFERENCES says: {}", difference.reason);
+        }
+    }
+}
+
 /// Whether a behaviour holds; if not, the panic that says so is in the output of the test.
-async fn holds(behaviour: &Behaviour, subject: &Subject) -> bool {
+async fn holds<S>(behaviour: &Behaviour<S>, subject: &S) -> bool {
     let mut trial = (behaviour.hold)(subject);
     poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| trial.as_mut().poll(context)));
@@ -192,6 +249,7 @@ macro_rules! conformance {
         $crate::conformance_of_counts!($back_end);
         $crate::conformance_of_crashes!($back_end);
         $crate::conformance_of_damage!($back_end);
+        $crate::conformance_of_failures!($back_end);
         $crate::conformance_of_firing_races!($back_end);
         $crate::conformance_of_history!($back_end);
         $crate::conformance_of_jobs!($back_end);
@@ -201,11 +259,23 @@ macro_rules! conformance {
         $crate::conformance_of_recording!($back_end);
         $crate::conformance_of_removal!($back_end);
         $crate::conformance_of_retries!($back_end);
+        $crate::conformance_of_seats!($back_end);
         $crate::conformance_of_slots!($back_end);
         $crate::conformance_of_snapshots!($back_end);
         $crate::conformance_of_sweeps!($back_end);
         $crate::conformance_of_timers!($back_end);
         $crate::conformance_of_turns!($back_end);
         $crate::conformance_of_values!($back_end);
+    };
+}
+
+/// Makes a test of every behaviour of queues on a back end, in one module for each group.
+///
+/// Takes an expression that is valid in any module, and is a [`QueueBackEnd`].
+#[macro_export]
+macro_rules! queue_conformance {
+    ($back_end:expr) => {
+        $crate::conformance_of_deliveries!($back_end);
+        $crate::conformance_of_sending!($back_end);
     };
 }

@@ -23,11 +23,13 @@
 //! | `calendar` | the second judge's recurrences beside the product's |
 //! | `many`, `tally` | many runs on every core, and how often what went wrong in them |
 //! | `twin` | the store in memory beside the real one, which have to answer the same |
+//! | `conformance` | the store in memory, behaviour by behaviour |
 //!
 //! `make simulate` plays until it is stopped, `SEED=7 make simulate` one run.
 
 mod calendar;
 mod chance;
+mod conformance;
 mod doctored;
 mod earlier;
 mod faults;

@@ -1,21 +1,16 @@
-//! Delivery: which messages, in which order, how often.
+//! Deliveries, dead letters and counts, as far as they are of this queue alone.
 
-use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use minutehand_domain::attempt::{Attempt, Occurrence};
-use minutehand_domain::work_item::{JobRef, WorkItem};
 use minutehand_embedded::Queue;
 use minutehand_embedded::queue::{
-    BODY_BYTES_MAX, HIDDEN_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY,
+    BODY_BYTES_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY,
 };
 use minutehand_ports::{
-    ChosenLetters, Clock as _, DeadLetters as _, DispatchQueue as _, QueueError, QueueMessage,
+    ChosenLetters, Clock as _, DeadLetters as _, Deliveries as _, DispatchQueue as _, QueueError,
 };
-use tokio::task::JoinSet;
 
 use crate::world::{
     ManualClock, at, counts, message, name, receipts, receive, receive_names, receive_one, seconds,
@@ -25,42 +20,6 @@ use crate::world::{
 fn world() -> (Queue, Arc<ManualClock>) {
     let clock = ManualClock::new();
     (Queue::in_memory(clock.clone()).unwrap(), clock)
-}
-
-#[tokio::test]
-async fn a_message_arrives_as_it_was_sent_and_finishing_deletes_it() {
-    let (queue, _clock) = world();
-    let job =
-        JobRef { uid: "u".to_owned(), collection_uid: "c".to_owned(), key: "Grüße".to_owned() };
-    let attempt = Attempt::first(7, Occurrence::Scheduled { nominal_at: at(1) });
-    let work_item = WorkItem::Attempt { job, attempt };
-    queue
-        .send(&[QueueMessage { work_item: work_item.clone(), due_at: at(1) }], at(-5))
-        .await
-        .unwrap();
-    let delivery = receive_one(&queue).await;
-    assert_eq!(delivery.work_item.unwrap(), work_item);
-    assert_eq!((delivery.due_at, delivery.sent_at), (at(1), at(-5)));
-    assert_eq!(delivery.receive_count, 1);
-    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
-    queue.finish(&[delivery.receipt]).await.unwrap();
-    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
-}
-
-#[tokio::test]
-async fn messages_arrive_by_due_time_then_by_send_order() {
-    let (queue, _clock) = world();
-    send(&queue, &[("c", -1), ("a", -9), ("d", -1), ("b", -2)]).await;
-    assert_eq!(receive_names(&queue).await, ["a", "b", "c", "d"]);
-}
-
-#[tokio::test]
-async fn no_message_arrives_more_than_two_seconds_early() {
-    let (queue, clock) = world();
-    send(&queue, &[("later", 3), ("soon", 2), ("now", 0)]).await;
-    assert_eq!(receive_names(&queue).await, ["now", "soon"]);
-    clock.advance(seconds(1));
-    assert_eq!(receive_names(&queue).await, ["later"]);
 }
 
 #[tokio::test]
@@ -75,65 +34,6 @@ async fn on_a_fast_clock_two_seconds_of_work_time_are_more_schedule_time() {
     assert_eq!(receive_names(&queue).await, ["too early"]);
     clock.advance(seconds(1));
     assert_eq!(receive_names(&queue).await, ["early"]);
-}
-
-#[tokio::test]
-async fn an_unfinished_message_is_delivered_again_and_only_the_last_receipt_is_valid() {
-    let (queue, clock) = world();
-    send(&queue, &[("a", 0)]).await;
-    let first = receive_one(&queue).await;
-    clock.advance(VISIBILITY - seconds(1));
-    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
-    clock.advance(seconds(1));
-    assert_eq!(counts(&queue).await, [1, 0, 0, 0]);
-    let second = receive_one(&queue).await;
-    assert_eq!(second.receive_count, 2);
-
-    queue.finish(&[first.receipt]).await.unwrap();
-    queue.put_back(&[(first.receipt, Duration::ZERO)]).await.unwrap();
-    queue.bury(&[first.receipt], "void").await.unwrap();
-    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
-    queue.finish(&[second.receipt]).await.unwrap();
-    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
-}
-
-#[tokio::test]
-async fn a_receipt_stays_valid_after_the_visibility_timeout_until_the_next_delivery() {
-    let (queue, clock) = world();
-    send(&queue, &[("a", 0)]).await;
-    let late = receive_one(&queue).await;
-    clock.advance(VISIBILITY * 2);
-    assert_eq!(counts(&queue).await, [1, 0, 0, 0]);
-    queue.finish(&[late.receipt]).await.unwrap();
-    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
-}
-
-#[tokio::test]
-async fn a_receipt_never_identifies_a_later_message() {
-    let (queue, _clock) = world();
-    send(&queue, &[("a", 0)]).await;
-    let first = receive_one(&queue).await.receipt;
-    queue.finish(&[first]).await.unwrap();
-    send(&queue, &[("b", 0)]).await;
-    let second = receive_one(&queue).await.receipt;
-    assert_ne!(first, second);
-    queue.finish(&[first]).await.unwrap();
-    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
-}
-
-#[tokio::test]
-async fn a_message_that_was_put_back_is_delivered_after_its_time() {
-    let (queue, clock) = world();
-    send(&queue, &[("a", 0), ("b", 0)]).await;
-    let received = receive(&queue).await;
-    let [a, b] = &receipts(&received)[..] else { panic!("two were sent") };
-    queue.put_back(&[(*a, Duration::from_secs(30)), (*b, Duration::ZERO)]).await.unwrap();
-    assert_eq!(receive_names(&queue).await, ["b"]);
-    clock.advance(seconds(29));
-    assert_eq!(counts(&queue).await, [0, 0, 2, 0]);
-    clock.advance(seconds(1));
-    let again = receive_one(&queue).await;
-    assert_eq!((name(&again), again.receive_count), ("a", 2));
 }
 
 #[tokio::test]
@@ -211,79 +111,6 @@ async fn large_calls_are_split_into_several_requests() {
     }
     queue.finish(&received).await.unwrap();
     assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_receivers_get_each_message_once() {
-    const N_MESSAGES: usize = 5_000;
-    const N_RECEIVERS: usize = 8;
-    let (queue, _clock) = world();
-    let mut senders = JoinSet::new();
-    for sender in 0..50 {
-        let queue = queue.clone();
-        senders.spawn(async move {
-            let messages: Vec<_> =
-                (0..N_MESSAGES / 50).map(|n| message(format!("{sender}-{n}"), 0)).collect();
-            queue.send(&messages, at(0)).await.unwrap();
-        });
-    }
-    let n_finished = Arc::new(AtomicUsize::new(0));
-    let mut receivers = JoinSet::new();
-    for _ in 0..N_RECEIVERS {
-        let (queue, n_finished) = (queue.clone(), Arc::clone(&n_finished));
-        receivers.spawn(async move {
-            let mut names = Vec::new();
-            // The queue is closed when all are finished.
-            while let Ok(received) = queue.receive(37).await {
-                names.extend(received.iter().map(|delivery| name(delivery).to_owned()));
-                queue.finish(&receipts(&received)).await.unwrap();
-                let before = n_finished.fetch_add(received.len(), Ordering::SeqCst);
-                if before + received.len() == N_MESSAGES {
-                    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
-                    queue.clone().close().await;
-                }
-            }
-            names
-        });
-    }
-    senders.join_all().await;
-    let names: Vec<_> = receivers.join_all().await.into_iter().flatten().collect();
-    assert_eq!(names.len(), N_MESSAGES);
-    assert_eq!(names.iter().collect::<HashSet<_>>().len(), N_MESSAGES);
-}
-
-#[tokio::test]
-async fn a_message_that_is_set_aside_waits_and_its_deliveries_do_not_count() {
-    let (queue, clock) = world();
-    send(&queue, &[("a", 0)]).await;
-    let mut taken = receive_one(&queue).await;
-    for _ in 0..2 * RECEIVES_MAX {
-        assert_eq!(taken.receive_count, 1);
-        queue.set_aside(&[(taken.receipt, HIDDEN_MAX)]).await.unwrap();
-        clock.advance(VISIBILITY * 10);
-        assert_eq!(counts(&queue).await, [0, 0, 1, 0], "it is hidden from other receivers");
-        let again = queue.take_again(&[taken.receipt]).await.unwrap();
-        // The receipt of an earlier delivery is void.
-        assert!(queue.take_again(&[taken.receipt]).await.unwrap()[0].is_none());
-        taken = again.into_iter().next().unwrap().unwrap();
-        assert_eq!(name(&taken), "a");
-    }
-    queue.finish(&[taken.receipt]).await.unwrap();
-    assert!(queue.take_again(&[taken.receipt]).await.unwrap()[0].is_none(), "it is gone");
-    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
-}
-
-#[tokio::test]
-async fn a_message_that_is_set_aside_for_a_time_is_received_again_after_it() {
-    let (queue, clock) = world();
-    send(&queue, &[("a", 0)]).await;
-    let taken = receive_one(&queue).await;
-    queue.set_aside(&[(taken.receipt, Duration::from_secs(5))]).await.unwrap();
-    // Done twice, as after a lost answer, it counts nothing twice.
-    queue.set_aside(&[(taken.receipt, Duration::from_secs(5))]).await.unwrap();
-    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
-    clock.advance(seconds(5));
-    assert_eq!(receive_one(&queue).await.receive_count, 1);
 }
 
 #[tokio::test]

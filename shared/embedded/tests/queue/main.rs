@@ -1,6 +1,8 @@
 //! Tests of the queue from outside, with a clock that the tests set.
 
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod delivering;
 #[cfg(test)]
 mod killed;

@@ -1,16 +1,21 @@
-//! The dead letters of an emulator, which decides for itself what a request does:
+//! The queue and the dead letters of an emulator, which decides for itself what a request does:
 //! `tests/actions/run` starts one, and these tests beside its own.
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_sqs::types::QueueAttributeName;
 use aws_sdk_sqs::{Client, Config};
-use chrono::DateTime;
-use minutehand_ports::{ChosenLetters, DeadLetters};
+use chrono::{DateTime, TimeDelta};
+use minutehand_domain::work_item::{WorkItem, decode};
+use minutehand_ports::{ChosenLetters, DeadLetters, Deliveries, DispatchQueue};
 use minutehand_queue_sqs::{SqsDeadLetters, SqsQueue};
 use minutehand_testkit::SetClock;
 use minutehand_testkit::back_end::{new_table, plain_http, sqs_endpoint};
+use minutehand_testkit::conformance::{
+    OpenedQueue, QueueBackEnd, QueueSubject, check_queue, queue_behaviours,
+};
 
 /// A queue, and the one that its messages go to when they have been delivered.
 struct Queues {
@@ -64,10 +69,14 @@ impl Queues {
         found.into_iter().filter_map(|message| message.body).collect()
     }
 
+    fn sender(&self) -> SqsQueue {
+        let start = DateTime::from_timestamp(QueueSubject::START, 0).unwrap();
+        let clock = Arc::new(SetClock::at(start));
+        SqsQueue::new(self.client.clone(), self.queue.as_str(), clock)
+    }
+
     fn letters(&self) -> SqsDeadLetters {
-        let clock = Arc::new(SetClock::at(DateTime::UNIX_EPOCH));
-        let queue = SqsQueue::new(self.client.clone(), self.queue.as_str(), clock);
-        SqsDeadLetters::new(self.client.clone(), self.dead.as_str(), queue)
+        SqsDeadLetters::new(self.client.clone(), self.dead.as_str(), self.sender())
     }
 
     /// The ids of the dead letters with these bodies.
@@ -125,4 +134,70 @@ async fn all_dead_letters_are_deleted() {
     let queues = Queues::with_dead(&BODIES).await;
     assert_eq!(queues.letters().delete(&ChosenLetters::All).await.unwrap().count, 3);
     assert_eq!(queues.letters().count().await.unwrap(), Some(0));
+}
+
+/// SQS as a back end of the suite.
+struct Sqs;
+
+struct OpenedSqs {
+    queues: Queues,
+    sender: SqsQueue,
+    letters: SqsDeadLetters,
+}
+
+#[async_trait]
+impl QueueBackEnd for Sqs {
+    fn name(&self) -> &'static str {
+        "SQS"
+    }
+
+    async fn open(&self, _test: &str) -> Arc<dyn OpenedQueue> {
+        let queues = Queues::new().await;
+        Arc::new(OpenedSqs { sender: queues.sender(), letters: queues.letters(), queues })
+    }
+}
+
+#[async_trait]
+impl OpenedQueue for OpenedSqs {
+    fn queue(&self) -> &dyn DispatchQueue {
+        &self.sender
+    }
+
+    async fn arrived(&self) -> Vec<WorkItem> {
+        let Queues { client, queue, .. } = &self.queues;
+        let mut arrived = Vec::new();
+        loop {
+            let receive = client.receive_message().queue_url(queue).max_number_of_messages(10);
+            let found = receive.send().await.unwrap().messages.unwrap_or_default();
+            if found.is_empty() {
+                return arrived;
+            }
+            for message in found {
+                let delete = client.delete_message().queue_url(queue);
+                let delete = delete.receipt_handle(message.receipt_handle().unwrap());
+                delete.send().await.unwrap();
+                arrived.extend(decode(message.body().unwrap()).unwrap());
+            }
+        }
+    }
+
+    fn deliveries(&self) -> Option<&dyn Deliveries> {
+        None
+    }
+
+    fn dead_letters(&self) -> &dyn DeadLetters {
+        &self.letters
+    }
+
+    fn advance(&self, by: TimeDelta) {
+        panic!("nobody sets the clock of SQS: {by}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "it needs an SQS: tests/actions/run starts one"]
+async fn messages_are_sent_as_the_services_rely_on_it() {
+    for behaviour in queue_behaviours() {
+        check_queue(&Sqs, (behaviour.group, behaviour.name)).await;
+    }
 }

@@ -32,61 +32,61 @@ fn next(service: &CloudServiceRecord) -> CloudServiceRecord {
 }
 
 async fn a_cloud_service_is_kept_as_it_was_given(subject: &Subject) {
-    let services = subject.cloud_services();
-    assert_eq!(services.find(&place("Sub", "Group")).await.unwrap(), None);
-    assert_eq!(services.save(&service("Group")).await.unwrap(), Saved::Kept);
-    let found = services.find(&place("SUB", "GROUP")).await.unwrap().unwrap();
+    let cloud_services = subject.cloud_services();
+    assert_eq!(cloud_services.find(&place("Sub", "Group")).await.unwrap(), None);
+    assert_eq!(cloud_services.save(&service("Group")).await.unwrap(), Saved::Kept);
+    let found = cloud_services.find(&place("SUB", "GROUP")).await.unwrap().unwrap();
     assert_eq!(found, service("Group"));
     assert_eq!(found.place.group.as_str(), "Group");
-    assert_eq!(services.find(&place("Other", "Group")).await.unwrap(), None);
+    assert_eq!(cloud_services.find(&place("Other", "Group")).await.unwrap(), None);
 }
 
 async fn only_the_next_version_is_kept(subject: &Subject) {
-    let services = subject.cloud_services();
+    let cloud_services = subject.cloud_services();
     let first = service("Group");
-    assert_eq!(services.save(&next(&first)).await.unwrap(), Saved::Stale);
-    assert_eq!(services.save(&first).await.unwrap(), Saved::Kept);
-    assert_eq!(services.save(&first).await.unwrap(), Saved::Stale);
+    assert_eq!(cloud_services.save(&next(&first)).await.unwrap(), Saved::Stale);
+    assert_eq!(cloud_services.save(&first).await.unwrap(), Saved::Kept);
+    assert_eq!(cloud_services.save(&first).await.unwrap(), Saved::Stale);
     let second = next(&first);
-    assert_eq!(services.save(&second).await.unwrap(), Saved::Kept);
-    assert_eq!(services.save(&second).await.unwrap(), Saved::Stale);
-    assert_eq!(services.save(&next(&next(&second))).await.unwrap(), Saved::Stale);
-    assert_eq!(services.find(&first.place).await.unwrap(), Some(second));
+    assert_eq!(cloud_services.save(&second).await.unwrap(), Saved::Kept);
+    assert_eq!(cloud_services.save(&second).await.unwrap(), Saved::Stale);
+    assert_eq!(cloud_services.save(&next(&next(&second))).await.unwrap(), Saved::Stale);
+    assert_eq!(cloud_services.find(&first.place).await.unwrap(), Some(second));
 }
 
 async fn a_cloud_service_of_the_same_name_is_another_one(subject: &Subject) {
-    let services = subject.cloud_services();
+    let cloud_services = subject.cloud_services();
     let first = service("Group");
-    assert_eq!(services.save(&first).await.unwrap(), Saved::Kept);
+    assert_eq!(cloud_services.save(&first).await.unwrap(), Saved::Kept);
     let namesake = CloudServiceRecord { uid: "another".to_owned(), ..first.clone() };
-    assert_eq!(services.save(&next(&namesake)).await.unwrap(), Saved::Stale);
-    assert_eq!(services.delete(&namesake).await.unwrap(), Saved::Stale);
-    assert_eq!(services.find(&first.place).await.unwrap(), Some(first));
+    assert_eq!(cloud_services.save(&next(&namesake)).await.unwrap(), Saved::Stale);
+    assert_eq!(cloud_services.delete(&namesake).await.unwrap(), Saved::Stale);
+    assert_eq!(cloud_services.find(&first.place).await.unwrap(), Some(first));
 }
 
 async fn only_the_version_that_was_read_is_deleted(subject: &Subject) {
-    let services = subject.cloud_services();
+    let cloud_services = subject.cloud_services();
     let first = service("Group");
-    assert_eq!(services.delete(&first).await.unwrap(), Saved::Stale);
-    assert_eq!(services.save(&first).await.unwrap(), Saved::Kept);
-    assert_eq!(services.delete(&next(&first)).await.unwrap(), Saved::Stale);
-    assert_eq!(services.delete(&first).await.unwrap(), Saved::Kept);
-    assert_eq!(services.find(&first.place).await.unwrap(), None);
-    assert_eq!(services.save(&first).await.unwrap(), Saved::Kept);
+    assert_eq!(cloud_services.delete(&first).await.unwrap(), Saved::Stale);
+    assert_eq!(cloud_services.save(&first).await.unwrap(), Saved::Kept);
+    assert_eq!(cloud_services.delete(&next(&first)).await.unwrap(), Saved::Stale);
+    assert_eq!(cloud_services.delete(&first).await.unwrap(), Saved::Kept);
+    assert_eq!(cloud_services.find(&first.place).await.unwrap(), None);
+    assert_eq!(cloud_services.save(&first).await.unwrap(), Saved::Kept);
 }
 
 async fn cloud_services_are_listed_by_name_and_not_among_collections(subject: &Subject) {
-    let services = subject.cloud_services();
+    let cloud_services = subject.cloud_services();
     subject.collection("jc").await;
     for group in ["b", "C", "a"] {
-        assert_eq!(services.save(&service(group)).await.unwrap(), Saved::Kept);
+        assert_eq!(cloud_services.save(&service(group)).await.unwrap(), Saved::Kept);
     }
     let elsewhere = CloudServiceRecord { place: place("Other", "d"), ..service("d") };
-    assert_eq!(services.save(&elsewhere).await.unwrap(), Saved::Kept);
+    assert_eq!(cloud_services.save(&elsewhere).await.unwrap(), Saved::Kept);
     let (mut names, mut from) = (Vec::new(), None);
     loop {
         let page = PageRequest { from, items_max: 2 };
-        let page = services.list(&segment("sub"), page).await.unwrap();
+        let page = cloud_services.list(&segment("sub"), page).await.unwrap();
         names.extend(page.items.into_iter().map(|service| service.place.group.to_string()));
         from = page.next;
         if from.is_none() {

@@ -5,12 +5,13 @@ use minutehand_ports::History;
 use minutehand_ports::store::{HistoryEntry, PageRequest};
 
 use super::Subject;
-use super::firing::{at, claim, error_action, record, retry, scheduled};
+use super::firing::{JOB, at, claim, error_action, record, retry, scheduled};
 
 behaviours! { $ history as conformance_of_history:
     history_lists_the_newest_occurrence_first_and_its_newest_attempt_first,
     a_claim_is_an_entry_without_a_record,
     the_history_of_a_job_contains_no_other_job,
+    a_store_without_an_archive_lists_nothing_of_it,
 }
 
 async fn history_lists_the_newest_occurrence_first_and_its_newest_attempt_first(subject: &Subject) {
@@ -50,4 +51,12 @@ async fn the_history_of_a_job_contains_no_other_job(subject: &Subject) {
     let page = PageRequest { from: None, items_max: 10 };
     let other = History::list(&*subject.store, "other", page).await.unwrap();
     assert!(other.items.is_empty() && other.next.is_none());
+}
+
+async fn a_store_without_an_archive_lists_nothing_of_it(subject: &Subject) {
+    subject.execute(&scheduled(60), record(60)).await;
+    let page = PageRequest { from: None, items_max: 10 };
+    let archived = subject.store.list_archived(JOB, page, at(1_000)).await.unwrap();
+    assert!(subject.store.has_archive() || archived.items.is_empty());
+    assert_eq!(archived.next, None);
 }

@@ -4,17 +4,18 @@ use minutehand_domain::document::load_collection_shown;
 use minutehand_domain::plan::Plan;
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{JobRecord, Saved};
+use minutehand_ports::store::{Claimed, JobRecord, Saved};
 use minutehand_ports::{Collections, Jobs};
 
 use super::Subject;
-use super::firing::{at, collection, job, job_ref, switched_off};
+use super::firing::{at, claim, collection, held, job, job_ref, scheduled, switched_off};
 
 behaviours! { $ snapshots as conformance_of_snapshots:
     a_snapshot_has_everything_that_decides_on_a_start,
     a_snapshot_shows_that_its_collection_is_off,
     a_snapshot_shows_whether_its_collection_has_a_failure_action,
     a_deleted_job_has_no_snapshot_even_if_its_name_is_taken,
+    what_was_read_ahead_is_not_used_after_a_change,
 }
 
 async fn a_snapshot_has_everything_that_decides_on_a_start(subject: &Subject) {
@@ -83,4 +84,29 @@ async fn a_deleted_job_has_no_snapshot_even_if_its_name_is_taken(subject: &Subje
     let deleted = Collections::delete(&*subject.store, &now, at(5), None).await.unwrap();
     assert_eq!(deleted, Saved::Kept);
     assert_eq!(subject.store.read(&refs[1]).await.unwrap(), None);
+}
+
+async fn what_was_read_ahead_is_not_used_after_a_change(subject: &Subject) {
+    subject.and_job().await;
+    for (second, changes) in [(60, false), (120, true)] {
+        let attempt = scheduled(second);
+        let claim_id = format!("c{second}");
+        assert_eq!(subject.claim(claim(&attempt, &claim_id)).await, Claimed::Won);
+        let held = held(&attempt, &claim_id);
+        // Whether a store reads ahead is its own affair.
+        if let Some(ahead) = subject.store.prefetch(&held).await {
+            assert_eq!(ahead.version, 1);
+        }
+        if changes {
+            let document = r#"{"a":1}"#.to_owned();
+            let changed = JobRecord { document, ..job("Job") };
+            let saved = subject.replace_definition(&collection(), &changed).await;
+            assert_eq!(saved, Saved::Kept);
+        }
+        let read = subject.store.read_for_start(&held).await.unwrap().unwrap();
+        assert_eq!(read.version, if changes { 2 } else { 1 });
+    }
+    assert_eq!(subject.delete_job(&collection(), &subject.the_job().await).await, Saved::Kept);
+    let gone = held(&scheduled(180), "gone");
+    assert_eq!(subject.store.read_for_start(&gone).await.unwrap(), None);
 }

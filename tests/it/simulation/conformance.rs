@@ -1,0 +1,51 @@
+//! The store in memory as a back end of `minutehand_testkit::conformance`: what is simulated does what
+//! the services rely on.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use minutehand_testkit::conformance::{BackEnd, OpenedStore, SpoiledRow, StorePorts};
+use minutehand_testkit::services::{NoCloudServices, NothingToBrowse};
+
+use super::memory::Memory;
+use super::time::Time;
+
+minutehand_testkit::conformance!(crate::simulation::conformance::Simulated);
+
+/// The store of the simulation, with an index that follows at once.
+struct Simulated;
+
+struct OpenedMemory(Arc<Memory>);
+
+#[async_trait]
+impl BackEnd for Simulated {
+    fn name(&self) -> &'static str {
+        "simulation"
+    }
+
+    async fn open(&self, _test: &str) -> Arc<dyn OpenedStore> {
+        Arc::new(OpenedMemory(Memory::new(&Time::of(0), None, false)))
+    }
+}
+
+#[async_trait]
+impl OpenedStore for OpenedMemory {
+    fn ports(&self) -> StorePorts {
+        StorePorts {
+            store: self.0.clone(),
+            browse: Arc::new(NothingToBrowse),
+            cloud_services: Arc::new(NoCloudServices),
+        }
+    }
+
+    async fn spoil(&self, row: SpoiledRow<'_>) {
+        panic!("a row in memory is a value, which cannot be unreadable: {row:?}");
+    }
+
+    async fn remove_expired(&self, now: DateTime<Utc>) {
+        self.0.remove_expired(now);
+    }
+
+    async fn close(&self) {}
+}
