@@ -1,4 +1,4 @@
-"""The dead letters of SQS, with ministack as AWS: the Rust tests that need one run against it."""
+"""The queue on SQS and its dead letters, with ministack as AWS: the Rust tests that need one run against it."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
 
 
-def test_dead_letters_are_listed_sent_again_and_deleted(setup):
+def test_messages_are_sent_and_dead_letters_listed_sent_again_and_deleted(setup):
     # The same selection of packages as that of `make test`, so that nothing is built anew.
     command = ["cargo", "test", "--workspace", "--locked", "--quiet", "--test", "sqs"]
     done = subprocess.run(
@@ -20,4 +20,4 @@ def test_dead_letters_are_listed_sent_again_and_deleted(setup):
         timeout=SECONDS,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout, done.stdout
+    assert "4 passed" in done.stdout, done.stdout
