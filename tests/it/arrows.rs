@@ -4,6 +4,8 @@
 //! workspace; the others show on made-up workspaces that each check can fail. Development dependencies
 //! are not checked: a crate may use anything in its tests.
 
+mod circles;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

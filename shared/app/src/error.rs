@@ -4,7 +4,7 @@ use minutehand_domain::history_name::HistoryName;
 use minutehand_domain::refusal::Refusal;
 use minutehand_ports::{NotMade, QueueError, SealError, StepError, StoreError};
 
-use crate::manage::Etag;
+use crate::etag::Etag;
 
 /// Why a service did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

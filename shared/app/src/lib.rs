@@ -4,14 +4,16 @@
 
 mod definition;
 mod error;
+mod etag;
 pub mod fire;
 mod manage;
 
 pub use error::AppError;
+pub use etag::Etag;
 pub use manage::{
     AcceptedCheck, Ahead, AskedKind, AskedWork, Author, CheckedChange, CheckedRequest,
     CloudServiceSettings, CloudServiceView, CollectionOverview, CollectionView, Coming, Condition,
-    DeadLetterView, Etag, Etags, ExecutionView, Explanation, Failures, FailuresPosition, JobCheck,
+    DeadLetterView, Etags, ExecutionView, Explanation, Failures, FailuresPosition, JobCheck,
     JobDescription, JobRow, JobStatus, JobView, LETTERS_MAX, LateJob, LeftOutView, Load, LoadGroup,
     Manage, ManagePorts, ManageSettings, Overview, PastOccurrence, PastOccurrences, PastOutcome,
     Peak, PutOutcome, Redriven, ResourceSettings, ResourceView, Upcoming, UpcomingOccurrence,

@@ -11,7 +11,6 @@ use minutehand_recurrence::zone::Zone;
 use minutehand_recurrence::{DateError, Exceptions, Refused, Rule, WrittenDate, format_instant};
 use serde_json::Value;
 
-use crate::extensions::{EXTENSIONS, JobExtensions};
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Reading, Shape};
 use crate::refusal::Refusal;
@@ -25,6 +24,8 @@ const EXTRA_MAX: usize = 100;
 /// The characters of a date.
 const DATE_CHARS: usize = 10;
 
+/// The property that holds all extensions.
+const EXTENSIONS: &str = "minutehand";
 const DATES: &str = "dates";
 const EXTRA: &str = "extraDates";
 
@@ -153,20 +154,60 @@ fn series(text: &str, is_limited: bool) -> Result<[NaiveDate; 2], String> {
     Ok([first, last])
 }
 
-/// The exceptions that extensions make from a rule in a zone; `None` if they make none.
-///
-/// # Errors
-///
-/// If an extra date is outside the calendar.
-pub(crate) fn exceptions(
-    extensions: Option<&JobExtensions>,
-    zone: Option<&Zone>,
-) -> Result<Option<Exceptions>, Refused> {
-    let Some(JobExtensions { exclude, extra_dates, .. }) = extensions else { return Ok(None) };
-    let days = exclude.iter().flat_map(|exclude| exclude.dates.iter().copied());
-    let extra = extra_dates.as_ref().map(|dates| dates.instants(zone)).transpose()?;
-    let exceptions = Exceptions::new(zone, days, extra.unwrap_or_default());
-    Ok(Some(exceptions).filter(|it| it.counts() != [0, 0]))
+/// The dates of a job.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct JobDates<'a> {
+    pub(crate) exclude: Option<&'a Exclude>,
+    pub(crate) extra: Option<&'a ExtraDates>,
+}
+
+impl JobDates<'_> {
+    /// The exceptions that they make from a rule in a zone; `None` if they make none.
+    ///
+    /// # Errors
+    ///
+    /// If an extra date is outside the calendar.
+    pub(crate) fn exceptions(self, zone: Option<&Zone>) -> Result<Option<Exceptions>, Refused> {
+        let days = self.exclude.into_iter().flat_map(|exclude| exclude.dates.iter().copied());
+        let extra = self.extra.map(|dates| dates.instants(zone)).transpose()?;
+        let exceptions = Exceptions::new(zone, days, extra.unwrap_or_default());
+        Ok(Some(exceptions).filter(|it| it.counts() != [0, 0]))
+    }
+
+    /// Refuses dates that have no effect: without a recurrence, and before its start or after its end.
+    pub(crate) fn check(
+        self,
+        rule: Option<&Rule>,
+        start_time: Option<DateTime<Utc>>,
+    ) -> Result<(), Refusal> {
+        let Some(rule) = rule else {
+            let name = match (self.exclude, self.extra) {
+                (Some(_), _) => "exclude",
+                (None, Some(_)) => EXTRA,
+                (None, None) => return Ok(()),
+            };
+            return Err(Refusal::about(
+                format!("{EXTENSIONS}.{name}"),
+                "has no effect, because the job runs once; give it a 'recurrence', or leave this out.",
+            ));
+        };
+        let Some(extra) = self.extra else { return Ok(()) };
+        for (n, at) in extra.instants(rule.zone())?.into_iter().enumerate() {
+            let (relation, name, bound) = match (start_time, rule.end()) {
+                (Some(start), _) if at < start => ("before", "startTime", start),
+                (_, Some(end)) if at > end => ("after", "recurrence.endTime", end),
+                _ => continue,
+            };
+            let (at, bound) = (format_instant(at), format_instant(bound));
+            return Err(Refusal::about(
+                format!("{EXTENSIONS}.{EXTRA}.{n}"),
+                format!(
+                    "is {at}, {relation} '{name}', {bound}; leave it out, or change one of them."
+                ),
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// The exceptions in the stored document of a job; `None` if it has none that can be read.
@@ -174,46 +215,9 @@ pub(crate) fn stored_exceptions(document: &str, zone: Option<&Zone>) -> Option<E
     let document: Value = serde_json::from_str(document).ok()?;
     let fields = Fields::new(EXTENSIONS, document.get(EXTENSIONS)?, Reading::Stored).ok()?;
     let exclude = fields.object("exclude").ok()?;
-    let extensions = JobExtensions {
-        exclude: exclude.map(|exclude| Exclude::read(&exclude)).transpose().ok()?,
-        extra_dates: ExtraDates::read(&fields).ok()?,
-        ..JobExtensions::default()
-    };
-    exceptions(Some(&extensions), zone).ok()?
-}
-
-/// Refuses dates that have no effect: without a recurrence, and before its start or after its end.
-pub(crate) fn check_dates(
-    extensions: Option<&JobExtensions>,
-    rule: Option<&Rule>,
-    start_time: Option<DateTime<Utc>>,
-) -> Result<(), Refusal> {
-    let Some(JobExtensions { exclude, extra_dates, .. }) = extensions else { return Ok(()) };
-    let Some(rule) = rule else {
-        let name = match (exclude, extra_dates) {
-            (Some(_), _) => "exclude",
-            (None, Some(_)) => EXTRA,
-            (None, None) => return Ok(()),
-        };
-        return Err(Refusal::about(
-            format!("{EXTENSIONS}.{name}"),
-            "has no effect, because the job runs once; give it a 'recurrence', or leave this out.",
-        ));
-    };
-    let Some(extra) = extra_dates else { return Ok(()) };
-    for (n, at) in extra.instants(rule.zone())?.into_iter().enumerate() {
-        let (relation, name, bound) = match (start_time, rule.end()) {
-            (Some(start), _) if at < start => ("before", "startTime", start),
-            (_, Some(end)) if at > end => ("after", "recurrence.endTime", end),
-            _ => continue,
-        };
-        let (at, bound) = (format_instant(at), format_instant(bound));
-        return Err(Refusal::about(
-            format!("{EXTENSIONS}.{EXTRA}.{n}"),
-            format!("is {at}, {relation} '{name}', {bound}; leave it out, or change one of them."),
-        ));
-    }
-    Ok(())
+    let exclude = exclude.map(|exclude| Exclude::read(&exclude)).transpose().ok()?;
+    let extra = ExtraDates::read(&fields).ok()?;
+    JobDates { exclude: exclude.as_ref(), extra: extra.as_ref() }.exceptions(zone).ok()?
 }
 
 #[cfg(test)]
@@ -221,6 +225,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::extensions::JobExtensions;
     use crate::json::Durations;
     use crate::plan::Plan;
 
@@ -252,7 +257,8 @@ mod tests {
             "extraDates": vec!["2027-12-25T18:00"; 200]});
         assert!(read(&many, Reading::Request(Plan::Standard)).is_err());
         let stored = read(&many, Reading::Stored).unwrap();
-        assert_eq!(exceptions(Some(&stored), None).unwrap().unwrap().counts(), [2_915, 1]);
+        let found = JobExtensions::dates(Some(&stored)).exceptions(None).unwrap();
+        assert_eq!(found.unwrap().counts(), [2_915, 1]);
     }
 
     #[test]
@@ -260,7 +266,7 @@ mod tests {
         let zone = Zone::named("Europe/Berlin");
         let exceptions = |extensions: Value| {
             let read = read(&extensions, Reading::Request(Plan::Standard)).unwrap();
-            exceptions(Some(&read), zone.as_ref()).unwrap()
+            JobExtensions::dates(Some(&read)).exceptions(zone.as_ref()).unwrap()
         };
         assert_eq!(
             exceptions(json!({"exclude": {"dates": ["2027-12-25", "2027-12-24"]},

@@ -10,14 +10,16 @@ use minutehand_recurrence::zone::{self, Zone};
 
 use crate::action::{FAILURE_ACTION, FailureAction};
 use crate::backoff::{BACKOFF, Backoff};
-use crate::dates::{EXCLUDE, Exclude, ExtraDates};
+use crate::dates::{EXCLUDE, Exclude, ExtraDates, JobDates};
 use crate::duration::Span;
+use crate::ids::fnv1a;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::limits::{Concurrent, PerSecond};
 use crate::pause::{PAUSE_ON_FAILURE, PAUSED, PauseOnFailure, Paused};
 use crate::policies::{
-    CATCH_UP, CatchUp, JITTER, OVERLAP, Overlap, read_jitter, read_max_lateness, write_jitter,
+    CATCH_UP, CatchUp, JITTER, OVERLAP, Overlap, Policies, StartJitter, read_jitter,
+    read_max_lateness, write_jitter,
 };
 use crate::refusal::Refusal;
 use crate::sign::{SIGN, Signing};
@@ -98,6 +100,14 @@ impl JobExtensions {
         })
     }
 
+    /// The dates of a job with these extensions.
+    pub(crate) fn dates(extensions: Option<&Self>) -> JobDates<'_> {
+        extensions.map_or_else(JobDates::default, |it| JobDates {
+            exclude: it.exclude.as_ref(),
+            extra: it.extra_dates.as_ref(),
+        })
+    }
+
     pub(crate) fn write(&self) -> ObjectBuilder {
         let Self { retry, catch_up, max_lateness, jitter, overlap, .. } = self;
         let Self { exclude, extra_dates, sign, pause_on_failure, paused, .. } = self;
@@ -114,6 +124,23 @@ impl JobExtensions {
             .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))
             .object("paused", paused.as_ref().map(Paused::write));
         document
+    }
+}
+
+impl Policies {
+    /// The policies of a job with these extensions.
+    #[must_use]
+    pub fn of(extensions: Option<&JobExtensions>, job_uid: &str) -> Self {
+        let Some(JobExtensions { catch_up, max_lateness, jitter, overlap, .. }) = extensions else {
+            return Self::default();
+        };
+        let jitter = jitter.map(|window| StartJitter { window, seed: fnv1a(job_uid.as_bytes()) });
+        Self {
+            catch_up: catch_up.unwrap_or_default(),
+            max_lateness: *max_lateness,
+            jitter,
+            overlap: overlap.unwrap_or_default(),
+        }
     }
 }
 

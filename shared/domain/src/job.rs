@@ -158,3 +158,20 @@ impl JobCounters {
         self.recent.with_skips_until(self.skipped)
     }
 }
+
+/// A job as the scheduler disables it.
+#[must_use]
+pub fn paused(job: &JobDefinition, paused: Paused) -> JobDefinition {
+    let mut job = JobDefinition { switch: Switch::Disabled, ..job.clone() };
+    job.extensions.get_or_insert_default().paused = Some(paused);
+    job
+}
+
+/// The job that a user's change makes of one that may be paused: it stays so until it is enabled.
+pub fn keep_paused(before: &JobDefinition, wanted: &mut JobDefinition) {
+    let paused = before.paused().filter(|_| wanted.switch == Switch::Disabled).cloned();
+    match (&mut wanted.extensions, paused) {
+        (None, None) => {}
+        (extensions, paused) => extensions.get_or_insert_default().paused = paused,
+    }
+}

@@ -9,7 +9,6 @@ use std::str::FromStr;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::duration::Span;
-use crate::extensions::JobExtensions;
 use crate::ids::fnv1a;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
@@ -220,21 +219,6 @@ pub(crate) fn write_jitter(window: Span) -> ObjectBuilder {
 }
 
 impl Policies {
-    /// The policies of a job with these extensions.
-    #[must_use]
-    pub fn of(extensions: Option<&JobExtensions>, job_uid: &str) -> Self {
-        let Some(JobExtensions { catch_up, max_lateness, jitter, overlap, .. }) = extensions else {
-            return Self::default();
-        };
-        let jitter = jitter.map(|window| StartJitter { window, seed: fnv1a(job_uid.as_bytes()) });
-        Self {
-            catch_up: catch_up.unwrap_or_default(),
-            max_lateness: *max_lateness,
-            jitter,
-            overlap: overlap.unwrap_or_default(),
-        }
-    }
-
     /// Refuses a policy that does not fit the recurrence, whose occurrences are this far apart.
     ///
     /// # Errors

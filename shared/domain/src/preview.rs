@@ -6,7 +6,6 @@ use minutehand_recurrence::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::dates::{check_dates, exceptions};
 use crate::document::{JOB, canonical_names};
 use crate::duration::Span;
 use crate::extensions::{EXTENSIONS, JobExtensions};
@@ -90,7 +89,7 @@ impl WrittenTiming {
         let schedule = match &self.rule {
             Some(rule) => {
                 let start = self.start_time.map_or(Start::Anchor(now), Start::Given);
-                let dates = exceptions(extensions, rule.zone())?;
+                let dates = JobExtensions::dates(extensions).exceptions(rule.zone())?;
                 Schedule::of_rule(rule, start, (now, 0), dates.as_ref())?
             }
             None => Timetable::once(self.start_time, now).into(),
@@ -115,7 +114,8 @@ impl WrittenTiming {
             extensions: property(properties, EXTENSIONS).map(extensions).transpose()?,
             ..Self::new(recurrence.as_ref(), property(properties, "startTime"))?
         };
-        check_dates(timing.extensions.as_ref(), timing.rule.as_ref(), timing.start_time)?;
+        let dates = JobExtensions::dates(timing.extensions.as_ref());
+        dates.check(timing.rule.as_ref(), timing.start_time)?;
         Ok(timing)
     }
 

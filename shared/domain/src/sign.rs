@@ -8,10 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::action::Target;
 use crate::attempt::{Attempt, Role};
 use crate::credentials::WITHHELD;
-use crate::job::JobDefinition;
 use crate::json::Shape::Object;
 use crate::json::{Fields, ObjectBuilder, Reading, Shape};
 use crate::refusal::Refusal;
@@ -127,33 +125,6 @@ pub fn webhook_id(job_uid: &str, attempt: &Attempt) -> String {
         Role::Notice => "_notice",
     };
     format!("msg_{job_uid}_{generation}_{occurrence}{role}")
-}
-
-/// Refuses signatures that no request would carry, or that a header of the job would contradict.
-pub(crate) fn check_signing(job: &JobDefinition) -> Result<(), Refusal> {
-    if job.signing().is_none() {
-        return Ok(());
-    }
-    let requests = job.action.targets().filter_map(|target| match target {
-        Target::Http(request) | Target::Https(request) => Some(request),
-        _ => None,
-    });
-    let headers: Vec<_> = requests.map(|request| request.headers.iter().flatten()).collect();
-    if headers.is_empty() {
-        return Err(Refusal::about(
-            "minutehand.sign",
-            "has no effect, because only requests are signed; use an action of type Http or Https, \
-             or leave this out.",
-        ));
-    }
-    let is_ours = |name: &str| SIGNATURE_HEADERS.iter().any(|ours| ours.eq_ignore_ascii_case(name));
-    match headers.into_iter().flatten().find(|(name, _)| is_ours(name)) {
-        Some((name, _)) => Err(Refusal::about(
-            "minutehand.sign",
-            format!("sets the header '{name}', which the action has as well; remove it there."),
-        )),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

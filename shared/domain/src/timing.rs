@@ -8,8 +8,8 @@
 use chrono::{DateTime, Utc};
 use minutehand_recurrence::{Exceptions, Refused, Rule, Start, Timetable};
 
-use crate::dates::exceptions;
 use crate::duration::Span;
+use crate::extensions::JobExtensions;
 use crate::job::{JobDefinition, Switch};
 use crate::policies::Policies;
 use crate::schedule::Schedule;
@@ -167,7 +167,7 @@ fn jitter(job: &JobDefinition) -> Option<Span> {
 
 /// The exceptions of a job from its rule.
 fn dates(job: &JobDefinition, rule: Option<&Rule>) -> Result<Option<Exceptions>, Refused> {
-    exceptions(job.extensions.as_ref(), rule.and_then(Rule::zone))
+    JobExtensions::dates(job.extensions.as_ref()).exceptions(rule.and_then(Rule::zone))
 }
 
 fn rule(job: &JobDefinition) -> Result<Option<Rule>, Refused> {

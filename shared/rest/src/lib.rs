@@ -31,6 +31,7 @@ mod near;
 mod openapi;
 mod path;
 mod query;
+mod request;
 mod route;
 mod serve;
 mod unique;

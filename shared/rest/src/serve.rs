@@ -1,20 +1,15 @@
 //! The way of a request: a route, a token, an `api-version`, a body, the route's handler.
 
-use std::error::Error;
 use std::future::poll_fn;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::HOST;
-use axum::http::request::Parts;
-use axum::http::{Request, Version as HttpVersion};
+use axum::http::Request;
 use axum::response::Response;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use minutehand_ports::ErrorType;
 use serde_json::Value;
 
@@ -23,18 +18,11 @@ use crate::access::{Caller, Principal, Scope};
 use crate::answer::{Answer, guid};
 use crate::call::Call;
 use crate::classic;
-use crate::failure::{ErrorCode, Failure};
+use crate::failure::Failure;
 use crate::path::Captured;
 use crate::query::Query;
+use crate::request::{Sent, caller, check_host, parse_object, read_body};
 use crate::route::{self, Route, Version, find_route};
-use crate::unique::Unique;
-
-/// A request as it was sent, and its id.
-pub(crate) struct Sent {
-    pub(crate) head: Arc<Parts>,
-    pub(crate) body: Body,
-    pub(crate) request_id: String,
-}
 
 /// Answers a request, and logs one line about it.
 pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>) -> Response {
@@ -139,68 +127,6 @@ async fn answer(
         route.handler.call(Call { rest, head, path, query, body, caller, request_id }).await;
     // Clients of Azure know no targets.
     answer.map_err(|failure| if route.is_ours() { failure } else { failure.without_target() })
-}
-
-/// The sender of a request, who has to be known.
-pub(crate) fn caller(rest: &Rest, head: &Parts) -> Result<Caller, Failure> {
-    let access = rest.access.read().unwrap_or_else(PoisonError::into_inner);
-    let caller = access.check(&head.headers)?;
-    // A gateway that has checked the sender names it.
-    let principal = head.extensions.get::<Principal>().cloned().unwrap_or(caller.principal);
-    Ok(Caller { principal, ..caller })
-}
-
-/// Refuses a request without exactly one `Host`: a proxy in front may route it by another name.
-pub(crate) fn check_host(head: &Parts) -> Result<(), Failure> {
-    let mut hosts = head.headers.get_all(HOST).iter();
-    match (hosts.next(), hosts.next()) {
-        (Some(_), None) => Ok(()),
-        (Some(_), Some(_)) => {
-            Err(Failure::invalid("The request has several 'Host' headers; send one."))
-        }
-        // HTTP/1.0 does not have the header.
-        (None, _) if head.version < HttpVersion::HTTP_11 => Ok(()),
-        (None, _) => Err(Failure::invalid("The request has no 'Host' header; send one.")),
-    }
-}
-
-pub(crate) async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, Failure> {
-    match Limited::new(body, bytes_max).collect().await {
-        Ok(body) => Ok(body.to_bytes().into()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Failure::new(
-            ErrorCode::RequestEntityTooLarge,
-            format!("The body is longer than {bytes_max} bytes."),
-        )),
-        Err(error) => Err(Failure::new(
-            ErrorCode::InvalidRequestContent,
-            if has_timed_out(&*error) {
-                "The body did not arrive in time. Send the request again."
-            } else {
-                "The connection was closed before the body was complete."
-            },
-        )),
-    }
-}
-
-/// Whether an error, or one of its causes, is a timeout.
-fn has_timed_out(error: &(dyn Error + 'static)) -> bool {
-    let is_timeout = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
-    error.downcast_ref().is_some_and(is_timeout) || error.source().is_some_and(has_timed_out)
-}
-
-/// Parses strict JSON. The content type does not matter: some clients send none, or another one.
-pub(crate) fn parse_object(body: &[u8]) -> Result<Value, Failure> {
-    let invalid = |message: String| Failure::new(ErrorCode::InvalidRequestContent, message);
-    if body.trim_ascii().is_empty() {
-        return Err(invalid("The body is empty; send a JSON object.".to_owned()));
-    }
-    let Unique(document) = serde_json::from_slice(body)
-        // The error names the problem and its position, and quotes nothing but a repeated name.
-        .map_err(|error| invalid(format!("The body is not valid JSON: {error}.")))?;
-    if document.is_object() {
-        return Ok(document);
-    }
-    Err(invalid("The body is valid JSON, but not an object; send '{…}'.".to_owned()))
 }
 
 /// Logs the internal error of a failure, which the client does not see.

@@ -13,6 +13,7 @@ use minutehand_ports::store::{
 };
 use minutehand_ports::{Collections, Jobs, StoreError};
 
+use crate::attributes::{EXPIRES_AT, TIMINGS};
 use crate::counters::{LAST_SKIP, RECENT};
 use crate::journal;
 use crate::store::DynamoStore;
@@ -21,11 +22,6 @@ use crate::table::{
     Consistency, List, MeteredCall, Write, WriteOutcome, keys, transact_item as item,
 };
 use crate::timers::read_state;
-
-/// From when on an item is as if it did not exist, in seconds since 1970.
-pub(crate) const EXPIRES_AT: &str = "expires_at";
-/// Of a definition: the timings that the job had before, the oldest first.
-pub(crate) const TIMINGS: &str = "timings";
 
 /// Changes the number of jobs of a collection. It is never too low. Jobs that expire are not taken
 /// off, so it may be too high; it is corrected when the collection is full.

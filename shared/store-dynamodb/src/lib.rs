@@ -60,6 +60,7 @@
 
 mod at_rest;
 mod attempts;
+mod attributes;
 mod batching;
 mod browse;
 mod carried;

@@ -25,8 +25,8 @@ use minutehand_ports::store::{
 use minutehand_ports::{ErrorType, StoreError, Timers};
 
 use crate::DUE_INDEX;
+use crate::attributes::{EXPIRES_AT, TIMINGS};
 use crate::collections::collection_path;
-use crate::jobs::{EXPIRES_AT, TIMINGS};
 use crate::left_out;
 use crate::only_answer;
 use crate::retries::read_retry;

@@ -14,9 +14,9 @@
 use chrono::TimeDelta;
 use minutehand_domain::attempt::Role;
 use minutehand_domain::earlier_timing::EarlierTiming;
-use minutehand_domain::firing::{FollowPolicy, is_final_failure};
-use minutehand_domain::job::{JobDefinition, JobState};
-use minutehand_domain::pause::{FailedInRow, Paused, failed_in_row, paused};
+use minutehand_domain::firing::{FailedInRow, FollowPolicy, failed_in_row, is_final_failure};
+use minutehand_domain::job::{JobDefinition, JobState, paused};
+use minutehand_domain::pause::Paused;
 use minutehand_domain::refusal::Refusal;
 use minutehand_domain::timing::Change;
 use minutehand_ports::Event;

@@ -27,9 +27,10 @@ use minutehand_ports::store::{
 use serde_json::{Value, json};
 
 use super::collections::NewCollection;
-use super::{Etag, JobView, Manage, retry_on_stale};
+use super::{JobView, Manage, retry_on_stale};
 use crate::definition::whole_collection;
 use crate::error::AppError;
+use crate::etag::Etag;
 
 /// The size of a page when all collections or jobs are read.
 const PAGE_ITEMS: u32 = 500;

@@ -1,17 +1,11 @@
 //! Conditions of changes: the version of a resource that a client expects.
 
-use std::fmt;
-
-use minutehand_domain::ids::fnv1a;
 use minutehand_domain::name::Name;
 use minutehand_ports::store::{CollectionRecord, JobRecord};
 
 use super::Manage;
 use crate::error::AppError;
-
-/// The `ETag` of a job or a collection: the version of its definition. A firing does not change it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Etag(String);
+use crate::etag::Etag;
 
 /// The versions that a condition names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,46 +25,12 @@ pub struct Condition {
     pub is_none_of: Option<Etags>,
 }
 
-impl Etag {
-    /// The `ETag` of a version. The id tells apart resources that had one name, one after the other.
-    pub(super) fn new(uid: &str, version: u64) -> Self {
-        Self(format!("{version}-{:08x}", fnv1a(uid.as_bytes())))
-    }
-}
-
-impl Etag {
-    /// The `ETag` without quotation marks, as a condition names it.
-    #[must_use]
-    pub fn inner(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<&JobRecord> for Etag {
-    fn from(job: &JobRecord) -> Self {
-        Self::new(&job.uid, job.version)
-    }
-}
-
-impl From<&CollectionRecord> for Etag {
-    fn from(record: &CollectionRecord) -> Self {
-        Self::new(&record.collection.uid, record.version)
-    }
-}
-
-/// The `ETag` as headers have it, in quotation marks.
-impl fmt::Display for Etag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.0)
-    }
-}
-
 impl Etags {
     fn contain(&self, etag: Option<&Etag>) -> bool {
         match (self, etag) {
             (_, None) => false,
             (Self::Any, Some(_)) => true,
-            (Self::OneOf(etags), Some(Etag(etag))) => etags.contains(etag),
+            (Self::OneOf(etags), Some(etag)) => etags.iter().any(|it| it == etag.inner()),
         }
     }
 }

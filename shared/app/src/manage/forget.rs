@@ -8,9 +8,9 @@
 //! them again changes nothing.
 
 use minutehand_domain::earlier_timing::EarlierTiming;
-use minutehand_domain::job::JobState;
+use minutehand_domain::job::{JobState, paused};
 use minutehand_domain::name::Name;
-use minutehand_domain::pause::{Paused, paused};
+use minutehand_domain::pause::Paused;
 use minutehand_domain::refusal::Refusal;
 use minutehand_domain::timing::Change;
 use minutehand_ports::SealError;

@@ -11,9 +11,8 @@ use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::extensions::EXTENSIONS;
 use minutehand_domain::goes_on::GoesOn;
 use minutehand_domain::history_days::JOBS_KEPT_FOR;
-use minutehand_domain::job::{JobCounters, JobDefinition, JobState, Switch};
+use minutehand_domain::job::{JobCounters, JobDefinition, JobState, Switch, keep_paused};
 use minutehand_domain::name::Name;
-use minutehand_domain::pause::keep_paused;
 use minutehand_domain::plan::JobLimits;
 use minutehand_domain::policies::Policies;
 use minutehand_domain::refusal::{Code, Refusal};
@@ -30,9 +29,10 @@ use serde_json::{Value, json};
 use super::describe::{Facts, stored_schedule};
 use super::forget::{explain_lost, says_lost};
 use super::secrets::{SealedDocument, authenticates, keep_secrets, open_certificates};
-use super::{Etag, JobStatus, JobView, Manage, retry_on_stale};
+use super::{JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::{definition, shown_definition, unreadable, whole_document};
 use crate::error::AppError;
+use crate::etag::Etag;
 use crate::fire::attempt_message;
 
 /// Whether a PUT created a job.

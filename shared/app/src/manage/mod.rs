@@ -56,7 +56,7 @@ pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};
 pub use coming::{Coming, WantedOccurrences};
-pub use condition::{Condition, Etag, Etags};
+pub use condition::{Condition, Etags};
 pub use dead_letters::{AskedKind, AskedWork, DeadLetterView, LETTERS_MAX};
 pub use describe::JobDescription;
 pub use failures::{Failures, FailuresPosition, WantedFailures};

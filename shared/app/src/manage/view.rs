@@ -9,7 +9,7 @@ use minutehand_domain::name::Name;
 use minutehand_ports::store::{CollectionRecord, ResourceGroup};
 use serde_json::{Map, Value};
 
-use super::Etag;
+use crate::etag::Etag;
 
 /// A collection as it is answered.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,6 +19,7 @@
 //!
 //! [`JobDefinition::write`]: crate::job::JobDefinition::write
 
+mod checks;
 mod merge;
 mod names;
 mod read;

@@ -3,17 +3,15 @@
 use minutehand_recurrence::{Frequency, Recurrence, Rule, read_start_time};
 use serde_json::{Map, Value};
 
+use super::checks::{check_pause, check_signing};
 use crate::action::MainAction;
 use crate::attempt::Role;
 use crate::collection::{CollectionDefinition, CollectionState};
-use crate::dates::check_dates;
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::job::{JobDefinition, JobState, Switch};
 use crate::json::{Fields, Reading};
-use crate::pause::check_pause;
 use crate::plan::{MaxRecurrence, Plan, Quota};
 use crate::refusal::Refusal;
-use crate::sign::check_signing;
 
 /// The largest number of a 32-bit client.
 const INT_MAX: u32 = i32::MAX as u32;
@@ -35,7 +33,7 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
     if let Some(rule) = &rule {
         rule.check_start(job.start_time)?;
     }
-    check_dates(job.extensions.as_ref(), rule.as_ref(), job.start_time)?;
+    JobExtensions::dates(job.extensions.as_ref()).check(rule.as_ref(), job.start_time)?;
     let has_backoff = job.extensions.as_ref().is_some_and(|it| it.retry.is_some());
     let has_retries = |role| job.retries(role, plan, "").count > 0;
     if has_backoff && !has_retries(Role::Main) && !has_retries(Role::Error) {

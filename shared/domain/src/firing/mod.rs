@@ -7,6 +7,7 @@
 //! The spans of [`limits`] are on the clock of work. With a test clock the caller stretches them to
 //! the clock of the schedule first.
 
+mod failed_in_row;
 mod finish_check;
 pub mod limits;
 mod may_start;
@@ -21,6 +22,7 @@ mod slot;
 mod turn;
 mod why;
 
+pub use failed_in_row::{FailedInRow, failed_in_row};
 pub use finish_check::{
     FinishCheck, JobProgress, check_finished, held_up, last_occurrence, seen_from,
 };

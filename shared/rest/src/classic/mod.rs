@@ -34,7 +34,7 @@ use crate::answer::Answer;
 use crate::certificates::certified;
 use crate::failure::Failure;
 use crate::query::Query;
-use crate::serve::{self, Sent, check_host, read_body};
+use crate::request::{self as sent, Sent, check_host, read_body};
 
 pub(crate) use failure::Fault;
 use request::{Request, check_api_version, check_version};
@@ -78,7 +78,7 @@ pub(crate) async fn answer(
 
 /// The sender of a request, who is known by a token or by a client certificate.
 fn caller(rest: &Rest, head: &Parts) -> Result<Caller, Failure> {
-    serve::caller(rest, head).or_else(|without| {
+    sent::caller(rest, head).or_else(|without| {
         let known = rest.certificates.read().unwrap_or_else(PoisonError::into_inner);
         let by_certificate = certified(&known, head, &subscription(head.uri.path()));
         by_certificate.unwrap_or(Err(without))

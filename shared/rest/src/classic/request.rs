@@ -15,7 +15,7 @@ use crate::access::Caller;
 use crate::answer::{Answer, guid};
 use crate::path::Captured;
 use crate::query::Query;
-use crate::serve::parse_object;
+use crate::request::parse_object;
 
 /// The version of the paths below `~`.
 const API_VERSION: &str = "2014-04-01";

@@ -1,0 +1,44 @@
+//! Extensions of a job that do not fit the rest of it.
+
+use crate::action::Target;
+use crate::job::JobDefinition;
+use crate::refusal::Refusal;
+use crate::sign::SIGNATURE_HEADERS;
+
+/// Refuses signatures that no request would carry, or that a header of the job would contradict.
+pub(super) fn check_signing(job: &JobDefinition) -> Result<(), Refusal> {
+    if job.signing().is_none() {
+        return Ok(());
+    }
+    let requests = job.action.targets().filter_map(|target| match target {
+        Target::Http(request) | Target::Https(request) => Some(request),
+        _ => None,
+    });
+    let headers: Vec<_> = requests.map(|request| request.headers.iter().flatten()).collect();
+    if headers.is_empty() {
+        return Err(Refusal::about(
+            "minutehand.sign",
+            "has no effect, because only requests are signed; use an action of type Http or Https, \
+             or leave this out.",
+        ));
+    }
+    let is_ours = |name: &str| SIGNATURE_HEADERS.iter().any(|ours| ours.eq_ignore_ascii_case(name));
+    match headers.into_iter().flatten().find(|(name, _)| is_ours(name)) {
+        Some((name, _)) => Err(Refusal::about(
+            "minutehand.sign",
+            format!("sets the header '{name}', which the action has as well; remove it there."),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a pause that never comes.
+pub(super) fn check_pause(job: &JobDefinition) -> Result<(), Refusal> {
+    if job.pause_on_failure().is_none() || job.recurrence.is_some() {
+        return Ok(());
+    }
+    Err(Refusal::about(
+        "minutehand.pauseOnFailure",
+        "has no effect, because the job runs once; give it a 'recurrence', or leave this out.",
+    ))
+}
