@@ -169,6 +169,11 @@ pub fn may_start(
     start: StartCheck<'_>,
 ) -> Result<(), SkipReason> {
     let standing = standing.ok_or(SkipReason::Gone)?;
+    let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
+    // First, because a cancelled occurrence does not count as skipped, even if the collection is off.
+    if !is_run && !standing.has(attempt) && !standing.follows_pause(attempt) {
+        return Err(SkipReason::TimingChanged);
+    }
     // The due time of the attempt decides, not the instant of the occurrence: a retry that was waiting
     // while the collection was off may start if it is due after the collection is on again.
     let fell_due_at = if attempt.generation == standing.generation {
@@ -187,9 +192,6 @@ pub fn may_start(
     };
     if standing.follows_pause(attempt) {
         return Ok(());
-    }
-    if !standing.has(attempt) {
-        return Err(SkipReason::TimingChanged);
     }
     let is_first = attempt.is_first();
     let is_overtaken = is_first
@@ -270,6 +272,8 @@ mod tests {
         check("faulted", with(JobState::Faulted), none, [not, not, ok, ok]);
         let other = Some(JobStanding { generation: 4, ..good });
         check("another timing", other, none, [changed, changed, changed, ok]);
+        let other_off = Some(JobStanding { generation: 4, collection_on_since: None, ..good });
+        check("another timing, off", other_off, none, [changed, changed, changed, off]);
         let since = |since| Some(JobStanding { collection_on_since: since, ..good });
         let with_on = |on| JobStanding { collection_on_since: Some(on), ..good };
         check("collection off", since(None), none, [off; 4]);
@@ -324,9 +328,9 @@ mod tests {
         let faulted = JobStanding { state: JobState::Faulted, ..good };
         check("faulted", faulted, [not, not, ok, changed, changed]);
         let was_off = JobStanding { collection_on_since: Some(at(70)), ..good };
-        check("collection was off", was_off, [off, ok, ok, off, off]);
+        check("collection was off", was_off, [off, ok, ok, changed, changed]);
         let is_off = JobStanding { collection_on_since: None, ..good };
-        check("collection off", is_off, [off; 5]);
+        check("collection off", is_off, [off, off, off, changed, changed]);
     }
 
     #[test]
