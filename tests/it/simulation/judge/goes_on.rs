@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use minutehand_domain::job::JobState;
 
-use super::super::memory::{Change, Changed};
-use super::super::time::micros;
-use super::{Judge, Segment, Spec, TOLERANCE};
+use super::spec::{Segment, Spec};
+use super::{Judge, TOLERANCE};
+use crate::simulation::memory::{Change, Changed};
+use crate::simulation::time::micros;
 
 /// The segments in which jobs go on with an occurrence of another segment, by their places: which one, and
 /// the instant of the occurrence.

@@ -1,0 +1,205 @@
+//! The judge: it assigns an attempt to every occurrence that must fire, and reports what is missing,
+//! extra, too early or too late.
+//!
+//! It computes occurrences by itself, from the documents of jobs and from when they were changed,
+//! and asks none of the code that it judges.
+//!
+//! Accepted of an earlier version that was rolled back to: it does not count an attempt that ended when
+//! those did that it has forgotten, and it decides anew what follows a record when a message comes again.
+//!
+//! Accepted, and so not reported: what was due within [`LAG`] before its job's timing changed, or
+//! its job was deleted or its collection switched off; a second firing whose first worker died or
+//! was not able to record; an attempt that is recorded as lost with its workers counts as made.
+//!
+//! Where the queue loses messages, the last occurrence of an unchanged job must still happen, with its
+//! retries, and so must every long retry: they are sent again. Where faults are much more frequent, a
+//! message may end among the dead letters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use minutehand_domain::attempt::Role;
+use minutehand_domain::limits::CollectionLimits;
+
+use crate::simulation::play::Scenario;
+use crate::simulation::time::SECOND;
+use spec::{Retry, Segment, Spec};
+
+mod calls;
+mod chains;
+mod changes;
+mod clocks;
+mod counters;
+mod ends;
+mod floods;
+mod goes_on;
+mod kept;
+mod late;
+mod limits;
+mod missed;
+mod notices;
+mod overlaps;
+mod pauses;
+mod recorded;
+mod run;
+mod runs;
+mod spec;
+mod starts;
+mod why;
+
+pub(super) use run::{Executed, Later, Run};
+pub(super) use why::Question;
+
+/// An occurrence that is due this shortly before a change may be left out.
+const LAG: i64 = 400 * SECOND;
+/// The longest time between the start check of an attempt and its end.
+const TOLERANCE: i64 = SECOND / 4;
+/// What is late for a shorter time starts, whatever the reason.
+const LATE: i64 = 600 * SECOND;
+/// How long after the end of an outage all sweepers and workers know of it: a tick may be lost.
+const KNOWN_AFTER: i64 = 200 * SECOND;
+/// The first limit where workers die three times as often, so that some messages come back four times.
+const LAG_BURST: i64 = 600 * SECOND;
+/// The same limit where faults are much more frequent.
+const LAG_HARSH: i64 = 1_500 * SECOND;
+/// The same limit where messages are lost: a timer looks again after twenty minutes, and that message
+/// may be lost as well.
+const LAG_LOSSY: i64 = 2_700 * SECOND;
+/// A retry that is further away than this waits in a timer.
+const LONG: i64 = 840 * SECOND;
+/// How long a job that is over is kept.
+const KEPT: i64 = 60 * 24 * 3_600 * SECOND;
+/// The largest difference between two clocks.
+const SKEW: i64 = 10 * SECOND;
+/// The most retries of an action.
+const RETRIES_MAX: u32 = 20;
+/// How long before the end of a process, and after the beginning of the next one, a sign of life may be.
+const BEAT: i64 = 60 * SECOND;
+/// Without a sign of life for longer, there is an outage on one machine.
+const BEATS: i64 = 110 * SECOND;
+/// How long before its start a job is read, and after its end the attempt is recorded.
+const DECIDED_WITHIN: i64 = 10 * SECOND;
+/// How long an attempt that took its turn may run without a record.
+const LEASE: i64 = 100 * SECOND;
+/// How long an attempt that waits keeps its place without looking again.
+const PLACE: i64 = 220 * SECOND;
+/// How late after its slot an attempt may start, and how long it takes it to do so.
+const STARTS_WITHIN: i64 = 6 * SECOND;
+/// From reading whose turn it is until the answer is stored.
+const READ_WITHIN: i64 = 5 * SECOND;
+/// The end of time.
+const EVER: i64 = i64::MAX / 4;
+
+/// The faults of a run. Empty if the run is correct.
+pub(super) fn judge(run: &Run) -> Vec<String> {
+    let mut judge = Judge::of(run);
+    judge.early();
+    judge.doubled();
+    judge.missed();
+    judge.late();
+    judge.flood();
+    judge.starts();
+    judge.overlaps();
+    judge.overlapped();
+    judge.too_many();
+    judge.too_many_at_once();
+    judge.stale();
+    judge.chains();
+    judge.notices();
+    judge.pauses();
+    judge.ends();
+    judge.counters();
+    judge.runs();
+    judge.recorded();
+    judge.expiries();
+    judge.explained();
+    judge.kept(&run.kept, usize::eq);
+    if let Some(later) = &run.later {
+        // What expires is not taken off.
+        judge.kept(&later.kept, usize::le);
+        judge.later(later);
+    }
+    if run.dead_letters > 0 && run.scenario != Scenario::Harsh {
+        judge.bad.push(format!("dead letters: {}", run.dead_letters));
+    }
+    judge.bad
+}
+
+struct Judge<'a> {
+    run: &'a Run,
+    segments: Vec<Segment>,
+    goes_on: goes_on::GoesOn,
+    /// When collections were off.
+    offs: BTreeMap<String, Vec<(i64, i64)>>,
+    /// Since when they are on, by the clock that switched them on.
+    on_since: BTreeMap<String, Option<i64>>,
+    /// When collections were switched on, and what the clock showed.
+    ons: BTreeMap<String, Vec<(i64, i64)>>,
+    /// The limits of collections, and since when.
+    limits: BTreeMap<String, Vec<(i64, CollectionLimits)>>,
+    /// The retries of failure actions, by collection. A collection has one from the beginning or not
+    /// at all.
+    notices: BTreeMap<String, Retry>,
+    executed: BTreeMap<Key, &'a Executed>,
+    fired: BTreeSet<Key>,
+    /// The retry policies that jobs had, and since when.
+    policies: BTreeMap<String, Vec<(i64, Spec)>>,
+    /// When jobs were deleted, alone or with their collection.
+    gone: BTreeMap<String, i64>,
+    lag: i64,
+    /// Later events are not judged.
+    horizon: i64,
+    bad: Vec<String>,
+}
+
+/// An attempt: job, generation, nominal, role, number.
+type Key = (String, u64, i64, Role, u32);
+
+impl<'a> Judge<'a> {
+    fn of(run: &'a Run) -> Self {
+        let executed = run.executions.iter().filter_map(|it| {
+            let key = (it.uid.clone(), it.generation, it.nominal?, it.role, it.number);
+            Some((key, it))
+        });
+        let fired = run.fires.iter().filter_map(|it| {
+            Some((it.uid.clone(), it.generation, it.nominal?, it.role, it.number))
+        });
+        let mut judge = Self {
+            run,
+            segments: Vec::new(),
+            goes_on: BTreeMap::new(),
+            offs: BTreeMap::new(),
+            on_since: BTreeMap::new(),
+            ons: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            notices: BTreeMap::new(),
+            executed: executed.collect(),
+            fired: fired.collect(),
+            policies: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            lag: match run.scenario {
+                // Many runs at once wait for their slots or seats, and others behind them.
+                Scenario::Harsh | Scenario::Limits | Scenario::Seats => LAG_HARSH,
+                Scenario::Lossy => LAG_LOSSY,
+                Scenario::Burst => LAG_BURST,
+                Scenario::Mixed
+                | Scenario::Again
+                | Scenario::Outage
+                | Scenario::Policies
+                | Scenario::Overlap
+                | Scenario::Gone
+                | Scenario::Upgrade
+                | Scenario::Machine => LAG,
+            },
+            horizon: run.span + 2 * 3_600 * SECOND,
+            bad: Vec::new(),
+        };
+        judge.read_changes();
+        judge.find_goes_on();
+        judge
+    }
+
+    /// A name for an instant.
+    fn at(at: i64) -> String {
+        format!("{}.{:03} s", at / SECOND, at % SECOND / 1_000)
+    }
+}
