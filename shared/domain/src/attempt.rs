@@ -8,7 +8,7 @@ use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
 
 /// The most by which the clocks of two processes may differ.
-const CLOCKS: TimeDelta = TimeDelta::seconds(10);
+pub const CLOCKS: TimeDelta = TimeDelta::seconds(10);
 
 /// The most bytes of a message that are kept; a longer message is cut.
 ///

@@ -465,7 +465,8 @@ impl Executor {
                 let outage = overtaken_in(schedule, nominal_at, attempt.ready_at(), outages);
                 let since = loaded.snapshot.timing.since;
                 outage.and_then(|outage| {
-                    let around = Around { outage, since, at };
+                    let costs_all_until = self.heartbeat.costs_all_until(outage);
+                    let around = Around { outage, since, costs_all_until, at };
                     LeftOut::around(schedule, generation, nominal_at, &around)
                 })
             }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use chrono::{DateTime, Utc};
 use futures_util::lock::Mutex;
+use minutehand_domain::attempt::CLOCKS;
 use minutehand_domain::firing::limits::BEAT_EVERY;
 use minutehand_domain::firing::{Outage, Pulse};
 use minutehand_domain::history_days::HistoryDays;
@@ -106,6 +107,15 @@ impl Heartbeat {
             return Ok(Vec::new());
         }
         Ok(self.pulses.read_pulses().await?.of(self.of).outages.clone())
+    }
+
+    /// Until when an outage cost every occurrence that its job does not make up for. One that was due later may
+    /// have started, if its message came soon enough after the outage. Clocks differ a little.
+    #[must_use]
+    pub fn costs_all_until(&self, outage: Outage) -> DateTime<Utc> {
+        let margin = spans(self.clock.as_ref()).outage_min + CLOCKS;
+        let all_until = if self.is_alone { None } else { outage.until.checked_sub_signed(margin) };
+        all_until.unwrap_or(outage.until)
     }
 
     /// The outages that the last beat knew of.

@@ -197,7 +197,8 @@ impl LeftOut {
     }
 
     /// What an outage cost up to one occurrence that it cost. A worker that leaves a later one out
-    /// comes to an answer that begins with the same occurrence, and goes further.
+    /// comes to an answer that begins with the same occurrence, and goes further. But beside one of which
+    /// others may have run, it is one alone.
     #[must_use]
     pub fn around(
         schedule: &Schedule,
@@ -205,8 +206,9 @@ impl LeftOut {
         nominal_at: DateTime<Utc>,
         around: &Around,
     ) -> Option<Self> {
-        let Around { outage, since, at } = *around;
+        let Around { outage, since, costs_all_until, at } = *around;
         let first = schedule.at_or_after(outage.from.max(since));
+        let first = first.filter(|_| schedule.start(nominal_at) <= costs_all_until);
         // The occurrence with which a job goes on is of an earlier timing.
         let first = first.map_or(nominal_at, |first| first.min(nominal_at));
         Self::between(schedule, generation, [first, nominal_at + TICK], outage, at)
@@ -298,6 +300,8 @@ pub struct Around {
     pub outage: Outage,
     /// Since when the timing of the job holds.
     pub since: DateTime<Utc>,
+    /// Until when each occurrence was too late to start when the outage was over.
+    pub costs_all_until: DateTime<Utc>,
     /// When the occurrence was left out.
     pub at: DateTime<Utc>,
 }
@@ -436,7 +440,8 @@ mod tests {
         let minutely = Schedule::from(Timetable::new(&rule, None, at(0)).unwrap());
         let outage = outage(100, 615);
         let found = |nominal, since| {
-            let around = Around { outage, since: at(since), at: at(620) };
+            let since = at(since);
+            let around = Around { outage, since, costs_all_until: at(480), at: at(620) };
             let found = LeftOut::around(&minutely, 1, at(nominal), &around)?;
             assert_eq!(
                 (found.generation, found.reason.outage(), found.at),
@@ -446,7 +451,9 @@ mod tests {
         };
         assert_eq!(found(120, 0), Some((120, 120, 1)));
         assert_eq!(found(300, 0), Some((120, 300, 4)));
-        assert_eq!(found(540, 0), Some((120, 540, 8)));
+        assert_eq!(found(480, 0), Some((120, 480, 7)));
+        // Beside it, others may have run.
+        assert_eq!(found(540, 0), Some((540, 540, 1)));
         // The timing is younger than the beginning of the outage; the occurrence is older.
         assert_eq!(found(300, 290), Some((300, 300, 1)));
         assert_eq!(found(60, 0), Some((60, 60, 1)));
