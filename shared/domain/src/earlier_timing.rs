@@ -88,16 +88,22 @@ pub struct HeldTiming {
 
 impl HeldTiming {
     /// The timing that held at an instant, of those that a job had before this one. `None` if it is not
-    /// known, or this version cannot read it.
+    /// known, or cannot be read: by this version, or because the job has other dates in its document now.
     #[must_use]
-    pub fn at(instant: DateTime<Utc>, earlier: &[EarlierTiming], timing: &Timing) -> Option<Self> {
+    pub fn at(
+        instant: DateTime<Utc>,
+        earlier: &[EarlierTiming],
+        timing: &Timing,
+        document: &str,
+    ) -> Option<Self> {
         let mut next = (timing.generation, timing.since);
         for EarlierTiming { generation, since, line } in earlier.iter().rev() {
             if generation.checked_add(1) != Some(next.0) {
                 return None;
             }
             if *since <= instant && instant < next.1 {
-                let schedule = line.as_deref().map(str::parse).transpose().ok()?;
+                let read = |line: &str| Schedule::read(line, document);
+                let schedule = line.as_deref().map(read).transpose().ok()?;
                 let (generation, since) = (*generation, *since);
                 return Some(Self { generation, since, until: next.1, schedule });
             }
@@ -158,7 +164,7 @@ mod tests {
     fn the_timing_that_held_is_found() {
         let all = [earlier(3, 100, true), earlier(4, 200, false), earlier(5, 300, true)];
         let held = |instant, generation| {
-            let held = HeldTiming::at(at(instant), &all, &timing(generation, 400))?;
+            let held = HeldTiming::at(at(instant), &all, &timing(generation, 400), "{}")?;
             let HeldTiming { generation, since, until, schedule } = held;
             Some((generation, since.timestamp(), until.timestamp(), schedule.is_some()))
         };
@@ -194,6 +200,6 @@ mod tests {
     #[test]
     fn a_line_of_a_later_version_is_not_known() {
         let later = EarlierTiming { line: Some("9 moon=full".to_owned()), ..earlier(0, 1, true) };
-        assert_eq!(HeldTiming::at(at(2), &[later], &timing(1, 3)), None);
+        assert_eq!(HeldTiming::at(at(2), &[later], &timing(1, 3), "{}"), None);
     }
 }

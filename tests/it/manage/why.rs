@@ -234,3 +234,22 @@ async fn an_earlier_timing_explains_its_occurrences() {
     let found = why(&api, "2027-03-07T09:00").await;
     assert_eq!(found["evidence"][0]["text"], "the job was disabled");
 }
+
+#[tokio::test]
+async fn an_earlier_timing_with_extra_dates_is_known() {
+    let (world, api) = world().await;
+    let path = format!("{COLLECTION}/jobs/j");
+    let change = async |properties: &str| {
+        let body = format!(r#"{{"properties":{{{properties}}}}}"#);
+        assert_eq!(ask(&api, "PATCH", &path, &body).await.0, 200);
+    };
+    change(r#""minutehand":{"extraDates":["2027-03-02T15:00:00Z"]}"#).await;
+    world.now_is("2027-03-03T12:00:00Z");
+    change(r#""state":"Disabled""#).await;
+    change(r#""state":"Enabled""#).await;
+    // It has the dates of the timing that it has.
+    assert_eq!(why(&api, "2027-03-02T15:00").await["verdict"], "superseded");
+    assert_eq!(why(&api, "2027-03-02T16:00").await["verdict"], "otherTiming");
+    change(r#""minutehand":{"extraDates":["2027-03-09T15:00:00Z"]}"#).await;
+    assert_eq!(why(&api, "2027-03-02T15:00").await["verdict"], "timingChanged");
+}

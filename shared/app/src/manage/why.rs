@@ -72,7 +72,7 @@ impl Manage {
             .map(|HistoryEntry { attempt, record, .. }| (attempt, record))
             .collect();
         attempts.sort_by_key(|(attempt, _)| (attempt.generation, attempt.role, attempt.number));
-        let earlier = HeldTiming::at(at, &job.earlier, timing);
+        let earlier = HeldTiming::at(at, &job.earlier, timing, &job.document);
         let of_then = earlier.as_ref().and_then(|held| held.schedule.as_ref());
         let after = at.checked_add_signed(TICK);
         let left_out = self.ports.browse.left_out(&job.uid, after, LEFT_OUT_READ_MAX).await?;
