@@ -32,6 +32,7 @@ use minutehand_ports::store::{
 };
 use minutehand_ports::{Attempts, History, StoreError};
 
+use crate::conditions::{CLAIM, TAKE_OVER, UNDER_CLAIM};
 use crate::left_out;
 use crate::message::{read_message, write_message};
 use crate::only_answer;
@@ -195,7 +196,7 @@ impl DynamoStore {
         }
         let release = |claim: &Claim| {
             Write::delete(item_key(claim))
-                .when("claim_id = :mine AND attribute_not_exists(ended_at)")
+                .when(UNDER_CLAIM)
                 .with(":mine", text(self.stored_claim_id(&claim.claim_id)))
         };
         let writes = claims.iter().map(release).collect();
@@ -365,7 +366,7 @@ fn put(claim: &Claim, id: &str, history: HistoryDays) -> Write {
         .set("lease_until", ticks(claim.lease_until))
         .maybe("attempt_due_at", own_due_at(&claim.attempt))
         .set("expires_at", expiry(claim.lease_until, history));
-    Write::put(at, item).when("attribute_not_exists(pk)")
+    Write::put(at, item).when(CLAIM)
 }
 
 /// Begins an attempt that waits for its slot or a seat.
@@ -393,7 +394,7 @@ fn take_over(
         item_key(claim),
         "SET claim_id = :claim, claims = :claims, lease_until = :lease, expires_at = :expires",
     )
-    .when("claim_id = :seen AND lease_until = :seen_lease AND attribute_not_exists(ended_at)")
+    .when(TAKE_OVER)
     .with(":claim", text(id))
     .with(":claims", number(claims))
     .with(":lease", ticks(claim.lease_until))
@@ -413,7 +414,7 @@ fn close(claim: &Claim, id: &str, record: &Record, history: HistoryDays) -> Writ
              REMOVE lease_until, claims"
         ),
     )
-    .when("claim_id = :mine AND attribute_not_exists(ended_at)")
+    .when(UNDER_CLAIM)
     .with(":started", ticks(record.started_at))
     .with(":ended", ticks(record.ended_at))
     .with(":outcome", text(outcome_name(record.outcome)))

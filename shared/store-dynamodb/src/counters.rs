@@ -20,6 +20,7 @@ use minutehand_domain::recently_counted::{Evicted, end_of};
 use minutehand_ports::store::{AfterUpdate, CounterUpdate, PageRequest};
 use minutehand_ports::{Counters, StoreError};
 
+use crate::conditions::{COUNT, COUNTED};
 use crate::only_answer;
 use crate::store::DynamoStore;
 use crate::table::item::{ItemBuilder, Reader, bytes, number, ticks};
@@ -27,7 +28,7 @@ use crate::table::keys::EVICTED;
 use crate::table::{List, MeteredCall, SharedError, Write, WriteOutcome, keys};
 
 /// The attributes of a job's timer that hold the list.
-pub(crate) const LIST: &str = "settled";
+pub(crate) const LIST: &str = COUNTED;
 pub(crate) const CHECKSUM: &str = "checksum";
 
 /// The attributes of a job's timer that hold the results of the last occurrences, and what was left out
@@ -208,6 +209,6 @@ fn count(update: &CounterUpdate, after: &AfterUpdate) -> Write {
         String::new()
     };
     let write = Write::update(keys::timer(job_uid), set)
-        .when(format!("attribute_exists(pk) AND ({nothing_yet}{LIST} = :as_read)"));
+        .when(format!("attribute_exists(pk) AND ({nothing_yet}{COUNT})"));
     values.into_iter().fold(write, |write, (name, value)| write.with(name, value))
 }

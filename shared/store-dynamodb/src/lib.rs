@@ -66,6 +66,7 @@ mod browse;
 mod carried;
 mod cloud_services;
 mod collections;
+pub mod conditions;
 mod counters;
 mod definitions;
 mod ended;

@@ -27,6 +27,7 @@ use minutehand_ports::{ErrorType, StoreError, Timers};
 use crate::DUE_INDEX;
 use crate::attributes::{EXPIRES_AT, TIMINGS};
 use crate::collections::collection_path;
+use crate::conditions::FINISH;
 use crate::left_out;
 use crate::only_answer;
 use crate::retries::read_retry;
@@ -210,11 +211,7 @@ fn finished(finish: &Finish) -> Write {
         keys::timer(&job.uid),
         "SET #state = :state, expires_at = :expires REMOVE due_at, due_shard",
     )
-    // Earlier builds did not store the version in the timer, and left the timer in the index.
-    .when(
-        "generation = :generation AND (version = :version OR attribute_not_exists(version)) \
-         AND (#state = :enabled OR (#state = :state AND attribute_exists(due_at)))",
-    )
+    .when(FINISH)
     .naming("#state", "state")
     .with(":state", text(state.name()))
     .with(":expires", number(expires_at.timestamp()))

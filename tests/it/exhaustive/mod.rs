@@ -5,11 +5,12 @@
 //! The simulation plays long runs and takes some of what may happen; this takes all of it, for a time
 //! that is short. A state is what store, queue, target and workers hold. A step of a worker is one
 //! request to the store, and the decisions are those of the product: `minutehand_domain::firing`, the list of
-//! counted attempts, and the store's decision on a claim that meets another. Each condition of a write
-//! can be left out, and then some order of steps has to show it.
+//! counted attempts, and the store's decision on a claim that meets another. The conditions of the writes are
+//! those of the store. Each can be left out, and then some order of steps has to show it.
 //!
 //! `make exhaustive` explores a larger scope.
 
+mod condition;
 mod model;
 mod product;
 

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use minutehand_store_dynamodb::conditions::{CLAIM, TAKE_OVER, UNDER_CLAIM};
 use stateright::{Model, Property};
 
 use super::product::{
-    OCCURRENCES, OnClaim, RETRIES, finishes, is_counted, is_current, on_claim, retry, starts,
+    OCCURRENCES, OnClaim, RETRIES, finishes, holds_for, is_counted, is_current, may_count,
+    may_finish, on_claim, retry, starts,
 };
 
 /// The message that asks for the check whether the job has finished.
@@ -432,8 +434,9 @@ impl Firing {
         let next = match step {
             Step::Claim => self.claim(state, id, claim),
             Step::TakeOver { seen, claims } => {
-                let is_seen = state.items.get(&id) == Some(&seen);
-                if is_seen || self.is(Mistake::TakeOverUnseen) {
+                if holds_for(TAKE_OVER, state.items.get(&id), seen.claim)
+                    || self.is(Mistake::TakeOverUnseen)
+                {
                     state.items.insert(id, Item { claim, claims, is_live: true, record: None });
                     Some(Step::Check)
                 } else {
@@ -446,7 +449,7 @@ impl Firing {
             }
             Step::Check => {
                 // Released, as nothing was done.
-                if state.items.get(&id).is_some_and(|it| it.claim == claim && it.record.is_none()) {
+                if holds_for(UNDER_CLAIM, state.items.get(&id), claim) {
                     state.items.remove(&id);
                 }
                 Some(Step::Acknowledge)
@@ -471,12 +474,11 @@ impl Firing {
             Step::Add { ok, as_read } => Some(self.add(state, id, ok, &as_read)),
             Step::Look => Some(self.look(state, id)),
             Step::Finish { state: to, phase } => {
-                if phase == state.phase || self.is(Mistake::FinishesUnseen) {
-                    state.outcome.get_or_insert(to);
-                    Some(Step::Acknowledge)
-                } else {
-                    Some(Step::Look)
+                let may_finish = may_finish((state.phase, state.outcome), (phase, to));
+                if may_finish || (self.is(Mistake::FinishesUnseen) && state.outcome.is_none()) {
+                    state.outcome = Some(to);
                 }
+                if state.outcome.is_some() { Some(Step::Acknowledge) } else { Some(Step::Look) }
             }
             Step::Acknowledge => None,
         };
@@ -521,9 +523,16 @@ impl Firing {
 
     fn claim(&self, state: &mut State, id: Id, claim: u8) -> Option<Step> {
         let won = Item { claim, claims: 1, is_live: true, record: None };
-        let Some(seen) = state.items.get(&id).filter(|_| !self.is(Mistake::ClaimReplaces)) else {
-            state.items.insert(id, won);
-            return Some(Step::Check);
+        let seen = match state.items.get(&id) {
+            Some(seen)
+                if !holds_for(CLAIM, Some(seen), claim) && !self.is(Mistake::ClaimReplaces) =>
+            {
+                seen
+            }
+            _ => {
+                state.items.insert(id, won);
+                return Some(Step::Check);
+            }
         };
         match on_claim(id, claim, seen) {
             OnClaim::Won => Some(Step::Check),
@@ -536,10 +545,9 @@ impl Firing {
 
     fn record(&self, state: &mut State, id: Id, claim: u8, ok: bool) -> Option<Step> {
         let item = state.items.get_mut(&id)?;
-        let may_record = match item.record {
-            Some(_) => self.is(Mistake::RecordReplaces),
-            None => item.claim == claim || self.is(Mistake::RecordUnclaimed),
-        };
+        let mistake =
+            if item.record.is_some() { Mistake::RecordReplaces } else { Mistake::RecordUnclaimed };
+        let may_record = holds_for(UNDER_CLAIM, Some(item), claim) || self.is(mistake);
         if may_record {
             // Whose claim it was makes no difference any more.
             *item = Item { claim: NO_CLAIM, claims: 0, is_live: false, record: Some(ok) };
@@ -549,7 +557,7 @@ impl Firing {
     }
 
     fn add(&self, state: &mut State, id: Id, ok: bool, as_read: &[Id]) -> Step {
-        if state.counted != as_read && !self.is(Mistake::CountUnconditional) {
+        if !may_count(&state.counted, as_read) && !self.is(Mistake::CountUnconditional) {
             return Step::Count { ok };
         }
         // In order, because the order makes no difference.

@@ -1,5 +1,6 @@
 //! The product's decisions, for the model's states.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -18,8 +19,12 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{Claim, ClaimRequest, Claimed};
 use minutehand_recurrence::{Recurrence, Rule, Timetable};
+use minutehand_store_dynamodb::conditions::{
+    CLAIM, COUNT, COUNTED, FINISH, TAKE_OVER, UNDER_CLAIM,
+};
 use minutehand_store_dynamodb::{ClaimDecision, SeenClaim, decide_claim};
 
+use super::condition::Known;
 use super::model::{Id, Item, Phase};
 
 /// The occurrences of the job.
@@ -129,6 +134,94 @@ pub(super) fn on_claim(id: Id, claim: u8, seen: &Item) -> OnClaim {
         ClaimDecision::Answer(Claimed::Held { .. }) => OnClaim::Held,
         ClaimDecision::Answer(Claimed::Won | Claimed::Exhausted) => OnClaim::Won,
     }
+}
+
+/// The answers of conditions that are asked over and over.
+struct Answers<T>(BTreeMap<T, bool>);
+
+impl<T: Ord + Copy> Answers<T> {
+    fn to(questions: impl IntoIterator<Item = T>, answer: impl Fn(T) -> bool) -> Self {
+        Self(questions.into_iter().map(|question| (question, answer(question))).collect())
+    }
+
+    fn of(&self, question: T) -> bool {
+        self.0[&question]
+    }
+}
+
+/// Whether the claim of an attempt in the store is the one that a worker has, or has seen, and whether the
+/// attempt has ended.
+type Stored = Option<(bool, bool)>;
+
+static OF_ATTEMPTS: LazyLock<Answers<(&str, Stored)>> = LazyLock::new(|| {
+    let both = [false, true];
+    let stored = both.into_iter().flat_map(|is_it| both.map(|has_ended| Some((is_it, has_ended))));
+    let stored: Vec<Stored> = stored.chain([None]).collect();
+    let all = [CLAIM, TAKE_OVER, UNDER_CLAIM];
+    let questions = all.into_iter().flat_map(|of| stored.iter().map(move |stored| (of, *stored)));
+    Answers::to(questions, |(condition, stored)| {
+        let mut known = Known::default();
+        if let Some((is_it, has_ended)) = stored {
+            let claim = if is_it { "mine" } else { "another" };
+            known.has("pk", JOB.uid.as_str()).has("claim_id", claim);
+            // A lease is that of its claim.
+            known.has(if has_ended { "ended_at" } else { "lease_until" }, claim);
+        }
+        known.asks(":mine", "mine").asks(":seen", "mine").asks(":seen_lease", "mine");
+        known.holds(condition)
+    })
+});
+
+/// Whether the condition of a write holds for an attempt as the store has it, for a worker with a claim, or one
+/// that has seen a claim.
+pub(super) fn holds_for(condition: &'static str, item: Option<&Item>, claim: u8) -> bool {
+    let stored = item.map(|item| (item.claim == claim, item.record.is_some()));
+    OF_ATTEMPTS.of((condition, stored))
+}
+
+static OF_COUNTERS: LazyLock<Answers<bool>> = LazyLock::new(|| {
+    Answers::to([false, true], |is_same| {
+        let mut known = Known::default();
+        known.has(COUNTED, "list").asks(":as_read", if is_same { "list" } else { "another" });
+        known.holds(COUNT)
+    })
+});
+
+/// Whether counters may be added to.
+pub(super) fn may_count(counted: &[Id], as_read: &[Id]) -> bool {
+    OF_COUNTERS.of(counted == as_read)
+}
+
+/// A phase, the final state, and as what a job is to be finished that was seen in a phase.
+type Finishing = (Phase, Option<bool>, Phase, bool);
+
+static OF_JOBS: LazyLock<Answers<Finishing>> = LazyLock::new(|| {
+    let phases = [Phase::On, Phase::Off, Phase::Again];
+    let outcomes = [None, Some(false), Some(true)];
+    let now = phases.into_iter().flat_map(|phase| outcomes.map(|outcome| (phase, outcome)));
+    let seen = phases.into_iter().flat_map(|phase| [false, true].map(|to| (phase, to)));
+    let seen: Vec<_> = seen.collect();
+    let questions = now
+        .flat_map(|(phase, outcome)| seen.iter().map(move |(of, to)| (phase, outcome, *of, *to)));
+    Answers::to(questions, |(phase, outcome, seen, to)| {
+        let generation = |phase: Phase| phase.timing().0.to_string();
+        let (is, was) = (generation(phase), generation(seen));
+        let mut known = Known::default();
+        known.has("generation", is.as_str()).has("version", is);
+        known.has("#state", standing(phase, outcome).state.name());
+        known.asks(":generation", was.as_str()).asks(":version", was);
+        known.asks(":enabled", JobState::Enabled.name());
+        known.asks(":state", if to { JobState::Completed } else { JobState::Faulted }.name());
+        known.holds(FINISH)
+    })
+});
+
+/// Whether a job may be finished as decided when it was in a phase.
+pub(super) fn may_finish(
+    (phase, outcome): (Phase, Option<bool>),
+    (seen, to): (Phase, bool),
+) -> bool {
+    OF_JOBS.of((phase, outcome, seen, to))
 }
 
 fn standing(phase: Phase, outcome: Option<bool>) -> JobStanding<'static> {
