@@ -10,6 +10,7 @@ run. README.md beside it says what a log holds, and what this judge accepts.
 import json
 import sys
 from collections import defaultdict
+from fractions import Fraction
 from heapq import merge
 from itertools import islice, takewhile
 
@@ -18,21 +19,29 @@ sys.dont_write_bytecode = True
 from recurrence import UTC, Rule, moment, read_date
 
 SECOND = 1_000_000
+MILLI = SECOND // 1_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 NEVER = 1 << 62
 
-# How long what asks for an attempt may be under way: an index that is minutes late, a pass that is left
-# out, a worker that dies with its lease.
+# An attempt with nothing in its way starts within so long, beside the difference of clocks.
+STARTS = 6 * SECOND
+# A pass of the sweeper sees what is due this long after it begins, and looks further than that.
+SEEN_AHEAD = MINUTE
+# After an outage, workers look for messages within so long.
+WORKERS_LOOK = 35 * SECOND
+# A job pauses by what its failed attempts leave under way, for no longer than this when processes run.
 LATE = 7 * MINUTE
-# How long what is asked for may be under way where workers stall for longer than their leases.
+# The same where workers stall for longer than their leases.
 LATE_AND_STALLED = 30 * MINUTE
-# How long what is asked for may wait where collections have limits: behind many runs.
+# The same where collections have limits: behind many runs.
 LATE_AND_LIMITED = 25 * MINUTE
 # "Within five seconds of its place": and until its call.
 AFTER_PLACE = 6 * SECOND
 # A lost message is sent again by a timer that looks every twenty minutes, and may be lost again.
 LATE_AND_LOST = 50 * MINUTE
+# A timer looks every twenty minutes at a job with nothing left, and sends what is still to be made.
+LOOKS_EVERY = 20 * MINUTE
 # The limits of a collection.
 LIMITS = ("maxPerSecond", "maxConcurrent")
 # From the last look at a job until its call.
@@ -111,6 +120,30 @@ class Retry:
         self.interval = seconds(policy.get("retryInterval", "00:00:30")) * SECOND
 
 
+class Waits:
+    """How the waits before retries grow and end, and what a target may ask for."""
+
+    def __init__(self, retry):
+        is_growing = retry.get("backoff", "fixed").lower() == "exponential"
+        self.factor = Fraction(str(retry.get("factor", 2))) if is_growing else 1
+        self.longest = seconds(retry["maxInterval"]) * SECOND if "maxInterval" in retry else NEVER
+        self.are_spread = retry.get("jitter", "none").lower() == "full"
+        self.elapsed = seconds(retry["maxElapsed"]) * SECOND if "maxElapsed" in retry else NEVER
+        asked = retry.get("retryAfter")
+        is_asked = asked is not None and asked.get("honour", True)
+        self.asked = seconds(asked.get("max", "PT1H")) * SECOND if is_asked else 0
+
+    def after(self, policy, number, asked):
+        """The least and the longest wait after an attempt."""
+        wait = policy.interval
+        for _ in range(number):
+            # In whole milliseconds.
+            wait = int(wait // MILLI * self.factor) * MILLI
+        wait = min(wait, self.longest)
+        asked = min(asked or 0, self.asked)
+        return max(SECOND if self.are_spread else wait, asked), max(wait, asked)
+
+
 class Plan:
     """When a document says that a job runs, and what follows a failure."""
 
@@ -123,6 +156,7 @@ class Plan:
         self.retry = Retry(action)
         error = action.get("errorAction")
         self.error = Retry(error, self.retry) if error else None
+        self.waits = Waits((properties.get("minutehand") or {}).get("retry") or {})
         extensions = properties.get("minutehand") or {}
         self.pauses_after = (extensions.get("pauseOnFailure") or {}).get("after")
         self.epoch = epoch
@@ -380,6 +414,19 @@ class Machine:
         """Whether a process began between two times whose clock showed less than that."""
         return any(first < start <= last and start + skew < clock for start, skew, _ in self.lives)
 
+    def is_passed_twice(self, nominal):
+        """Whether the clock was set back behind an instant, or so shortly after it that it is the last one of
+        the outage that ends there."""
+        lives = iter(self.lives)
+        return any(end + skew > nominal for _, skew, end in lives) \
+            and any(start + skew < nominal + 15 * MINUTE for start, skew, _ in lives)
+
+    def is_lost_after(self, clock):
+        """Whether the queue was lost when the process had ended whose clock showed this."""
+        starts = [start for start, _, _ in self.lives[1:]] + [NEVER]
+        return any(start + skew <= clock <= end + skew and any(end <= at <= then for at in self.repairs)
+                   for (start, skew, end), then in zip(self.lives, starts))
+
     def silences(self):
         """Between the last sign of life of one process and the first of another, nothing worked: when, and
         what the clock showed."""
@@ -399,7 +446,11 @@ class Attempt:
         self.nominal, self.is_run = line["nominal"], line["run"]
         self.role, self.number = line["role"], line["number"]
         self.calls, self.rows, self.answers, self.sent = [], [], [], NEVER
-        self.losses, self.is_dead, self.sendings = 0, False, []
+        self.lost_at, self.is_dead, self.sendings = [], False, []
+
+    @property
+    def losses(self):
+        return len(self.lost_at)
 
     @property
     def is_lost(self):
@@ -418,6 +469,18 @@ class Attempt:
         return self.id.rsplit(".", 1)[0]
 
 
+class Way:
+    """The way of an attempt to its call: which it is, when it is due, and since when sweepers send it."""
+
+    def __init__(self, uid, occurrences, clock, due, since=None, own=()):
+        self.uid, self.occurrences, self.clock, self.due, self.since = uid, occurrences, clock, due, since
+        # The attempt itself, once for each token of its timing.
+        self.own = [it for it in own if it]
+
+    def attempts(self, judge):
+        return [it for of in self.occurrences for it in judge.by_occurrence[of]]
+
+
 class Judge:
     def __init__(self, lines):
         self.found = []
@@ -430,6 +493,9 @@ class Judge:
         # The timings at the end: a job may be changed after it.
         self.in_force = {}
         self.asks, self.full, self.machine = defaultdict(list), [], Machine()
+        # What was in the way of attempts: by occurrence, by job, by worker; and the passes of sweepers.
+        self.holds, self.behind, self.troubles = defaultdict(list), {}, {}
+        self.passes = []
         for line in lines[1:]:
             kind = line["e"]
             if kind in ("accepted", "sent", "lost", "dead", "call", "answer", "row"):
@@ -460,6 +526,14 @@ class Judge:
             elif kind == "up":
                 down = next(it for it in reversed(self.downs) if it[0] == line["what"])
                 down[2] = line["at"]
+            elif kind == "way":
+                self.holds[line["id"].rsplit(".", 1)[0]] += line["holds"]
+            elif kind == "pass":
+                self.passes.append(line)
+            elif kind == "behind":
+                self.behind[line["job"]] = line["times"]
+            elif kind == "trouble":
+                self.troubles[line["worker"]] = line["at"]
             elif kind == "faults":
                 self.head.update(line)
             elif kind in ("end", "later"):
@@ -495,7 +569,7 @@ class Judge:
         elif kind == "accepted":
             self.runs.append((line["at"], it))
         elif kind == "lost":
-            it.losses += 1
+            it.lost_at.append(line["at"])
         elif kind == "dead":
             it.is_dead = True
         else:
@@ -602,17 +676,87 @@ class Judge:
     def skew(self):
         return 2 * self.head["skew"] + SECOND
 
-    def is_cut(self, timing, due, is_lost=False):
-        """Whether what was due may have been on its way when its timing changed."""
-        return timing.ended <= self.reach(due, is_lost)
+    def sent_by(self, way):
+        """When an attempt was sent first, or had to be: at the end of a pass that saw its timer, and for which
+        nothing failed."""
+        if way.since is None:
+            return way.due
+        sent = [at for it in way.own for at in it.sendings if at >= way.since]
+        behind = self.behind.get(way.uid, [])
+        seen = [it["until"] for it in self.passes if not it["failed"]
+                and it["from"] >= max(way.since, way.due - SEEN_AHEAD)
+                and not any(first <= it["until"] and last >= it["from"] for first, last in behind)]
+        return min(sent + seen[:1], default=NEVER)
 
     def going_on(self, timing, nominal):
         """The later timings in which a job goes on with an occurrence."""
         return [it for it in timing.job.timings if it.goes_on == (timing, nominal)]
 
-    def is_off(self, collection, due, is_lost=False):
-        """Whether it was on its way while its collection was off, or due before it was on again."""
-        return any(start <= self.reach(due, is_lost) and end + self.skew() >= due
+    def in_the_way(self, way):
+        """The times in which an attempt could not start."""
+        yield way.due, self.sent_by(way)
+        for what, first, last in self.downs:
+            if what == "workers":
+                yield first, last + WORKERS_LOOK
+        for (_, _, end), (start, _, _) in zip(self.machine.lives, self.machine.lives[1:]):
+            yield end, start
+        for start, skew, _ in self.machine.lives:
+            yield start, way.clock - skew
+        for it in way.attempts(self):
+            # Sweepers send again what they plan, and nothing else.
+            for at in it.lost_at:
+                yield at, at + LATE_AND_LOST if way.since is not None else NEVER
+        for occurrence in way.occurrences:
+            for first, last, worker in self.holds[occurrence]:
+                if worker is None:
+                    yield first, last
+                    continue
+                # A worker that has it starts it, unless something fails for that worker.
+                yield first, min(last, max(first, way.due))
+                failed = [at for at in self.troubles.get(worker, []) if first <= at < last]
+                if failed:
+                    yield min(failed), last
+
+    def could_start(self, way, until):
+        """Whether nothing was in the way of an attempt for a while before an instant."""
+        return self.is_free(way, until, STARTS + 2 * self.head["skew"])
+
+    def is_free(self, way, until, free):
+        """Whether nothing was in the way of an attempt for so long before an instant."""
+        at = way.due
+        for first, last in sorted(self.in_the_way(way)):
+            if min(first, until) - at > free:
+                return True
+            at = max(at, last)
+        return until - at > free
+
+    def could_go_on(self, timing, nominal, way):
+        """Whether a job that was enabled again had the time to go on with an attempt."""
+        return any(self.is_free(Way(way.uid, way.occurrences, way.clock, max(way.due, it.begins), it.begins, way.own),
+                                min(it.ended, timing.job.gone, self.horizon), LOOKS_EVERY + self.late)
+                   for it in self.going_on(timing, nominal))
+
+    def way(self, timing, clock, due, own, before, is_planned):
+        """The way of an attempt, and of the one before it."""
+        since = timing.begins if is_planned else None
+        occurrences = {it.occurrence for it in (*own, before) if it}
+        return Way(timing.job.uid, occurrences, clock, due, since, own)
+
+    def first_way(self, timing, nominal, due):
+        """The way of the first attempt at an occurrence."""
+        keys = ((timing.job.uid, token, nominal, "main", 0) for token in timing.tokens)
+        attempts = [self.by_key.get(key) for key in keys]
+        jitter = timing.plan.jitter
+        return self.way(timing, nominal + jitter, due + jitter, attempts, None, True)
+
+    def is_cut(self, timing, way):
+        """Whether an attempt could not start before its timing changed."""
+        return timing.ended < NEVER and not self.could_start(way, timing.ended)
+
+    def is_off(self, collection, way):
+        """Whether its collection was off when it was due, or before it could start."""
+        return any(end + self.skew() >= way.due
+                   and (start <= way.due + self.skew() or not self.could_start(way, start))
                    for start, end, _ in collection.offs)
 
     def outages(self, nominal, sent, within=0):
@@ -673,30 +817,33 @@ class Judge:
     def is_excused(self, timing, nominal):
         """Whether an occurrence that has left no trace did not have to run."""
         attempt = self.attempt(timing, nominal, "main", 0)
-        is_lost, at = attempt is not None and attempt.is_lost, self.last_due(timing, nominal)
-        return self.is_cut(timing, at, is_lost) \
-            or self.is_off(timing.job.collection, at, is_lost) \
-            or self.is_off(timing.job.collection, self.due_at(timing, nominal), is_lost) \
-            or self.is_before_on(timing.job.collection, nominal, at) \
+        return self.is_held_up(timing, nominal, attempt) \
             or self.is_overtaken(timing, nominal, attempt.sent if attempt else NEVER) \
             or self.is_too_late(timing, nominal) \
-            or self.is_overlapped(timing, nominal) \
+            or self.is_overlapped(timing, nominal)
+
+    def is_held_up(self, timing, nominal, attempt):
+        """Whether a change or a switch came before an occurrence could start, or its message is gone."""
+        at, collection = self.last_due(timing, nominal), timing.job.collection
+        way, first = (self.first_way(timing, nominal, due)
+                      for due in (at, self.due_at(timing, nominal)))
+        is_cut = self.is_cut(timing, way) and not self.could_go_on(timing, nominal, way)
+        return is_cut or self.is_off(collection, way) \
+            or self.is_off(collection, first) or self.is_before_on(collection, nominal, at) \
             or self.may_be_lost(attempt, timing, nominal)
 
     def is_left_out(self, timing, nominal):
         """Whether the history says that an occurrence was left out."""
-        return any(row["job"] == timing.job.uid and row["timing"] in timing.tokens
-                   and row["first"] <= nominal <= row["last"] for row in self.end["left_out"])
+        return bool(self.rows_of(timing, nominal))
+
+    def rows_of(self, timing, nominal):
+        return [row for row in self.end["left_out"] if row["job"] == timing.job.uid
+                and row["timing"] in timing.tokens and row["first"] <= nominal <= row["last"]]
 
     def is_silent(self, timing, nominal, attempt):
         """Whether only an outage excuses an occurrence, and the history does not name it."""
-        is_lost, at = attempt is not None and attempt.is_lost, self.last_due(timing, nominal)
         return not (self.is_left_out(timing, nominal) or timing.job.gone != NEVER
-                    or self.is_cut(timing, at, is_lost)
-                    or self.is_off(timing.job.collection, at, is_lost)
-                    or self.is_off(timing.job.collection, self.due_at(timing, nominal), is_lost)
-                    or self.is_before_on(timing.job.collection, nominal, at)
-                    or self.may_be_lost(attempt, timing, nominal))
+                    or self.is_held_up(timing, nominal, attempt))
 
     def timings(self):
         return (timing for job in self.jobs.values() for timing in job.timings)
@@ -889,16 +1036,16 @@ class Judge:
             if it is None or it.row["ok"]:
                 return None
             of_role = [self.policy(role, plan, timing) for plan in self.policies(it)]
-            waits = [policy.interval for policy in of_role if policy and number <= policy.count]
-            return it.row["ended"] + min(waits) if waits else None
+            waits = [self.retry(it, policy, plan) for policy, plan in zip(of_role, self.policies(it))]
+            waits = [wait for wait in waits if wait]
+            return it.row["ended"] + min(waits)[0] if waits else None
         if role == "main":
             return attempt.nominal
         it = self.last(attempt, "main")
         if it and attempt.calls and it.row["at"] > attempt.calls[0]["at"] \
                 and self.head["scenario"] == "Upgrade":
             it = self.decided_anew(attempt) or it
-        if it is None or it.row["ok"] or not any(
-                it.number >= plan.retry.count for plan in self.policies(it)) \
+        if it is None or it.row["ok"] or not any(self.closes(it, plan) for plan in self.policies(it)) \
                 and "No retry follows" not in it.row["message"]:
             return None
         if role == "notice" and (error := self.last(attempt, "error")):
@@ -910,9 +1057,24 @@ class Judge:
         deliveries of its message, one may be followed by a retry, and the other one by what is last."""
         rows = [it for it in self.by_occurrence[attempt.occurrence]
                 if it.role == "main" and it.row and not it.row["ok"] and not it.row["next"]]
-        closes = [it for it in rows if any(it.number >= plan.retry.count
-                                           for plan in self.policies(it))]
+        closes = [it for it in rows if any(self.closes(it, plan) for plan in self.policies(it))]
         return min(closes, key=lambda it: it.number, default=None)
+
+    def retry(self, it, policy, plan):
+        """The least and the longest wait before the retry that a policy lets follow an attempt; None if none
+        may."""
+        if policy is None or it.number >= policy.count:
+            return None
+        if it.role == "notice":
+            return policy.interval, policy.interval
+        asked = None if "workers were lost" in it.row["message"] else \
+            next((line["asks"] for line in it.answers if not line["ok"]), None)
+        least, most = plan.waits.after(policy, it.number, asked)
+        return (least, most) if it.row["ended"] + least - it.nominal <= plan.waits.elapsed else None
+
+    def closes(self, it, plan):
+        """Whether no retry of the action follows by a policy."""
+        return self.retry(it, plan.retry, plan) is None
 
     @staticmethod
     def policy(role, plan, timing):
@@ -971,12 +1133,43 @@ class Judge:
         if it.role == "main" and it.number == 0 and not it.is_run:
             self.made_up(it, line, timing)
             self.made_up_on_machine(it, line, timing)
-            due_at = max([self.due_before(timing, it.nominal, at), *goes_on])
-            late = self.machine.worked(due_at, at)
+        if line is it.calls[0] and due is not None:
+            self.late_call(it, line, timing, due, goes_on)
+
+    def late_call(self, it, line, timing, due, goes_on):
+        """A call begins when nothing is in its way; on one machine, the first one of an occurrence soon in any
+        case."""
+        at, is_first = line["at"], it.role == "main" and it.number == 0 and not it.is_run
+        is_last = not is_first and not it.is_run and timing.next(it.nominal) == NEVER
+        again = goes_on + [end for _, end, _ in timing.job.collection.offs if is_last and end <= at]
+        again = max((since for since in again if since >= self.machine.shows(due, 0) - CLOCKS), default=None)
+        if again is not None:
+            # It is sent again by the check whether the job is over.
+            if self.is_free(Way(it.uid, {it.occurrence}, due, again, again, [it]), at, LOOKS_EVERY + self.late):
+                self.bad("late", it.id, at)
+            return
+        if is_first and self.may_be_lost(it, timing, it.nominal):
+            return
+        if it.is_run and any(len(limits) > 1 for limits in timing.job.collection.limits.values()):
+            # It waits for its place behind all others, also where a worker has it.
+            return
+        if not self.machine.lives:
+            due = max(due, line["due"])
+            before = self.before(it, it.role, it.number - 1) if it.number else None
+            if before and self.head["scenario"] == "Upgrade" and not before.row["next"]:
+                # What follows the row of an earlier version is decided by the check whether the job is over.
+                return
+            is_long = before is not None and due - before.row["ended"] > LONG - SECOND
+            way = self.way(timing, due, due, [it], None, is_first or is_long)
+            if self.could_start(way, at):
+                self.bad("late", it.id, at)
+        elif is_first:
+            due = self.due_before(timing, it.nominal, at)
+            first = self.first_way(timing, it.nominal, self.due_at(timing, it.nominal))
             # What is dropped because its collection is off may be due again, and is then looked for later.
-            is_off = self.is_off(job.collection, self.due_at(timing, it.nominal))
-            is_first = line is it.calls[0] and not is_off
-            if self.machine.lives and is_first and late > LATE_WHILE_IT_RUNS:
+            if not self.is_off(timing.job.collection, first) \
+                    and (self.machine.worked(due, at) > LATE_WHILE_IT_RUNS
+                         or self.could_start(self.first_way(timing, it.nominal, due), at)):
                 self.bad("late", it.id, at)
 
     def made_up(self, it, line, timing):
@@ -1055,15 +1248,17 @@ class Judge:
             is_lost = False
         is_dead = after.is_dead or follower and follower.is_dead
         at = self.machine.shows(due, after.row["at"])
-        goes_on = [it.begins for it in self.going_on(timing, after.nominal) if it.ended == NEVER]
-        if is_lost or is_dead or max([at, *goes_on]) > self.horizon - self.late:
+        if is_lost or is_dead or at > self.horizon - self.late:
             return
-        is_cut = timing.ended < NEVER and not goes_on
+        way = self.way(timing, due, at, [follower], after, due - after.row["ended"] > LONG)
+        ends_at = min(timing.ended, timing.job.gone)
         if timing.paused_until is not None and role != "main":
-            is_cut = timing.paused_until <= self.reach(due, was_lost)
-        if timing.job.gone != NEVER or is_cut:
+            ends_at = min(timing.paused_until, timing.job.gone)
+        if ends_at < NEVER and not self.could_start(way, ends_at) \
+                and not self.could_go_on(timing, after.nominal, way):
             return
-        if self.is_off(timing.job.collection, at, was_lost) \
+        recorded = Way(after.uid, {after.occurrence}, after.row["ended"], after.row["at"])
+        if self.is_off(timing.job.collection, way) or self.is_off(timing.job.collection, recorded) \
                 or self.is_before_on(timing.job.collection, due, at):
             return
         self.bad(f"no {role} follows", after.id)
@@ -1089,8 +1284,9 @@ class Judge:
         """What a policy lets follow a row: role, number, and after how long."""
         policy, notice = self.policy(it.role, plan, timing), timing.job.collection.notice
         ok, is_given_up = it.row["ok"], "No retry follows" in it.row["message"]
-        if policy and not ok and it.number < policy.count and not is_given_up:
-            return it.role, it.number + 1, policy.interval
+        wait = None if ok or is_given_up else self.retry(it, policy, plan)
+        if wait:
+            return it.role, it.number + 1, wait[1]
         if it.role == "main" and not ok and plan.error:
             return "error", 0, 0
         if (it.role == "main" and not ok or it.role == "error") and notice:
@@ -1124,7 +1320,8 @@ class Judge:
                 is_over = not it.is_run and timing is not None and it.role == "main" \
                     and it.number == 0 and (self.is_overtaken(timing, it.nominal, it.sent)
                                             or self.is_too_late(timing, it.nominal))
-                is_off = self.is_off(job.collection, due) or self.is_off(job.collection, again)
+                ways = [Way(it.uid, {it.occurrence}, at, at) for at in (due, again)]
+                is_off = any(self.is_off(job.collection, way) for way in ways)
                 # Its claim was given back by the next process, before its message was lost with the queue.
                 is_lost = it.is_run and any(due < start < repair for start, _, _ in self.machine.lives
                                             for repair in self.machine.repairs)
@@ -1149,6 +1346,44 @@ class Judge:
             if want != have and not (is_earlier and all(0 <= it <= 1 for it in forgotten)):
                 self.bad("counted wrong", f"{timer['uid']} counts {have}, and its history {want}")
             self.faults(timer, rows)
+            started = max((row["started"] for row in rows), default=None)
+            if timer["last"] != started and not is_earlier:
+                self.bad("another attempt is the latest", f"{timer['uid']} says {timer['last']}", started)
+            self.skips(timer)
+
+    def skips(self, timer):
+        """Skipped are the occurrences that the history says were left out, and of those that fell due or could
+        not start while the collection was off, no more than there are."""
+        job, least, most = self.jobs[timer["uid"]], 0, 0
+        for at, it in self.runs:
+            way = Way(it.uid, {it.occurrence}, at, at)
+            most += it.uid == job.uid and self.is_off(job.collection, way)
+        for timing in job.timings:
+            until = min(self.end["at"], timing.ended)
+            for nominal in timing.until(self.machine.latest(until)):
+                at = self.last_due(timing, nominal)
+                attempt = self.attempt(timing, nominal, "main", 0)
+                rows = self.rows_of(timing, nominal)
+                if rows:
+                    ran = attempt is not None and attempt.is_made
+                    if ran and attempt.row and rows[0]["reason"] == "outage" \
+                            and not self.machine.is_passed_twice(nominal):
+                        self.bad("left out in an outage, and made", attempt.id)
+                    # A change cancelled its message, or the queue was lost with it, before it was counted.
+                    may_miss = ran or self.is_cut(timing, self.first_way(timing, nominal, at)) \
+                        or self.machine.is_lost_after(rows[0]["at"])
+                    # A sweeper that dies after it sent an occurrence leaves it out, too.
+                    least, most = least + (not may_miss), most + may_miss + len(rows) - 1
+                elif any(self.is_off(job.collection, self.first_way(timing, nominal, due))
+                         or self.is_before_on(job.collection, nominal, due)
+                         for due in self.dues(timing, nominal, until)) \
+                        or any(end >= on.begins and start <= on.ended
+                               for on in self.going_on(timing, nominal)
+                               for start, end, _ in job.collection.offs):
+                    most += 1
+        if not least <= timer["skipped"] <= least + most:
+            text = f"{timer['uid']} counts {timer['skipped']}, and there are {least} to {least + most}"
+            self.bad("skipped counted wrong", text)
 
     def faults(self, timer, rows):
         """A fault is an occurrence or a run whose last attempt failed, and nothing else."""
@@ -1163,7 +1398,7 @@ class Judge:
                 most += not last["ok"]
                 continue
             given_up = "No retry follows" in last["message"]
-            ends = {given_up or it.number >= plan.retry.count for plan in self.policies(it)}
+            ends = {given_up or self.closes(it, plan) for plan in self.policies(it)}
             least += ends == {True}
             most += True in ends
         if not least <= timer["faulted"] <= most:
@@ -1186,7 +1421,7 @@ class Judge:
                 runs.append(run)
                 for nominal, of_nominal in sorted(rows[timing.job.uid, token].items()):
                     last = max(of_nominal, key=lambda it: it.number)
-                    closes = any(last.number >= plan.retry.count for plan in self.policies(last))
+                    closes = any(self.closes(last, plan) for plan in self.policies(last))
                     if last.row["ok"] or not closes:
                         run = []
                         runs.append(run)
@@ -1215,8 +1450,10 @@ class Judge:
                     is_void = self.is_void(timing, nominal) if self.going_on(timing, nominal) \
                         else self.is_excused(timing, nominal)
                     return "void" if is_void else "open"
-                is_lost, at = it is not None and it.is_lost, self.due_at(timing, due)
-                is_off = self.is_off(timing.job.collection, at, is_lost) \
+                at = self.due_at(timing, due)
+                before = self.attempt(timing, nominal, "main", number - 1)
+                way = self.way(timing, due, at, [it], before, due - before.row["ended"] > LONG)
+                is_off = self.is_off(timing.job.collection, way) \
                     or self.is_before_on(timing.job.collection, due, at)
                 # What follows at the last occurrence is made after its collection was off, too.
                 return "failed" if is_off and timing.next(nominal) != NEVER else "open"
@@ -1232,9 +1469,8 @@ class Judge:
 
     def is_void(self, timing, nominal):
         """Whether an occurrence with which a job goes on need not run."""
-        attempt = self.attempt(timing, nominal, "main", 0)
         at = self.due_at(timing, nominal)
-        return self.is_off(timing.job.collection, at, attempt is not None and attempt.is_lost) \
+        return self.is_off(timing.job.collection, self.first_way(timing, nominal, at)) \
             or self.is_before_on(timing.job.collection, nominal, at) \
             or self.is_left_out(timing, nominal)
 
@@ -1286,7 +1522,8 @@ class Judge:
                 continue
             # Which runs a lost queue held is not known to the store.
             is_lost = any(at <= repair for repair in self.machine.repairs)
-            if not is_lost and not self.is_off(job.collection, at):
+            way = Way(it.uid, {it.occurrence}, at, at)
+            if not is_lost and not self.is_off(job.collection, way):
                 self.bad("a run that was accepted and never made", it.id, at)
 
     def expiries(self):

@@ -8,6 +8,7 @@ use super::judge::{Run, judge};
 use super::memory::{Change, Changed};
 use super::play::{Outage, Scenario, play};
 use super::time::SECOND;
+use super::way::Hold;
 use super::world::{Fire, TurnWhat};
 
 /// A run in which nothing is wrong.
@@ -28,13 +29,25 @@ fn finds(word: &str, doctor: impl FnOnce(&mut Run)) {
 
 /// A first attempt in the middle of a run, far from any change.
 fn middle(run: &Run) -> usize {
-    let is_far = |fire: &Fire| {
-        let changes = run.changes.iter();
-        changes.into_iter().all(|change| (change.at - fire.at).abs() > 500 * SECOND)
+    run.fires.iter().position(|fire| is_in_the_middle(run, fire)).unwrap()
+}
+
+fn is_in_the_middle(run: &Run, fire: &Fire) -> bool {
+    let mut changes = run.changes.iter();
+    fire.nominal.is_some()
+        && fire.number == 0
+        && fire.role == Role::Main
+        && changes.all(|change| (change.at - fire.at).abs() > 500 * SECOND)
+}
+
+/// The same, where nothing was in the way soon after the call.
+fn quick(run: &Run) -> usize {
+    let is_quick = |fire: &Fire| {
+        let holds = run.obstacles.holds.get(&fire.execution_id);
+        holds.into_iter().flatten().all(|hold| hold.until < fire.at + 5 * SECOND)
     };
-    let is_first =
-        |fire: &Fire| fire.nominal.is_some() && fire.number == 0 && fire.role == Role::Main;
-    run.fires.iter().position(|fire| is_first(fire) && is_far(fire)).unwrap()
+    let mut all = run.fires.iter().enumerate().filter(|(_, fire)| is_quick(fire));
+    all.find(|(_, fire)| is_in_the_middle(run, fire)).unwrap().0
 }
 
 #[test]
@@ -196,6 +209,38 @@ fn the_judge_finds_wrong_counters() {
 }
 
 #[test]
+fn the_judge_finds_wrong_marks_of_a_job() {
+    finds("faulted", |run| run.jobs.iter_mut().for_each(|job| job.timer.counters.faulted += 1));
+    finds("skipped", |run| run.jobs.iter_mut().for_each(|job| job.timer.counters.skipped += 100));
+    finds("last execution", |run| {
+        for job in &mut run.jobs {
+            job.timer.counters.last_execution_at = None;
+        }
+    });
+}
+
+#[test]
+fn the_judge_finds_a_lost_retry_of_a_job_that_changed() {
+    let mut runs = (0..40).map(|seed| play(seed, Scenario::Mixed, None));
+    let found = runs.find_map(|mut run| {
+        let retried = run.executions.iter().filter(|it| it.number == 1 && it.role == Role::Main);
+        let ended = |uid: &str, at: i64| {
+            run.changes.iter().any(|change| match &change.what {
+                Change::JobDeleted { uid: of } => of == uid && change.at > at + 300 * SECOND,
+                _ => false,
+            })
+        };
+        let it = retried.into_iter().find(|it| ended(&it.uid, it.ended))?.clone();
+        let of_it = |uid: &str, nominal| uid == it.uid && nominal == it.nominal;
+        run.executions.retain(|other| !of_it(&other.uid, other.nominal) || other.number == 0);
+        run.fires.retain(|fire| !of_it(&fire.uid, fire.nominal) || fire.number == 0);
+        Some(judge(&run))
+    });
+    let found = found.unwrap();
+    assert!(found.iter().any(|it| it.starts_with("retry lost")), "{found:?}");
+}
+
+#[test]
 fn the_judge_finds_a_lost_run() {
     finds("run lost", |run| {
         let uid = run.jobs[0].uid.clone();
@@ -343,30 +388,79 @@ fn is_untouched(run: &Run, fire: &Fire) -> bool {
     run.changes.iter().filter(is_of_job).count() == 1 && jobs.any(|job| job.uid == fire.uid)
 }
 
-#[test]
-fn a_queue_that_loses_messages_does_not_lose_the_last_occurrence() {
-    finds_in(Scenario::Lossy, "missed", |run| {
-        lose(run, |run, fire| is_untouched(run, fire) && is_latest(run, fire));
-    });
-    let mut run = good_of(Scenario::Lossy);
-    lose(&mut run, |run, fire| fire.nominal.is_some() && !is_latest(run, fire));
-    let missed = judge(&run).into_iter().filter(|found| found.starts_with("missed")).count();
-    assert_eq!(missed, 0);
+/// The id of the first attempt that `lose` takes away.
+fn id_of(run: &Run, which: impl Fn(&Run, &Fire) -> bool) -> String {
+    run.fires.iter().find(|fire| which(run, fire)).unwrap().execution_id.clone()
+}
+
+/// Whether it is a first attempt that was called long before any change, and is not the latest.
+fn is_earlier(run: &Run, fire: &Fire) -> bool {
+    let is_first = fire.nominal.is_some() && fire.number == 0 && fire.role == Role::Main;
+    is_first && !is_latest(run, fire) && fire.execution_id == run.fires[middle(run)].execution_id
 }
 
 #[test]
-fn in_the_harshest_times_only_what_has_a_successor_is_overtaken() {
-    finds_in(Scenario::Harsh, "missed", |run| {
+fn an_occurrence_is_missed_unless_its_own_messages_were_lost() {
+    finds_in(Scenario::Lossy, "missed", |run| {
         lose(run, |run, fire| is_untouched(run, fire) && is_latest(run, fire));
     });
+    finds_in(Scenario::Lossy, "missed", |run| lose(run, is_earlier));
+    let mut run = good_of(Scenario::Lossy);
+    let id = id_of(&run, is_earlier);
+    lose(&mut run, is_earlier);
+    run.vanished.insert(id, 2);
+    assert!(!judge(&run).iter().any(|found| found.starts_with("missed")));
+}
+
+#[test]
+fn an_occurrence_is_missed_unless_its_own_message_is_a_dead_letter() {
+    finds_in(Scenario::Harsh, "missed", |run| {
+        lose(run, is_earlier);
+        run.dead_letters = 1;
+    });
     let mut run = good_of(Scenario::Harsh);
-    lose(&mut run, |run, fire| fire.nominal.is_some() && !is_latest(run, fire));
+    let id = id_of(&run, is_earlier);
+    lose(&mut run, is_earlier);
     run.dead_letters = 1;
+    run.obstacles.dead.insert(id);
     let found = judge(&run);
-    assert!(
-        !found.iter().any(|it| it.starts_with("missed") || it.starts_with("dead")),
-        "{found:?}"
-    );
+    let is_bad = |it: &String| it.starts_with("missed") || it.starts_with("dead");
+    assert!(!found.iter().any(is_bad), "{found:?}");
+}
+
+#[test]
+fn a_change_excuses_only_what_was_held_up_until_then() {
+    let change = |run: &mut Run, hold: bool| {
+        let fire = run.fires[quick(run)].clone();
+        let (nominal, uid) = (fire.nominal.unwrap(), fire.uid.clone());
+        lose(run, |_, it| it.execution_id == fire.execution_id);
+        let at = nominal + 100 * SECOND;
+        run.fires.retain(|it| it.uid != uid || it.at < at);
+        run.changes.push(Changed { at, what: Change::JobDeleted { uid } });
+        if hold {
+            let held = Hold::hidden(nominal - SECOND, at + SECOND);
+            run.obstacles.holds.entry(fire.execution_id).or_default().push(held);
+        }
+    };
+    finds("missed", |run| change(run, false));
+    let mut run = good();
+    change(&mut run, true);
+    assert!(!judge(&run).iter().any(|found| found.starts_with("missed")));
+}
+
+#[test]
+fn the_judge_finds_a_late_call_with_nothing_in_its_way() {
+    let delay = |run: &mut Run| {
+        let at = quick(run);
+        run.fires[at].at += 30 * SECOND;
+        run.fires[at].clone()
+    };
+    finds("late", |run| drop(delay(run)));
+    let mut run = good();
+    let Fire { execution_id, at, .. } = delay(&mut run);
+    let held = Hold::hidden(at - 40 * SECOND, at);
+    run.obstacles.holds.entry(execution_id).or_default().push(held);
+    assert!(!judge(&run).iter().any(|found| found.starts_with("late")));
 }
 
 #[test]

@@ -118,6 +118,7 @@ impl StorePort {
         let faults = self.world.faults();
         if self.chance(faults.throttled) {
             self.process.time().tally.note(Fault::Throttled);
+            self.process.trouble();
             return Err(StoreError::Throttled("the simulation says so".into()));
         }
         let mut answer = perform();
@@ -131,6 +132,7 @@ impl StorePort {
         self.process.pause(2_000, 15_000).await;
         if self.chance(faults.lost / 10) {
             self.process.time().tally.note(Fault::AnswerLost);
+            self.process.trouble();
             // The second answer is lost, too.
             return Err(StoreError::Unavailable("the simulation lost the answer".into()));
         }
@@ -583,6 +585,7 @@ impl Timers for StorePort {
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
         if self.world.are_sweepers_blind.load(Relaxed) {
+            self.process.trouble();
             return Err(StoreError::Unavailable("the index cannot be read".into()));
         }
         let mut page = self.op(true, || now(self.inner().due(shard, until, page.clone()))).await?;

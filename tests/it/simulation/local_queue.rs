@@ -178,6 +178,17 @@ impl LocalPort {
             };
             self.tell_dead();
             if !taken.is_empty() {
+                let now = self.process.time().now();
+                for Taken { receipt, work_item, .. } in &taken {
+                    let times = (now, now + VISIBILITY);
+                    let work_items = std::slice::from_ref(work_item);
+                    self.process.time().ways.received(
+                        receipt.id,
+                        work_items,
+                        Some(self.process.id),
+                        times,
+                    );
+                }
                 self.process.pause(200, 2_000).await;
                 return taken;
             }
@@ -199,6 +210,14 @@ impl LocalPort {
         let mut queue = self.world.local.lock().unwrap();
         queue.settle(receipt, settled, self.process.clock());
         drop(queue);
+        let now = self.process.time().now();
+        let hidden_until = match settled {
+            Settled::Done | Settled::Buried => None,
+            Settled::PutBack(after) | Settled::SetAside(after) => {
+                Some(now + i64::try_from(after.as_micros()).unwrap())
+            }
+        };
+        self.process.time().ways.settled(receipt.id, now, hidden_until);
         self.tell_dead();
         self.wake.notify_one();
     }
@@ -212,6 +231,7 @@ impl LocalPort {
         for body in new {
             self.process.time().tally.note(Fault::DeadLetter);
             for work_item in decode(&body).unwrap() {
+                self.world.time.ways.dead(&work_item);
                 self.world.log_message("dead", &work_item);
             }
         }
@@ -221,6 +241,7 @@ impl LocalPort {
         let fails = self.process.time().chance().happens(self.world.faults().throttled);
         if fails {
             self.process.time().tally.note(Fault::Throttled);
+            self.process.trouble();
         }
         fails
     }
@@ -238,12 +259,16 @@ impl DispatchQueue for LocalPort {
         }
         for QueueMessage { work_item, due_at } in messages {
             self.world.log_message("sent", work_item);
+            let (now, due) = (self.process.time().now(), micros(*due_at));
+            let visible_at = now + due - AHEAD - self.process.clock();
+            self.process.time().ways.sent(work_item, now, visible_at.max(now));
             self.world.local.lock().unwrap().keep(encode(work_item), micros(*due_at));
         }
         self.wake.notify_one();
         self.process.pause(200, 5_000).await;
         if self.process.time().chance().happens(self.world.faults().lost / 10) {
             self.process.time().tally.note(Fault::AnswerLost);
+            self.process.trouble();
             return Err(QueueError::Unavailable("the simulation lost the answer".into()));
         }
         Ok(())
@@ -252,10 +277,16 @@ impl DispatchQueue for LocalPort {
 
 impl World {
     /// A process begins on the queue that the one before it has left.
-    pub(super) fn open_local_queue(&self) {
+    pub(super) fn open_local_queue(&self, clock: i64) {
+        let mut queue = self.local.lock().unwrap();
         if self.mutation != Some(Mutation::DeliveriesOutlive) {
-            self.local.lock().unwrap().begin_process();
+            queue.begin_process();
         }
+        let now = self.time.now();
+        let visible_at =
+            |it: &Message| (decode(&it.body).unwrap().remove(0), now + it.due - AHEAD - clock);
+        let hidden = queue.messages.values().map(visible_at).filter(|(_, at)| *at > now).collect();
+        self.time.ways.restarted(now, hidden);
     }
 }
 

@@ -22,6 +22,9 @@ use super::play::{Kind, Request, Scenario};
 use super::time::{Process, micros};
 use super::world::{Faults, TurnNote, TurnWhat, World};
 
+/// The version of the log: `tests/judge/README.md` says what each one added.
+const VERSION: u32 = 2;
+
 /// The lines of a run.
 #[derive(Default)]
 pub(super) struct Log {
@@ -73,6 +76,7 @@ impl World {
             json!({
                 "e": "run", "seed": self.seed, "scenario": format!("{scenario:?}"),
                 "mutation": self.mutation.map(|it| format!("{it:?}")),
+                "version": VERSION,
                 "epoch": micros(chrono::DateTime::UNIX_EPOCH),
             })
         });
@@ -99,6 +103,11 @@ impl World {
             Request::Patch { job, body } => ("patch", Some(job), body.clone()),
             Request::Delete { job } => ("delete", Some(job), Value::Null),
             Request::Run { job } => ("run", Some(job), Value::Null),
+            Request::Redrive { job } => ("redrive", Some(job), Value::Null),
+            // It does what this change does.
+            Request::Resume { job } => {
+                ("patch", Some(job), json!({"properties": {"state": "enabled"}}))
+            }
             Request::Switch { state, quota, .. } => ("put", None, switch(state, *quota)),
             Request::Notify { action, .. } => {
                 ("patch", None, json!({"properties": {"minutehand": {"onFailure": action}}}))
@@ -301,6 +310,11 @@ impl World {
 
     /// What there is at the end.
     pub(super) fn log_end(&self, what: &str) {
+        if what == "end" {
+            for line in self.time.ways.lines() {
+                self.log.note(|| line);
+            }
+        }
         self.log.note(|| {
             let tables = self.memory.tables();
             let mut line = kept(&tables);
@@ -330,6 +344,7 @@ fn kept(tables: &Tables) -> Value {
             "uid": uid, "collection": item.collection_uid, "state": item.record.state.name(),
             "executions": counters.executions, "failures": counters.failures,
             "faulted": counters.faulted, "skipped": counters.skipped,
+            "last": counters.last_execution_at.map(micros),
             "expires": item.expires_at.map(micros),
         })
     });

@@ -25,6 +25,7 @@ use super::faults::StorePort;
 use super::local_queue::{LocalPort, Settled, Taken};
 use super::tally::Fault;
 use super::time::{Process, ProcessClock, SECOND};
+use super::way::SweepPass;
 use super::world::{Ids, SimulatedTarget, World, manage_settings};
 
 /// The longest wait between two passes.
@@ -79,7 +80,7 @@ impl Machine {
     pub(super) fn begin(world: &Arc<World>, skew: i64, stop_at: i64) -> Arc<Self> {
         let process = Process::with_clock(&world.time, skew, None);
         world.store.begin_process(process.id);
-        world.open_local_queue();
+        world.open_local_queue(process.clock());
         world.log_begin(&process);
         let life = Life { from: world.time.now(), skew, until: i64::MAX };
         world.lives.lock().unwrap().push(life);
@@ -180,7 +181,10 @@ impl Machine {
         let changes = self.batching.timer_changes();
         let mut first_shard = 0_u32;
         loop {
+            let from = self.world.time.now();
             let pass = sweeper.pass(first_shard, pending()).await;
+            let (until, process) = (self.world.time.now(), self.process.id);
+            self.world.time.ways.passed(SweepPass { from, until, process });
             first_shard = first_shard.wrapping_add(1);
             clock.wait(if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE }).await;
             let next = std::pin::pin!(next_in_view(&sweeper, clock.as_ref(), &changes));

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::judge::judge;
-use super::play::play_counted;
+use super::judge::{Excused, judge_counted};
+use super::play::{Scenario, play_counted};
 use super::scenario;
 use super::tally::Tally;
 use super::time::SECOND;
@@ -32,6 +32,8 @@ pub(super) struct Task {
     pub(super) actions: Option<u64>,
     /// Where it keeps how far it came.
     pub(super) state: Option<PathBuf>,
+    /// Instead of the scenario of each seed.
+    pub(super) scenario: Option<Scenario>,
 }
 
 /// What one run was.
@@ -41,6 +43,8 @@ struct Played {
     micros: i64,
     found: Vec<String>,
     tally: Tally,
+    scenario: Scenario,
+    excused: Excused,
 }
 
 /// How far it came.
@@ -53,6 +57,8 @@ struct Progress {
     seconds: u64,
     wrong: u64,
     tally: Tally,
+    /// What was excused since it was started, by scenario.
+    excused: BTreeMap<String, Excused>,
     /// Played before one with a lower number.
     ahead: BTreeMap<u64, Played>,
 }
@@ -70,6 +76,7 @@ impl Progress {
             seconds: number("seconds"),
             wrong: number("wrong"),
             tally: Tally::read(&kept["faults"]),
+            excused: BTreeMap::new(),
             ahead: BTreeMap::new(),
         };
         println!("{} runs are played, it goes on with seed {}", progress.runs, progress.next);
@@ -81,14 +88,17 @@ impl Progress {
         while let Some(played) = self.ahead.remove(&self.next) {
             if !played.found.is_empty() {
                 self.wrong += 1;
-                let (seed, found) = (self.next, &played.found);
-                println!("\nseed {seed}, again with `SEED={seed} make simulate`: {found:#?}");
+                let Played { scenario, found, .. } = &played;
+                let again = format!("SCENARIO={scenario:?} SEED={} make simulate", self.next);
+                println!("\nseed {}, again with `{again}`: {found:#?}", self.next);
             }
             self.next += 1;
             self.runs += 1;
             self.actions += played.actions;
             self.seconds += u64::try_from(played.micros / SECOND).unwrap_or(0);
             self.tally.add(&played.tally);
+            let of_scenario = self.excused.entry(format!("{:?}", played.scenario)).or_default();
+            of_scenario.add(played.excused);
         }
     }
 
@@ -132,7 +142,7 @@ pub(super) fn play_many(task: &Task) {
                         if seed >= task.until {
                             return;
                         }
-                        let played = play_one(seed);
+                        let played = play_one(seed, task.scenario);
                         let mut progress = progress.lock().unwrap();
                         progress.add(seed, played);
                         if task.actions.is_some_and(|enough| progress.actions >= enough) {
@@ -158,11 +168,16 @@ pub(super) fn play_many(task: &Task) {
     progress.keep(task);
     println!("\r{} in {:.0?}", progress.line(), begun.elapsed());
     print!("{}", progress.tally);
+    for (scenario, excused) in &progress.excused {
+        println!("{scenario}: {excused}");
+    }
     assert_eq!(progress.wrong, 0);
 }
 
-fn play_one(seed: u64) -> Played {
-    let (run, tally) = play_counted(seed, scenario(seed));
+fn play_one(seed: u64, instead: Option<Scenario>) -> Played {
+    let scenario = instead.unwrap_or_else(|| scenario(seed));
+    let (run, tally) = play_counted(seed, scenario);
     let actions = u64::try_from(run.fires.len()).unwrap_or(u64::MAX);
-    Played { actions, micros: run.ended_at, found: judge(&run), tally }
+    let (found, excused) = judge_counted(&run);
+    Played { actions, micros: run.ended_at, found, tally, scenario, excused }
 }

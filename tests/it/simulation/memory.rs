@@ -306,10 +306,12 @@ impl Memory {
         }
         let lag = chance.between(0, if is_slow { slow_max } else { usual_max });
         drop(chance);
+        let uid = key.0.clone();
         let history = tables.index.entry(key).or_default();
         // Changes of one item come in their order.
         let at = history.last().map_or(now + lag, |(at, _)| (*at).max(now + lag));
         history.push((at, due));
+        self.time.ways.behind(&uid, now, at);
     }
 
     pub(super) fn show_job(&self, tables: &mut Tables, uid: &str) {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use chrono::{TimeDelta, Timelike};
+use chrono::{DateTime, Datelike, TimeDelta, Timelike, Utc};
 use minutehand_app::{AppError, Manage};
+use minutehand_domain::attempt::{Occurrence, Outcome};
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::refusal::Code;
@@ -17,9 +18,9 @@ use super::log::Log;
 use super::memory::Memory;
 use super::mutation::Mutation;
 use super::tally::{Fault, Tally};
-use super::time::{Process, SECOND, instant};
+use super::time::{Process, SECOND, begin_at, instant, micros};
 use super::why;
-use super::world::{BOTH, EARLIER, Faults, NEW, World};
+use super::world::{BOTH, EARLIER, Faults, NEW, Redrive, World};
 
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
@@ -31,6 +32,10 @@ const SLEEP: i64 = 60 * 24 * HOUR;
 const AFTER: i64 = HOUR;
 const JOBS: [&str; 5] = ["a", "b", "c", "d", "e"];
 const COLLECTIONS: [&str; 2] = ["c0", "c1"];
+/// Zones whose clocks change at one o'clock UTC on the last Sunday of March and of October, and how many hours
+/// they are ahead in winter.
+pub(super) const EUROPE: [(&str, i64); 4] =
+    [("Atlantic/Azores", -1), ("Europe/London", 0), ("Europe/Berlin", 1), ("Europe/Kyiv", 2)];
 /// The most jobs of a collection, where collections are deleted and jobs expire.
 pub(super) const QUOTA: u32 = 3;
 /// Collections have failure actions in every such run.
@@ -67,12 +72,14 @@ pub(super) enum Scenario {
     Burst,
     /// A new version is rolled out, rolled back, and rolled out again.
     Upgrade,
+    /// Recurrences follow the clocks of zones, which change in the second hour.
+    Zones,
     /// One process on one machine, which dies, is stopped and begins again, while the clock jumps.
     Machine,
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 13] = [
+pub(super) const SCENARIOS: [Scenario; 14] = [
     Scenario::Mixed,
     Scenario::Again,
     Scenario::Outage,
@@ -85,8 +92,17 @@ pub(super) const SCENARIOS: [Scenario; 13] = [
     Scenario::Gone,
     Scenario::Burst,
     Scenario::Upgrade,
+    Scenario::Zones,
     Scenario::Machine,
 ];
+
+impl Scenario {
+    /// When a run begins, if that matters: an hour before the clocks of Europe go forward or back.
+    pub(super) fn beginning(self, seed: u64) -> Option<DateTime<Utc>> {
+        let day = if seed.is_multiple_of(2) { "2027-03-28" } else { "2027-10-31" };
+        (self == Self::Zones).then(|| format!("{day}T00:00:00Z").parse().unwrap())
+    }
+}
 
 /// A request to the API.
 #[derive(Debug, Clone)]
@@ -104,6 +120,14 @@ pub(super) enum Request {
         job: &'static str,
     },
     Run {
+        job: &'static str,
+    },
+    /// Enables a job that has paused.
+    Resume {
+        job: &'static str,
+    },
+    /// Runs a job for its latest occurrence that failed.
+    Redrive {
         job: &'static str,
     },
     Switch {
@@ -191,6 +215,7 @@ pub(super) fn play_on(
 
 fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
     let world = world.clone();
+    begin_at(scenario.beginning(world.seed));
     let span = HOUR * world.time.chance().pick(&[1, 2]);
     let mut play = Play { world, scenario, span, outage: None };
     play.begin();
@@ -291,6 +316,10 @@ impl Play {
                 self.changes();
                 self.disable_again();
             }
+            Scenario::Zones => {
+                self.changes();
+                self.redrives();
+            }
             Scenario::Mixed | Scenario::Lossy => self.changes(),
         }
     }
@@ -341,7 +370,10 @@ impl Play {
         for n in 1..=self.span / RESUMED_EVERY {
             for job in JOBS {
                 let body = json!({"properties": {"state": "enabled"}});
-                self.at(n * RESUMED_EVERY + 7 * SECOND, Request::Patch { job, body });
+                let is_resumed = self.scenario == Scenario::Zones;
+                let request =
+                    if is_resumed { Request::Resume { job } } else { Request::Patch { job, body } };
+                self.at(n * RESUMED_EVERY + 7 * SECOND, request);
             }
         }
     }
@@ -390,6 +422,7 @@ impl Play {
             | Scenario::Limits
             | Scenario::Seats
             | Scenario::Gone
+            | Scenario::Zones
             | Scenario::Upgrade => faults,
         };
         self.world.set_faults(faults);
@@ -448,11 +481,36 @@ impl Play {
                 self.add_dates(&mut properties, start);
             }
         }
+        if self.scenario == Scenario::Zones && !properties["recurrence"]["schedule"].is_null() {
+            self.add_dates_of_zone(&mut properties, start);
+        }
+        if self.scenario == Scenario::Zones && self.happens(60) {
+            properties["minutehand"]["retry"] = self.waits();
+        }
         if self.scenario == Scenario::Overlap {
             let policy = self.pick(&["skip", "skip", "skip", "allow"]);
             properties["minutehand"] = json!({"overlap": {"policy": policy}});
         }
         json!({"properties": properties})
+    }
+
+    /// Waits before retries that grow, end, or are asked for by targets.
+    fn waits(&self) -> Value {
+        let mut waits = json!({});
+        if self.happens(70) {
+            waits["backoff"] = json!("exponential");
+            waits["factor"] = self.pick(&[1.5, 2.0, 3.0]).into();
+            waits["maxInterval"] = self.pick(&["PT50S", "PT5M", "PT30M"]).into();
+        }
+        if self.happens(50) {
+            waits["maxElapsed"] = self.pick(&["PT40S", "PT3M", "PT20M"]).into();
+        } else if self.happens(30) {
+            waits["jitter"] = "full".into();
+        }
+        if self.happens(60) {
+            waits["retryAfter"] = json!({"max": self.pick(&["PT30S", "PT2M"])});
+        }
+        waits
     }
 
     /// Policies that decide whether and when an occurrence runs.
@@ -496,6 +554,22 @@ impl Play {
         properties["minutehand"]["extraDates"] = json!(dates);
     }
 
+    /// Excludes the day after that on which the clocks change, in a few jobs that day, and adds dates.
+    fn add_dates_of_zone(&self, properties: &mut Value, start: i64) {
+        if self.happens(30) {
+            let days = self.pick(&[1, 1, -1, 0]);
+            let day = (instant(0) + TimeDelta::days(days)).date_naive();
+            properties["minutehand"]["exclude"] = json!({"dates": [day.to_string()]});
+        }
+        if self.happens(40) {
+            let end = properties["recurrence"]["endTime"].as_str().unwrap_or("9999").to_owned();
+            let begin = properties["startTime"].as_str().unwrap().to_owned();
+            let dates = self.extra_dates(start / MINUTE * MINUTE).into_iter();
+            let dates: Vec<_> = dates.filter(|it| (&begin..=&end).contains(&it)).collect();
+            properties["minutehand"]["extraDates"] = json!(dates);
+        }
+    }
+
     fn extra_dates(&self, start: i64) -> Vec<String> {
         let written = |at| instant(at).to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
         let minutes = self.span / MINUTE;
@@ -520,7 +594,35 @@ impl Play {
             recurrence["endTime"] = json!(written(end));
         }
         let start = start - self.pick(&[0, 0, 2 * HOUR]);
+        if self.scenario == Scenario::Zones {
+            recurrence = self.by_the_clock(&recurrence);
+        }
         json!({"startTime": written(start), "recurrence": recurrence})
+    }
+
+    /// A recurrence by the clock of a zone, with the end of another one. It has some of the hours in which
+    /// that clock changes.
+    fn by_the_clock(&self, other: &Value) -> Value {
+        let (zone, hours_ahead) = self.pick(&EUROPE);
+        let first = (self.between(0, 2) + hours_ahead).max(0);
+        let hours: Vec<_> = (first..first + self.between(2, 5)).collect();
+        let minutes = self.pick(&[&[0, 30][..], &[5, 25, 45], &[0, 10, 20, 30, 40, 50], &[15]]);
+        let mut schedule = json!({"hours": hours, "minutes": minutes});
+        let begun = instant(0);
+        let frequency = self.pick(&["day", "day", "week", "month"]);
+        match frequency {
+            "week" => schedule["weekDays"] = json!(["Sunday", "Monday"]),
+            "month" if self.happens(50) => schedule["monthDays"] = json!([begun.day(), 15]),
+            // The last but so many days of these two months.
+            "month" => schedule["monthDays"] = json!([i64::from(begun.day()) - 32]),
+            _ => {}
+        }
+        let mut recurrence = other.clone();
+        recurrence["frequency"] = json!(frequency);
+        recurrence["interval"] = json!(1);
+        recurrence["schedule"] = schedule;
+        recurrence["timeZone"] = json!(zone);
+        recurrence
     }
 
     /// Changes of jobs. Half of them happen close to a due time.
@@ -668,6 +770,14 @@ impl Play {
         }
     }
 
+    /// Runs that users ask for because an occurrence failed.
+    fn redrives(&self) {
+        for _ in 0..self.between(5, 20) {
+            let (job, at) = (self.pick(&JOBS), self.between(600 * SECOND, self.span));
+            self.at(at, Request::Redrive { job });
+        }
+    }
+
     /// Deletions of collections. Some collections are created again under the same name.
     fn deletions(&self) {
         for collection in COLLECTIONS {
@@ -796,11 +906,14 @@ fn place() -> ResourceGroup {
 }
 
 /// Sends a request. Notes if a job is refused for which its collection has room.
-async fn ask(world: &World, process: &Process, manage: &Manage, request: Request) {
+async fn ask(world: &Arc<World>, process: &Arc<Process>, manage: &Manage, request: Request) {
     let collection = match &request {
         Request::Put { collection, .. } => Some(*collection),
         _ => None,
     };
+    if let Request::Redrive { job } = request {
+        return redrive(world, process, job).await;
+    }
     let refused = match try_ask(manage, request).await {
         Err(AppError::Refused(refusal)) => refusal.code == Code::JobQuotaExceeded,
         Ok(()) | Err(_) => false,
@@ -824,6 +937,36 @@ async fn ask(world: &World, process: &Process, manage: &Manage, request: Request
         let what = format!("refused though there was room: {collection} has {jobs} jobs");
         world.refusals.lock().unwrap().push(what);
     }
+}
+
+/// Runs a job for its latest occurrence with a failure, and notes whether the service did it, or refused.
+async fn redrive(world: &Arc<World>, process: &Arc<Process>, job: &'static str) {
+    let Some((uid, collection, failed)) = latest_failure(world, job) else { return };
+    let (manage, at) = (world.redriving(process), world.time.now());
+    let job = Name::new(job).unwrap();
+    let done = manage.redrive_occurrence(&place(), &collection, &job, failed).await;
+    let is_accepted = match done {
+        Ok(_) => true,
+        Err(AppError::Refused(refusal)) if refusal.code == Code::OccurrenceNotFailed => false,
+        Err(_) => return,
+    };
+    let nominal = micros(failed);
+    world.redrives.lock().unwrap().push(Redrive { at, uid, nominal, is_accepted });
+}
+
+/// The job of a name, its collection, and its latest occurrence with an attempt that failed.
+fn latest_failure(world: &World, job: &str) -> Option<(String, Name, DateTime<Utc>)> {
+    let tables = world.memory.tables();
+    let ((of, _), found) = tables.jobs.iter().find(|((_, key), _)| key.as_str() == job)?;
+    let collection = tables.collections.values().find(|it| it.collection.uid == *of)?;
+    let failed = tables.executions.get(&found.uid)?.values().filter_map(|item| {
+        let has_failed = item.record.as_ref().is_some_and(|it| it.outcome == Outcome::Failed);
+        match item.attempt.occurrence {
+            Occurrence::Scheduled { nominal_at } if has_failed => Some(nominal_at),
+            _ => None,
+        }
+    });
+    Some((found.uid.clone(), collection.collection.name.clone(), failed.max()?))
 }
 
 async fn try_ask(manage: &Manage, request: Request) -> Result<(), AppError> {
@@ -850,6 +993,12 @@ async fn try_ask(manage: &Manage, request: Request) -> Result<(), AppError> {
                 drop(manage.run_job(&place, &named(collection), &named(job)).await);
             }
         }
+        Request::Resume { job } => {
+            for collection in COLLECTIONS {
+                drop(manage.resume_job(&place, &named(collection), &named(job)).await);
+            }
+        }
+        Request::Redrive { .. } => {}
         Request::Switch { collection, state, quota } => {
             let mut body = json!({"properties": {"state": state.name()}});
             if let Some(jobs_max) = quota {

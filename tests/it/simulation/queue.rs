@@ -42,6 +42,8 @@ pub(super) struct Kept {
 /// A message that a worker received.
 pub(super) struct Received {
     pub(super) id: u64,
+    /// When others may receive it.
+    pub(super) visible_at: i64,
     pub(super) receives: u32,
     /// A packet has several.
     pub(super) work_items: Vec<WorkItem>,
@@ -115,6 +117,7 @@ impl QueuePort {
         let chance = |in_a_million| self.process.time().chance().happens(in_a_million);
         if chance(faults.throttled) {
             self.process.time().tally.note(Fault::Throttled);
+            self.process.trouble();
             return Err(QueueError::Unavailable("the simulation says so".into()));
         }
         if self.sender == Sender::Api {
@@ -129,6 +132,7 @@ impl QueuePort {
         self.process.pause(2_000, 15_000).await;
         if chance(faults.lost / 10) {
             self.process.time().tally.note(Fault::AnswerLost);
+            self.process.trouble();
             return Err(QueueError::Unavailable("the simulation lost the answer".into()));
         }
         Ok(())
@@ -203,6 +207,9 @@ impl World {
                 }
                 let late = if is_late { 20 * SECOND } else { SECOND / 5 };
                 let visible_at = self.time.now() + delay + self.time.chance().between(0, late);
+                for work_item in &work_items {
+                    self.time.ways.sent(work_item, self.time.now(), visible_at);
+                }
                 let mut sqs = self.sqs.lock().unwrap();
                 let id = sqs.next;
                 sqs.next += 1;
@@ -220,6 +227,7 @@ impl World {
                 let id = format!("{}.{}", job.uid, attempt.id());
                 *self.vanished.lock().unwrap().entry(id).or_default() += 1;
             }
+            self.time.ways.lost(work_item, self.time.now());
             self.log_message("lost", work_item);
         }
         self.time.tally.note(Fault::MessageLost);
@@ -296,6 +304,7 @@ impl World {
             sqs.messages.remove(&id);
             self.time.tally.note(Fault::DeadLetter);
             for work_item in decode(&body).unwrap() {
+                self.time.ways.dead(&work_item);
                 self.log_message("dead", &work_item);
             }
             sqs.dead.push(body);
@@ -303,11 +312,12 @@ impl World {
         }
         drop(sqs);
         self.poke_at(visible_at + 1_000);
-        Some(Received { id, receives, work_items: decode(&body).unwrap() })
+        Some(Received { id, visible_at, receives, work_items: decode(&body).unwrap() })
     }
 
     /// A worker is done with a message; some deletions do not reach every copy.
     pub(super) fn acknowledge(&self, id: u64) {
+        self.time.ways.settled(id, self.time.now(), None);
         if self.time.chance().happens(self.faults().doubled / 5) {
             self.time.tally.note(Fault::DeletionLost);
         } else {
@@ -318,6 +328,7 @@ impl World {
     /// A message comes back after so long.
     pub(super) fn put_back(self: &Arc<Self>, id: u64, after: i64) {
         let at = self.time.now() + after;
+        self.time.ways.settled(id, self.time.now(), Some(at));
         if let Some(message) = self.sqs.lock().unwrap().messages.get_mut(&id) {
             message.visible_at = at;
         }

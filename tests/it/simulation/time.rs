@@ -3,6 +3,7 @@
 //! Time stands still while a task runs, and jumps to the next instant that a task waits for. A
 //! process is a set of tasks; a crash drops them where they wait.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::pin::Pin;
@@ -17,20 +18,31 @@ use minutehand_ports::Clock;
 
 use super::chance::Chance;
 use super::tally::{Fault, Tally};
+use super::way::Ways;
 
 /// A second, in the unit of simulated time.
 pub(super) const SECOND: i64 = 1_000_000;
-/// When every simulation begins.
+/// When a simulation begins, unless the clocks of zones are to change in it.
 const BEGINNING: i64 = 1_800_000_000;
+
+thread_local! {
+    /// When the simulation of this thread begins. It is played and judged in one thread.
+    static BEGINS: Cell<i64> = const { Cell::new(BEGINNING) };
+}
+
+/// Sets when the simulation of this thread begins.
+pub(super) fn begin_at(beginning: Option<DateTime<Utc>>) {
+    BEGINS.set(beginning.map_or(BEGINNING, |it| it.timestamp()));
+}
 
 /// An instant of simulated time.
 pub(super) fn instant(micros: i64) -> DateTime<Utc> {
-    DateTime::from_timestamp_micros(BEGINNING * SECOND + micros).unwrap()
+    DateTime::from_timestamp_micros(BEGINS.get() * SECOND + micros).unwrap()
 }
 
 /// An instant as simulated time.
 pub(super) fn micros(instant: DateTime<Utc>) -> i64 {
-    instant.timestamp_micros() - BEGINNING * SECOND
+    instant.timestamp_micros() - BEGINS.get() * SECOND
 }
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -66,6 +78,7 @@ pub(super) struct Time {
     chance: Mutex<Chance>,
     /// What went wrong.
     pub(super) tally: Tally,
+    pub(super) ways: Ways,
     /// How often, in a million, a process dies where it waits.
     pub(super) crashes: AtomicI64,
 }
@@ -93,6 +106,7 @@ impl Time {
             order: Mutex::default(),
             chance: Mutex::new(Chance::of(seed)),
             tally: Tally::default(),
+            ways: Ways::default(),
             crashes: AtomicI64::new(0),
         })
     }
@@ -270,9 +284,15 @@ impl Process {
         }
     }
 
+    /// Notes that something failed for it.
+    pub(super) fn trouble(&self) {
+        self.time.ways.trouble(self.id, self.time.now());
+    }
+
     /// Stands still for longer than a lease, as a computer that is suspended.
     pub(super) async fn stall(&self) {
         self.time.tally.note(Fault::Stall);
+        self.trouble();
         let until = self.time.now() + self.time.chance().between(100 * SECOND, 300 * SECOND);
         self.stalled_until.fetch_max(until, Relaxed);
         self.time.until(until).await;
@@ -294,6 +314,7 @@ impl Process {
         let crashes = u64::try_from(self.time.crashes.load(Relaxed)).unwrap_or(0);
         if self.time.chance().happens(crashes) {
             self.time.tally.note(Fault::Crash);
+            self.trouble();
             self.kill();
             std::future::pending::<()>().await;
         }

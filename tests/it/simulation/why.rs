@@ -69,14 +69,14 @@ fn names(memory: &Memory) -> BTreeMap<String, (ResourceGroup, Name, Name)> {
 }
 
 /// Reads for people, of a store that changes no more.
-struct Reader {
+pub(super) struct Reader {
     memory: Arc<Memory>,
     /// The attempts at each instant of a job.
     attempts: BTreeMap<(String, i64), Vec<HistoryEntry>>,
 }
 
 impl Reader {
-    fn new(memory: &Arc<Memory>) -> Self {
+    pub(super) fn new(memory: &Arc<Memory>) -> Self {
         let mut attempts: BTreeMap<_, Vec<HistoryEntry>> = BTreeMap::new();
         for (uid, of_job) in &memory.tables().executions {
             for item in of_job.values() {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chrono::TimeDelta;
 use minutehand_app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, Healer, Heartbeat, Performed, Stop, Sweeper,
     Unbounded, Wait,
@@ -35,6 +36,8 @@ use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
 use super::queue::{QueuePort, Received, Sender, Sqs};
 use super::time::{Process, ProcessClock, SECOND, Time, micros};
+use super::way::SweepPass;
+use super::why::Reader;
 
 /// Pages of a pass under way at once: all shards.
 const PAGES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
@@ -133,6 +136,7 @@ pub(super) struct World {
     pub(super) lives: Mutex<Vec<Life>>,
     /// When the queue of one machine was lost.
     pub(super) queue_losses: Mutex<Vec<i64>>,
+    pub(super) redrives: Mutex<Vec<Redrive>>,
     /// Never dies.
     pub(super) keeper: Arc<Process>,
     faults: Mutex<Faults>,
@@ -209,6 +213,7 @@ impl World {
             machine: Mutex::default(),
             lives: Mutex::default(),
             queue_losses: Mutex::default(),
+            redrives: Mutex::default(),
             faults: Mutex::default(),
             fires: Mutex::default(),
             runs: Mutex::default(),
@@ -322,6 +327,17 @@ impl World {
         Manage::new(ports, manage_settings())
     }
 
+    /// The service that manages, which sees what failed.
+    pub(super) fn redriving(self: &Arc<Self>, process: &Arc<Process>) -> Manage {
+        let queue = self.queue_port(process, Sender::Api);
+        let store = self.store_port(process, &queue);
+        let clock = self.clock(process);
+        let ids = Arc::new(Ids(self.clone()));
+        let browse = Arc::new(Reader::new(&self.memory));
+        let ports = ManagePorts { ids, browse, ..manage_ports(store, queue, clock) };
+        Manage::new(ports, manage_settings())
+    }
+
     /// A process that answers a request, and its service; `None` if there is none.
     pub(super) fn answering(self: &Arc<Self>) -> Option<(Arc<Process>, Manage)> {
         if !self.is_machine() {
@@ -359,9 +375,12 @@ impl World {
         let heals = self.heals() && !self.is_early(&process);
         let sweeper = if heals { sweeper.with_healer(healer) } else { sweeper };
         let first = u32::try_from(self.time.chance().below(64)).unwrap();
+        let (world, id) = (self.clone(), process.id);
         self.time.spawn(&process, async move {
+            let from = world.time.now();
             let over = clock.wait(PASS_MAX.to_std().unwrap());
             sweeper.pass(first, over).await;
+            world.time.ways.passed(SweepPass { from, until: world.time.now(), process: id });
         });
     }
 
@@ -380,12 +399,15 @@ impl World {
         let is_misread = self.mutation == Some(Mutation::OldReadsPackets);
         let mut results = Vec::new();
         let mut tasks = Vec::new();
-        for Received { id, receives, work_items } in received {
+        for Received { id, visible_at, receives, work_items } in received {
+            let times = (self.time.now(), visible_at);
             let is_packet = work_items.len() > 1;
             if is_packet && self.is_old(&process) && !is_misread {
                 // It cannot be read, and comes back by itself.
+                self.time.ways.received(id, &work_items, None, times);
                 continue;
             }
+            self.time.ways.received(id, &work_items, Some(process.id), times);
             let is_divided = is_packet && receives > PACKET_RECEIVES_MAX;
             results.push((id, work_items.len(), Vec::new()));
             self.packets.fetch_add(u64::from(is_packet), Relaxed);
@@ -398,6 +420,9 @@ impl World {
             let (world, worker, results) = (self.clone(), process.clone(), results.clone());
             self.time.spawn(&process, async move {
                 let ended = world.part(&worker, &work_item, part).await;
+                if ended == Ended::Done {
+                    world.time.ways.ended(id, &work_item, world.time.now());
+                }
                 let mut results = results.lock().unwrap();
                 for (_, left, of_message) in results.iter_mut().filter(|(of, ..)| *of == id) {
                     *left -= 1;
@@ -571,16 +596,27 @@ impl World {
 
     /// How an attempt ends and how long it takes, the same for every worker.
     fn outcome(&self, context: &AttemptContext) -> (Outcome, i64) {
-        let hash = context
-            .execution_id
-            .bytes()
-            .fold(self.seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-        let mut chance = Chance::of(hash);
+        let mut chance = self.chance_of(&context.execution_id);
         let successes = self.successes.lock().unwrap();
         let often = successes.get(&context.job).copied().unwrap_or(800_000);
         let outcome = if chance.happens(often) { Outcome::Succeeded } else { Outcome::Failed };
         let millis = chance.pick(&[50, 100, 300, 1_000, 1_000, 5_000, 30_000, 59_000]);
         (outcome, millis * 1_000)
+    }
+
+    /// What happens to an execution is always the same.
+    fn chance_of(&self, execution_id: &str) -> Chance {
+        Chance::of(
+            execution_id.bytes().fold(self.seed, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+            }),
+        )
+    }
+
+    /// How long the target of an execution asks to wait, if that fails.
+    pub(super) fn asked(&self, execution_id: &str) -> Option<i64> {
+        let seconds = self.chance_of(&format!("{execution_id} asks")).pick(&[0, 0, 5, 45, 200]);
+        (seconds > 0).then_some(SECOND * seconds)
     }
 
     fn attempt_of(&self, context: &AttemptContext) -> Option<Attempt> {
@@ -590,6 +626,15 @@ impl World {
         let mut items = of_job.values().rev();
         items.find(|item| item.attempt.id().to_string() == id).map(|item| item.attempt.clone())
     }
+}
+
+/// A request to repeat an occurrence, which was done or refused because it has not failed.
+#[derive(Debug, Clone)]
+pub(super) struct Redrive {
+    pub(super) at: i64,
+    pub(super) uid: String,
+    pub(super) nominal: i64,
+    pub(super) is_accepted: bool,
 }
 
 /// What every installation is told.
@@ -621,6 +666,7 @@ impl SimulatedTarget {
             line["due"] = micros(attempt.due_at).into();
             if what == "answer" {
                 line["ok"] = (outcome == Outcome::Succeeded).into();
+                line["asks"] = self.world.asked(&context.execution_id).into();
             }
             line
         });
@@ -667,7 +713,9 @@ impl ActionSender for SimulatedTarget {
         self.process.may_die().await;
         self.note("answer", context, &attempt, outcome);
         self.process.may_die().await;
-        Ok(ActionOutcome { outcome, message: String::new(), retry_after: None, body: None })
+        let asked = self.world.asked(&context.execution_id);
+        let retry_after = asked.filter(|_| outcome == Outcome::Failed).map(TimeDelta::microseconds);
+        Ok(ActionOutcome { outcome, message: String::new(), retry_after, body: None })
     }
 }
 

@@ -4,7 +4,8 @@ use minutehand_domain::attempt::Role;
 
 use super::clocks::Due;
 use super::run::Executed;
-use super::spec::Spec;
+use super::spec::{Next, Segment, Spec};
+use super::ways::Way;
 use super::{DECIDED_WITHIN, EVER, Judge, Key, LONG, SKEW};
 use crate::simulation::play::Scenario;
 
@@ -25,12 +26,12 @@ impl Judge<'_> {
 
     /// Whether an attempt that failed may have been the last one under a policy of its job.
     pub(super) fn may_close(&self, it: &Executed) -> bool {
-        self.policies_of(it).iter().any(|spec| it.number >= spec.retries)
+        self.policies_of(it).iter().any(|spec| !matches!(spec.next(it), Next::Retry(_)))
     }
 
     /// Whether an attempt that failed was the last one under every policy of its job.
     pub(super) fn closes(&self, it: &Executed) -> bool {
-        self.policies_of(it).iter().all(|spec| it.number >= spec.retries)
+        self.policies_of(it).iter().all(|spec| spec.next(it) == Next::Nothing)
     }
 
     pub(super) fn has(&self, key: &Key) -> bool {
@@ -46,14 +47,8 @@ impl Judge<'_> {
                 continue;
             };
             let mut segments = self.segments.iter();
-            let segment =
-                segments.find(|s| s.uid == it.uid && s.generations.contains(&it.generation));
-            let Some(segment) = segment else { continue };
-            let Some(owed_since) = self.owed_since(segment, nominal) else { continue };
-            let is_off = |due: Due| {
-                self.is_off(&segment.collection_uid, due.at, self.lag, self.lag)
-                    || self.is_before_on(&segment.collection_uid, due)
-            };
+            let of_it = |s: &&Segment| s.uid == it.uid && s.generations.contains(&it.generation);
+            let Some(segment) = segments.find(of_it) else { continue };
             let key = |role, number| (it.uid.clone(), it.generation, nominal, role, number);
             let policies = self.policies_of(it);
             let is_retried = self.has(&key(Role::Main, it.number + 1));
@@ -62,26 +57,78 @@ impl Judge<'_> {
                 // Its policy changed while it was under way.
                 continue;
             };
-            if it.number < spec.retries {
-                let due = self.due(it.ended_clock + spec.interval, it.ended);
-                if spec.interval <= LONG && self.may_be_lost(segment, nominal) {
-                    continue;
+            match spec.next(it) {
+                Next::Retry(wait) => {
+                    if !is_retried && self.is_followed(it, segment, *wait.end(), 'm') {
+                        bad.push(format!("retry lost: after {}", it.id));
+                    }
+                    let is_other = |due: &i64| !wait.contains(&(due - it.ended_clock));
+                    if let Some(due) = self.retry_due(it).filter(is_other) {
+                        let after = Self::at(due - it.ended_clock);
+                        bad.push(format!("a retry after {after}, and not {wait:?}: {}", it.id));
+                    }
                 }
-                let is_near = due.at.max(owed_since) < self.horizon - self.lag;
-                if is_near && !is_off(due) && !is_retried {
-                    bad.push(format!("retry lost: after {}", it.id));
+                Next::Nothing if is_retried => {
+                    bad.push(format!("a retry too many: after {}", it.id));
                 }
-            } else if is_retried {
-                bad.push(format!("a retry too many: after {}", it.id));
-            } else if spec.error_action.is_some()
-                && self.run.scenario != Scenario::Lossy
-                && it.ended.max(owed_since) < self.horizon - self.lag
-                && !is_off(Due { clock: it.ended_clock, at: it.ended })
-                && !is_told
-            {
-                bad.push(format!("error action lost: after {}", it.id));
+                Next::Nothing
+                    if spec.error_action.is_some()
+                        && !is_told
+                        && self.is_followed(it, segment, 0, 'e') =>
+                {
+                    bad.push(format!("error action lost: after {}", it.id));
+                }
+                Next::Nothing | Next::Either => {}
             }
         }
         self.bad.extend(bad);
+    }
+
+    /// When the retry after an attempt was due, if it was called.
+    fn retry_due(&self, it: &Executed) -> Option<i64> {
+        let (occurrence, _) = it.id.rsplit_once('.')?;
+        self.due_of_retries.get(&format!("{occurrence}.m{}", it.number + 1)).copied()
+    }
+
+    /// Whether an attempt must be followed by another one after a time: nothing was in its way, until the
+    /// timing ended or the collection was switched off.
+    pub(super) fn is_followed(
+        &self,
+        it: &Executed,
+        segment: &Segment,
+        wait: i64,
+        letter: char,
+    ) -> bool {
+        let due = self.due(it.ended_clock + wait, it.ended);
+        let (occurrence, _) = it.id.rsplit_once('.').unwrap();
+        let number = if wait > 0 { it.number + 1 } else { 0 };
+        let id = format!("{occurrence}.{letter}{number}");
+        let is_long = wait > LONG;
+        let planned_since = is_long.then_some(segment.begins_at);
+        let way = Way { planned_since, ..Way::of(&segment.uid, &id, due) };
+        let recorded = Due { clock: it.ended_clock, at: it.ended };
+        // Only the last occurrence of an unchanged job is looked for again.
+        let is_lost = !is_long
+            && self.is_lost(&id)
+            && (letter != 'm' || it.nominal.is_none_or(|at| self.may_be_lost(segment, at)));
+        let ended = self.ended_for(segment, letter);
+        let goes_on = it.nominal.is_some_and(|at| self.could_go_on(segment, at, &way));
+        let is_off = self.is_off_for(&way, &segment.collection_uid)
+            || self.is_off_for(&Way::of(&segment.uid, &id, recorded), &segment.collection_uid)
+            || self.is_before_on(&segment.collection_uid, due);
+        due.at < self.horizon - self.lag
+            && (ended.is_none_or(|end| self.could_start(&way, end)) || goes_on)
+            && !is_lost
+            && !is_off
+            && !self.is_dead(&way)
+    }
+
+    /// When attempts of this kind became old: those that follow the failures before a pause still run.
+    fn ended_for(&self, segment: &Segment, letter: char) -> Option<i64> {
+        match segment.paused_until {
+            Some(until) if letter != 'm' => Some(until),
+            _ => segment.ends_at,
+        }
+        .or_else(|| self.gone.get(&segment.uid).copied())
     }
 }

@@ -1,9 +1,9 @@
 //! When something is due, by clocks that may jump, and when a collection is off.
 
 use super::spec::Segment;
+use super::ways::Way;
 use super::{BEAT, EVER, Judge, LAG};
 use crate::simulation::machine::Life;
-use crate::simulation::time::SECOND;
 
 /// An instant on a clock, and when the clock shows it.
 #[derive(Debug, Clone, Copy)]
@@ -38,9 +38,8 @@ impl Judge<'_> {
     /// Whether a collection was off when an occurrence was due for the first time. By a clock that was set
     /// back it is due again, and nothing asks for it any more.
     pub(super) fn was_off(&self, segment: &Segment, nominal: i64) -> bool {
-        let first = self.due_of(segment, nominal).at;
-        !self.run.lives.is_empty()
-            && self.is_off(&segment.collection_uid, first, self.lag, 6 * SECOND)
+        let first = Way::first(segment, nominal, self.due_of(segment, nominal));
+        !self.run.lives.is_empty() && self.is_off_for(&first, &segment.collection_uid)
     }
 
     /// Whether something is due before its collection was switched on, by a clock that was set back.

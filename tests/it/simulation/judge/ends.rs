@@ -26,7 +26,6 @@ impl Judge<'_> {
     pub(super) fn stand(&self, segment: &Segment, nominal: i64) -> OccurrenceStatus {
         let on_since =
             self.on_since.get(&segment.collection_uid).copied().flatten().unwrap_or(EVER);
-        let mut due = nominal;
         let found = |number| {
             segment.generations.iter().find_map(|generation| {
                 self.executed.get(&(segment.uid.clone(), *generation, nominal, Role::Main, number))
@@ -35,7 +34,7 @@ impl Judge<'_> {
         let has = |number| found(number).is_some();
         for number in 0.. {
             match found(number) {
-                None if due < on_since && number == 0 => return OccurrenceStatus::Void,
+                None if nominal < on_since && number == 0 => return OccurrenceStatus::Void,
                 None if number == 0 => return OccurrenceStatus::Nothing,
                 None => return OccurrenceStatus::Open,
                 Some(it) if it.is_success => {
@@ -44,10 +43,7 @@ impl Judge<'_> {
                 Some(it) if self.may_close(it) && !has(number + 1) => {
                     return OccurrenceStatus::Ended { is_success: false };
                 }
-                Some(it) => {
-                    let interval = self.policies_of(it).last().map_or(0, |spec| spec.interval);
-                    due = it.ended_clock + interval;
-                }
+                Some(_) => {}
             }
         }
         OccurrenceStatus::Open
@@ -64,7 +60,7 @@ impl Judge<'_> {
             };
             // The longest of the policies that it had.
             let policies = self.policies.get(uid).into_iter().flatten();
-            let policies = policies.map(|(_, spec)| (i64::from(spec.retries), spec.interval));
+            let policies = policies.map(|(_, spec)| (i64::from(spec.retries), spec.longest_wait()));
             let (retries, interval) =
                 policies.fold((0, 0), |(n, far), it| (n.max(it.0), far.max(it.1)));
             if timer.state == JobState::Enabled {
@@ -73,17 +69,14 @@ impl Judge<'_> {
                 let takes_turns = self.takes_turns(uid, 0, EVER).is_some();
                 let waits = if takes_turns { LAG } else { 0 };
                 let chain = (retries + 1) * (interval + waits + 60 * SECOND);
+                // What waits while the collection is off goes on when it is on again.
+                let on_since = self.ons.get(collection_uid).and_then(|ons| Some(ons.last()?.0));
+                let since = segment.begins_at.max(on_since.unwrap_or(0));
                 let is_over = last.is_none_or(|at| {
-                    self.over(at.max(segment.begins_at) + chain) < self.horizon - 3_000 * SECOND
-                });
-                let is_off = last.is_some_and(|at| {
-                    (0..=retries).any(|n| {
-                        let due = self.due(at + n * interval, segment.begins_at);
-                        self.is_off(collection_uid, due.at, self.lag, self.lag)
-                    })
+                    self.over(at.max(since) + chain) < self.horizon - 3_000 * SECOND
                 });
                 let is_on = self.on_since.get(collection_uid).copied().flatten().is_some();
-                if is_over && is_on && !is_off && !self.run.retrying.contains(uid) {
+                if is_over && is_on && !self.run.retrying.contains(uid) {
                     bad.push(format!("never final: {uid}"));
                 }
                 continue;

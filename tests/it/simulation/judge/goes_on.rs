@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use minutehand_domain::attempt::Role;
 use minutehand_domain::job::JobState;
 
+use super::clocks::Due;
 use super::spec::{Segment, Spec};
-use super::{Judge, TOLERANCE};
+use super::ways::Way;
+use super::{Judge, LOOKS_EVERY, SKEW, TOLERANCE};
 use crate::simulation::memory::{Change, Changed};
 use crate::simulation::time::micros;
+use crate::simulation::world::Fire;
 
 /// The segments in which jobs go on with an occurrence of another segment, by their places: which one, and
 /// the instant of the occurrence.
@@ -84,10 +88,42 @@ impl Judge<'_> {
         self.going_on(segment, nominal).any(holds)
     }
 
-    /// Since when what follows an attempt at an occurrence is owed, and not cancelled since; `None` if it is.
-    pub(super) fn owed_since(&self, segment: &Segment, nominal: i64) -> Option<i64> {
-        let mut of_it = std::iter::once(segment).chain(self.going_on(segment, nominal));
-        of_it.find(|it| it.ends_at.is_none()).map(|it| it.begins_at)
+    /// Whether a job that was enabled again had the time to go on with an attempt: a pass finds its timer, a
+    /// check sends the attempt, and nothing was in the way of that for long enough.
+    pub(super) fn could_go_on(&self, segment: &Segment, nominal: i64, way: &Way<'_>) -> bool {
+        let gone = self.gone.get(&segment.uid).copied().unwrap_or(self.horizon);
+        self.going_on(segment, nominal).any(|it| {
+            self.free(&way.again(it.begins_at), it.ends_at.unwrap_or(gone))
+                > self.asked_again_within()
+        })
+    }
+
+    /// How long what follows at the last occurrence may take to be made when it may be made again: a timer
+    /// looks every twenty minutes.
+    pub(super) fn asked_again_within(&self) -> i64 {
+        LOOKS_EVERY + self.lag
+    }
+
+    /// When an attempt that was due before was asked for again, because its job was enabled again, or its
+    /// collection was switched on: what follows at the last occurrence is made then.
+    pub(super) fn asked_for_again(&self, segment: &Segment, fire: &Fire, due: Due) -> Option<i64> {
+        let nominal = fire.nominal?;
+        let enabled = self.going_on(segment, nominal).map(|it| it.begins_at);
+        let is_first = fire.role == Role::Main && fire.number == 0;
+        let is_last = !is_first && segment.last() == Some(nominal);
+        let offs = self.offs.get(&segment.collection_uid).filter(|_| is_last);
+        let switched_on = offs.into_iter().flatten().map(|(_, until)| *until);
+        enabled.chain(switched_on).filter(|at| due.at - SKEW <= *at && *at <= fire.at).max()
+    }
+
+    /// Whether its collection was off while a job went on with an occurrence.
+    pub(super) fn was_off_while_it_went_on(&self, segment: &Segment, nominal: i64) -> bool {
+        let offs = self.offs.get(&segment.collection_uid);
+        let meets = |(from, until): &(i64, i64), it: &Segment| {
+            *until >= it.begins_at && it.ends_at.is_none_or(|end| *from <= end)
+        };
+        self.going_on(segment, nominal)
+            .any(|it| offs.into_iter().flatten().any(|off| meets(off, it)))
     }
 
     /// The segment and the instant of the occurrence with which a segment goes on.

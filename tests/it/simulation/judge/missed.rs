@@ -5,45 +5,39 @@ use minutehand_domain::attempt::{Attempt, Occurrence, Role};
 use super::clocks::{Due, Gap};
 use super::run::Row;
 use super::spec::{Segment, Spec};
-use super::{BEAT, EVER, Judge, KNOWN_AFTER, LAG};
+use super::ways::Way;
+use super::{BEAT, EVER, Excused, Judge, KNOWN_AFTER, LAG};
 use crate::simulation::play::{Outage, Scenario};
-use crate::simulation::time::{SECOND, instant};
+use crate::simulation::time::instant;
 
 impl Judge<'_> {
     pub(super) fn missed(&mut self) {
         let mut bad = Vec::new();
+        let mut excused = Excused::default();
         for segment in &self.segments {
             let until = self.horizon.min(segment.ends_at.unwrap_or(EVER));
             for (nominal, next) in segment.occurrences(self.shown_until(until)) {
                 let due = self.last_due(segment, nominal, until);
-                if due.at >= until
-                    || segment
-                        .ends_at
-                        .is_some_and(|at| self.worked(self.able_from(due.at), at) < self.lag)
-                    || self.is_off(&segment.collection_uid, due.at, self.lag, 6 * SECOND)
-                    || self.was_off(segment, nominal)
-                    || self.is_before_on(&segment.collection_uid, due)
-                    || self.is_lost_for_good(segment, nominal)
-                {
+                if due.at >= until || self.is_not_owed(segment, nominal, due) {
                     continue;
+                }
+                let is_overtaken = self.is_overtaken(segment, nominal, next);
+                let cause = self.excuse(segment, nominal, due);
+                if !is_overtaken {
+                    excused.owed += 1;
+                    if let Some(cause) = cause {
+                        *excused.causes.entry(cause).or_default() += 1;
+                    }
                 }
                 let has = segment.generations.iter().any(|generation| {
                     let key = (segment.uid.clone(), *generation, nominal, Role::Main, 0);
                     self.fired.contains(&key) || self.executed.contains_key(&key)
                 });
-                let is_too_late = segment.spec.lateness_max.is_some()
-                    && self.row_of(&segment.uid, nominal, "tooLate").is_some();
-                // Workers that had nothing to do gave no signs of life. What ends their silence, and is held
-                // up then, is left out by a job that makes up for nothing.
-                let ends_silence = segment.spec.made_up == 0
-                    && self.row_of(&segment.uid, nominal, "outage").is_some();
-                let is_overlapped = self.row_of(&segment.uid, nominal, "overlap").is_some();
-                let is_excused = is_too_late || ends_silence || is_overlapped;
-                if has || self.is_idle(segment, nominal) || is_excused {
+                if has || cause.is_some() || self.is_left_out_rightly(segment, nominal) {
                     continue;
                 }
-                if self.is_overtaken(segment, nominal, next) {
-                    if self.run.dead_letters == 0 && !self.is_recorded(&segment.uid, nominal) {
+                if is_overtaken {
+                    if !self.is_recorded(&segment.uid, nominal) {
                         let at = Self::at(nominal);
                         bad.push(format!("left out without a word: {at} of {}", segment.uid));
                     }
@@ -52,7 +46,47 @@ impl Judge<'_> {
                 }
             }
         }
+        self.excused = excused;
         self.bad.extend(bad);
+    }
+
+    /// Whether an occurrence does not run by the rules: it fell due while its collection was off.
+    fn is_not_owed(&self, segment: &Segment, nominal: i64, due: Due) -> bool {
+        let mut offs = self.offs.get(&segment.collection_uid).into_iter().flatten();
+        let jitter = segment.spec.jitter;
+        offs.any(|(from, until)| *from <= due.at && due.at + jitter < *until)
+            || self.was_off(segment, nominal)
+            || self.is_before_on(&segment.collection_uid, due)
+    }
+
+    /// Why an occurrence that is owed may be missing.
+    fn excuse(&self, segment: &Segment, nominal: i64, due: Due) -> Option<&'static str> {
+        let jitter = segment.spec.jitter;
+        let due = Due { clock: due.clock + jitter, at: due.at + jitter };
+        let way = Way::first(segment, nominal, due);
+        if segment.ends_at.is_some_and(|end| !self.could_start(&way, end))
+            && !self.could_go_on(segment, nominal, &way)
+        {
+            return Some("under way when its timing ended");
+        }
+        if self.is_off_for(&way, &segment.collection_uid) {
+            return Some("under way when its collection was switched off");
+        }
+        if self.is_dead(&way) {
+            return Some("among the dead letters");
+        }
+        self.is_lost_for_good(segment, nominal).then_some("lost in the queue")
+    }
+
+    /// Whether the history says that a policy or a silence of the workers cost an occurrence.
+    fn is_left_out_rightly(&self, segment: &Segment, nominal: i64) -> bool {
+        let has_row = |reason| self.row_of(&segment.uid, nominal, reason).is_some();
+        // Workers that had nothing to do gave no signs of life. What ends their silence, and is held up
+        // then, is left out by a job that makes up for nothing.
+        segment.spec.lateness_max.is_some() && has_row("tooLate")
+            || segment.spec.made_up == 0 && has_row("outage")
+            || has_row("overlap")
+            || self.is_idle(segment, nominal)
     }
 
     /// Whether an occurrence was left out, and its lost message may have been all that workers had to do
@@ -92,10 +126,6 @@ impl Judge<'_> {
             let newer = segment.occurrences(until).filter(|(at, _)| *at > nominal).count();
             i64::try_from(newer).unwrap()
         };
-        if self.run.dead_letters > 0 {
-            // Its message may be among them.
-            return segment.occurrences(EVER).any(|(at, _)| at > nominal);
-        }
         if every.is_none() {
             return false;
         }
@@ -126,7 +156,8 @@ impl Judge<'_> {
     /// planned the next time, and once more if that is soon.
     pub(super) fn is_lost_for_good(&self, segment: &Segment, nominal: i64) -> bool {
         let is_last_plan = segment.ends_ever();
-        self.may_be_lost(segment, nominal)
+        self.losses(segment, nominal) > 0
+            && self.may_be_lost(segment, nominal)
             && (!self.run.heals
                 || self.is_touched(segment)
                 || is_last_plan

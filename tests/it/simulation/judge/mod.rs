@@ -7,13 +7,18 @@
 //! Accepted of an earlier version that was rolled back to: it does not count an attempt that ended when
 //! those did that it has forgotten, and it decides anew what follows a record when a message comes again.
 //!
-//! Accepted, and so not reported: what was due within [`LAG`] before its job's timing changed, or
-//! its job was deleted or its collection switched off; a second firing whose first worker died or
-//! was not able to record; an attempt that is recorded as lost with its workers counts as made.
+//! Accepted, and so not reported: what something was in the way of until its job's timing changed, or its
+//! job was deleted or its collection switched off; a second firing whose first worker died or was not
+//! able to record; an attempt that is recorded as lost with its workers counts as made. [`ways`] knows what
+//! was in the way, and each run counts the occurrences that are excused by it.
 //!
-//! Where the queue loses messages, the last occurrence of an unchanged job must still happen, with its
-//! retries, and so must every long retry: they are sent again. Where faults are much more frequent, a
-//! message may end among the dead letters.
+//! Of what the history says was left out, fewer may count as skipped if a change or the loss of a queue came
+//! before their messages, and one may count twice if a sweeper died. The clock of a machine that was set back may
+//! show an outage where an occurrence ran.
+//!
+//! Where the queue loses messages, only what was lost is excused: not the last occurrence of an unchanged job,
+//! with its retries, nor a long retry, which are sent again. Where faults are much more frequent, a message
+//! may end among the dead letters, and excuses what it asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +26,7 @@ use minutehand_domain::attempt::Role;
 use minutehand_domain::limits::CollectionLimits;
 
 use crate::simulation::play::Scenario;
-use crate::simulation::time::SECOND;
+use crate::simulation::time::{SECOND, begin_at};
 use spec::{Retry, Segment, Spec};
 
 mod calls;
@@ -44,12 +49,15 @@ mod run;
 mod runs;
 mod spec;
 mod starts;
+mod ways;
 mod why;
+mod zone;
 
 pub(super) use run::{Executed, Later, Run};
 pub(super) use why::Question;
 
-/// An occurrence that is due this shortly before a change may be left out.
+/// How long what asks for something else than an attempt may be under way; and a first attempt, while a
+/// process of a machine runs.
 const LAG: i64 = 400 * SECOND;
 /// The longest time between the start check of an attempt and its end.
 const TOLERANCE: i64 = SECOND / 4;
@@ -70,6 +78,8 @@ const LONG: i64 = 840 * SECOND;
 const KEPT: i64 = 60 * 24 * 3_600 * SECOND;
 /// The largest difference between two clocks.
 const SKEW: i64 = 10 * SECOND;
+/// How often a timer looks at a job with nothing left.
+const LOOKS_EVERY: i64 = 1_200 * SECOND;
 /// The most retries of an action.
 const RETRIES_MAX: u32 = 20;
 /// How long before the end of a process, and after the beginning of the next one, a sign of life may be.
@@ -91,6 +101,12 @@ const EVER: i64 = i64::MAX / 4;
 
 /// The faults of a run. Empty if the run is correct.
 pub(super) fn judge(run: &Run) -> Vec<String> {
+    judge_counted(run).0
+}
+
+/// The faults of a run, and what was excused.
+pub(super) fn judge_counted(run: &Run) -> (Vec<String>, Excused) {
+    begin_at(run.scenario.beginning(run.seed));
     let mut judge = Judge::of(run);
     judge.early();
     judge.doubled();
@@ -108,7 +124,9 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.pauses();
     judge.ends();
     judge.counters();
+    judge.left_out();
     judge.runs();
+    judge.redriven();
     judge.recorded();
     judge.expiries();
     judge.explained();
@@ -121,7 +139,7 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     if run.dead_letters > 0 && run.scenario != Scenario::Harsh {
         judge.bad.push(format!("dead letters: {}", run.dead_letters));
     }
-    judge.bad
+    (judge.bad, judge.excused)
 }
 
 struct Judge<'a> {
@@ -141,6 +159,8 @@ struct Judge<'a> {
     notices: BTreeMap<String, Retry>,
     executed: BTreeMap<Key, &'a Executed>,
     fired: BTreeSet<Key>,
+    /// When retries of the action that were called were due.
+    due_of_retries: BTreeMap<String, i64>,
     /// The retry policies that jobs had, and since when.
     policies: BTreeMap<String, Vec<(i64, Spec)>>,
     /// When jobs were deleted, alone or with their collection.
@@ -148,7 +168,34 @@ struct Judge<'a> {
     lag: i64,
     /// Later events are not judged.
     horizon: i64,
+    excused: Excused,
     bad: Vec<String>,
+}
+
+/// The occurrences of a run that were owed, and how many of them the judge excused from running, by cause.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Excused {
+    pub(super) owed: u32,
+    pub(super) causes: BTreeMap<&'static str, u32>,
+}
+
+impl Excused {
+    pub(super) fn count(&self) -> u32 {
+        self.causes.values().sum()
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.owed += other.owed;
+        for (cause, count) in other.causes {
+            *self.causes.entry(cause).or_default() += count;
+        }
+    }
+}
+
+impl std::fmt::Display for Excused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} occurrences are excused {:?}", self.count(), self.owed, self.causes)
+    }
 }
 
 /// An attempt: job, generation, nominal, role, number.
@@ -163,6 +210,8 @@ impl<'a> Judge<'a> {
         let fired = run.fires.iter().filter_map(|it| {
             Some((it.uid.clone(), it.generation, it.nominal?, it.role, it.number))
         });
+        let retried = run.fires.iter().filter(|it| it.role == Role::Main && it.number > 0);
+        let due_of_retries = retried.filter_map(|it| Some((it.execution_id.clone(), it.due?)));
         let mut judge = Self {
             run,
             segments: Vec::new(),
@@ -174,6 +223,7 @@ impl<'a> Judge<'a> {
             notices: BTreeMap::new(),
             executed: executed.collect(),
             fired: fired.collect(),
+            due_of_retries: due_of_retries.collect(),
             policies: BTreeMap::new(),
             gone: BTreeMap::new(),
             lag: match run.scenario {
@@ -188,9 +238,11 @@ impl<'a> Judge<'a> {
                 | Scenario::Overlap
                 | Scenario::Gone
                 | Scenario::Upgrade
+                | Scenario::Zones
                 | Scenario::Machine => LAG,
             },
             horizon: run.span + 2 * 3_600 * SECOND,
+            excused: Excused::default(),
             bad: Vec::new(),
         };
         judge.read_changes();

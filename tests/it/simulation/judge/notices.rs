@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use minutehand_domain::attempt::Role;
 
-use super::clocks::Due;
 use super::run::Executed;
 use super::spec::Retry;
-use super::{Judge, LONG, RETRIES_MAX, SKEW};
+use super::{Judge, RETRIES_MAX, SKEW};
 use crate::simulation::play::Scenario;
 
 /// An attempt at a notice that must happen.
@@ -39,12 +38,14 @@ impl Judge<'_> {
             if !self.segments.iter().any(|it| it.uid == fire.uid) {
                 continue;
             }
+            // Retries of the error action end by time, too.
+            let may_end_early = self.segment_of(fire).is_some_and(|it| it.spec.waits.ends_early());
             let last = |letter, of: Retry| {
                 let mut all = (0..=of.count).rev();
                 let last =
                     all.find_map(|n| ended.get(format!("{occurrence}.{letter}{n}").as_str()));
                 last.filter(|it| it.ended <= fire.at + SKEW)
-                    .filter(|it| it.number == of.count || it.is_success)
+                    .filter(|it| it.number == of.count || it.is_success || may_end_early)
             };
             let mut mains = (0..=RETRIES_MAX).rev();
             let main = mains.find_map(|n| ended.get(format!("{occurrence}.m{n}").as_str()));
@@ -75,12 +76,11 @@ impl Judge<'_> {
     /// The attempt at a notice that must follow an attempt.
     pub(super) fn next_notice(&self, it: &Executed) -> Option<NoticeDue> {
         let mut segments = self.segments.iter();
-        let segment = segments
-            .find(|s| s.uid == it.uid && s.generations.contains(&it.generation))
-            .filter(|segment| segment.ends_at.is_none())?;
+        let segment =
+            segments.find(|s| s.uid == it.uid && s.generations.contains(&it.generation))?;
         let retry = self.notices.get(&segment.collection_uid)?;
         let spec = &segment.spec;
-        let has_closed = self.policies_of(it).iter().all(|spec| it.number >= spec.retries);
+        let has_closed = self.closes(it);
         let (number, interval) = match (it.role, spec.error_action) {
             (Role::Main, None) if !it.is_success && has_closed => (0, 0),
             (Role::Error, Some(of)) if it.is_success || it.number == of.count => (0, 0),
@@ -89,16 +89,10 @@ impl Judge<'_> {
             }
             _ => return None,
         };
-        let due = self.due(it.ended_clock + interval, it.ended);
-        let is_off = |at| self.is_off(&segment.collection_uid, at, self.lag, self.lag);
-        // What is lost here is not sent again, except by the timer of a long retry.
-        let may_be_lost = self.run.scenario == Scenario::Lossy && interval <= LONG;
-        let ended = Due { clock: it.ended_clock, at: it.ended };
-        let is_before_on =
-            [due, ended].into_iter().any(|due| self.is_before_on(&segment.collection_uid, due));
-        if may_be_lost || is_off(due.at) || is_off(it.ended) || is_before_on {
+        if !self.is_followed(it, segment, interval, 'n') {
             return None;
         }
+        let due = self.due(it.ended_clock + interval, it.ended);
         let (occurrence, _) = it.id.rsplit_once('.')?;
         Some(NoticeDue { id: format!("{occurrence}.n{number}"), at: due.at })
     }

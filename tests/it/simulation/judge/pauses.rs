@@ -6,7 +6,6 @@ use minutehand_domain::attempt::Role;
 
 use super::spec::Segment;
 use super::{EVER, Judge, SKEW};
-use crate::simulation::play::Scenario;
 
 impl Judge<'_> {
     /// The rows of occurrences that failed for good one after the other: when the last attempt of each
@@ -34,20 +33,19 @@ impl Judge<'_> {
     /// error actions of these failures run.
     pub(super) fn pauses(&mut self) {
         let mut bad = Vec::new();
-        let may_lose = self.run.dead_letters > 0
-            || matches!(
-                self.run.scenario,
-                Scenario::Lossy | Scenario::Upgrade | Scenario::Outage | Scenario::Gone
-            );
         for segment in &self.segments {
             let Some(after) = segment.spec.pauses_after else { continue };
             let after = usize::try_from(after).unwrap();
+            let obstacles = &self.run.obstacles;
+            let of_job = |id: &String| id.split('.').next() == Some(segment.uid.as_str());
+            let may_lose = obstacles.dead.iter().chain(obstacles.lost.keys()).any(of_job);
             let rows: Vec<_> =
                 segment.generations.iter().flat_map(|it| self.failed_rows(segment, *it)).collect();
             let (Some(end), Some(paused_until)) = (segment.paused_at, segment.paused_until) else {
                 let goes_on = |at| {
-                    segment.ends_at.is_none_or(|end| at + self.lag < end)
-                        && segment.occurrences(EVER).any(|(it, _)| it > at + self.lag)
+                    let able_by = self.workers_able_from(at) + self.lag;
+                    segment.ends_at.is_none_or(|end| able_by < end)
+                        && segment.occurrences(EVER).any(|(it, _)| it > able_by)
                 };
                 let last = |row: &Vec<(i64, i64)>| row.iter().map(|(_, at)| *at).max();
                 let long = rows.iter().filter(|row| row.len() >= after).filter_map(last);

@@ -53,7 +53,9 @@ impl Judge<'_> {
             };
             let is_lost =
                 fire.nominal.is_none() && self.run.queue_losses.iter().any(restarted_until);
-            let is_excused = is_ended || is_off || is_lost || self.gone.contains_key(&fire.uid);
+            let is_dead = self.run.obstacles.dead.contains(&fire.execution_id);
+            let is_excused =
+                is_ended || is_dead || is_off || is_lost || self.gone.contains_key(&fire.uid);
             if !is_excused && !ends.contains_key(fire.execution_id.as_str()) {
                 bad.push(format!("never recorded: {}", fire.execution_id));
             }

@@ -11,13 +11,15 @@ use crate::simulation::machine::Life;
 use crate::simulation::memory::{Changed, JobItem, Tables};
 use crate::simulation::play::{Outage, Scenario};
 use crate::simulation::time::micros;
+use crate::simulation::way::Obstacles;
 use crate::simulation::why::Explained;
-use crate::simulation::world::{Fire, TurnNote, World};
+use crate::simulation::world::{Fire, Redrive, TurnNote, World};
 
 /// The facts about a run, as the judge knows them.
 #[derive(Debug, Clone)]
 pub(in crate::simulation) struct Run {
     pub(in crate::simulation) scenario: Scenario,
+    pub(in crate::simulation) seed: u64,
     /// The instant of the last fault.
     pub(in crate::simulation) span: i64,
     pub(in crate::simulation) outage: Option<Outage>,
@@ -40,10 +42,15 @@ pub(in crate::simulation) struct Run {
     pub(in crate::simulation) lives: Vec<Life>,
     /// When the queue of one machine was lost, and computed from the store.
     pub(in crate::simulation) queue_losses: Vec<i64>,
+    pub(in crate::simulation) redrives: Vec<Redrive>,
     /// Whether what the queue has lost is sent again.
     pub(in crate::simulation) heals: bool,
     /// How often a message of an attempt was lost.
     pub(in crate::simulation) vanished: BTreeMap<String, u32>,
+    /// How far a clock may be off, where it does not jump.
+    pub(in crate::simulation) skew: i64,
+    /// What was in the way of attempts.
+    pub(in crate::simulation) obstacles: Obstacles,
     /// What was left out.
     pub(in crate::simulation) left_out: Vec<Row>,
     /// The turns of jobs that let no attempts overlap.
@@ -60,6 +67,7 @@ pub(in crate::simulation) struct Run {
 #[derive(Debug, Clone)]
 pub(in crate::simulation) struct Row {
     pub(in crate::simulation) uid: String,
+    pub(in crate::simulation) generation: u64,
     pub(in crate::simulation) first: i64,
     pub(in crate::simulation) last: i64,
     pub(in crate::simulation) reason: &'static str,
@@ -101,6 +109,7 @@ pub(in crate::simulation) struct Executed {
     pub(in crate::simulation) started: i64,
     pub(in crate::simulation) ended: i64,
     /// When by its worker's clock; on one machine it jumps.
+    pub(in crate::simulation) started_clock: i64,
     pub(in crate::simulation) ended_clock: i64,
     pub(in crate::simulation) is_success: bool,
     /// Whether the record says what follows.
@@ -108,6 +117,8 @@ pub(in crate::simulation) struct Executed {
     /// Whether the memory of an earlier version takes it for counted, though it is not.
     pub(in crate::simulation) is_forgotten: bool,
     pub(in crate::simulation) id: String,
+    /// How long the target asked to wait.
+    pub(in crate::simulation) asked: Option<i64>,
 }
 
 /// A job that exists at the end.
@@ -148,12 +159,16 @@ impl Run {
                     let forgets = |it: &JobItem| is_forgotten(it, &item.attempt, record);
                     let is_forgotten = timer.is_some_and(forgets);
                     let executed = Executed::of(uid, &item.attempt, record, &skews);
-                    executions.push(Executed { is_forgotten, ..executed });
+                    // Of a worker that was lost nobody knows what its target said.
+                    let is_answered = !record.message.contains("workers were lost");
+                    let asked = world.asked(&executed.id).filter(|_| is_answered);
+                    executions.push(Executed { is_forgotten, asked, ..executed });
                 }
             }
         }
         Self {
             scenario,
+            seed: world.seed,
             span,
             outage,
             changes: tables.changes.clone(),
@@ -167,12 +182,15 @@ impl Run {
             runs: world.runs.lock().unwrap().clone(),
             heals: world.heals(),
             vanished: world.vanished.lock().unwrap().clone(),
+            skew: world.faults().skew,
+            obstacles: world.time.ways.obstacles(),
             left_out: tables
                 .left_out
                 .iter()
                 .flat_map(|(uid, rows)| rows.values().map(move |row| (uid, row)))
                 .map(|(uid, row)| Row {
                     uid: uid.clone(),
+                    generation: row.generation,
                     first: micros(row.first),
                     last: micros(row.last),
                     reason: row.reason.name(),
@@ -183,6 +201,7 @@ impl Run {
             records: records.clone(),
             lives,
             queue_losses: world.queue_losses.lock().unwrap().clone(),
+            redrives: world.redrives.lock().unwrap().clone(),
             kept: Kept::of(&tables),
             explained: Vec::new(),
             ended_at: world.time.now(),
@@ -233,12 +252,14 @@ impl Executed {
             role: attempt.role,
             number: attempt.number,
             started: micros(record.started_at) - skew,
+            started_clock: micros(record.started_at),
             ended: micros(record.ended_at) - skew,
             ended_clock: micros(record.ended_at),
             is_success: record.outcome == Outcome::Succeeded,
             is_decided: record.then.is_some(),
             is_forgotten: false,
             id,
+            asked: None,
         }
     }
 }

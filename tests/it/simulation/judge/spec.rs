@@ -1,22 +1,29 @@
 //! The documents of jobs: when they run, and what follows a failure.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
-use chrono::DateTime;
+use chrono::{DateTime, NaiveDate};
+use minutehand_domain::attempt::{Attempt, Occurrence};
 use serde_json::{Value, json};
 
 use super::EVER;
-use crate::simulation::time::{SECOND, micros};
+use super::run::Executed;
+use super::zone::{ByClock, Zone};
+use crate::simulation::time::{SECOND, instant, micros};
 
 /// The timing and the retry policy of a job, read from its document.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Spec {
     pub(super) start: i64,
     pub(super) every: Option<i64>,
+    /// The clock that it follows, in place of `every`.
+    pub(super) by_clock: Option<ByClock>,
     pub(super) count: Option<i64>,
     pub(super) end: Option<i64>,
     pub(super) retries: u32,
     pub(super) interval: i64,
+    pub(super) waits: Waits,
     /// The retries of the error action, if there is one.
     pub(super) error_action: Option<Retry>,
     /// Of the occurrences of an outage, so many of the latest run.
@@ -44,6 +51,31 @@ pub(super) struct Spec {
 pub(super) struct Retry {
     pub(super) count: u32,
     pub(super) interval: i64,
+}
+
+/// How the waits before retries grow and end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Waits {
+    /// Each is the one before, multiplied by this, in hundredths.
+    factor: i64,
+    longest: i64,
+    /// Whether each is somewhere between a second and what was computed.
+    are_spread: bool,
+    /// No retry begins later than this after the occurrence.
+    elapsed_max: Option<i64>,
+    /// The longest wait that a target may ask for.
+    asked_max: i64,
+}
+
+/// What a policy lets follow an attempt that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Next {
+    /// A retry, after a wait within these bounds.
+    Retry(RangeInclusive<i64>),
+    /// No other attempt of its kind.
+    Nothing,
+    /// One or the other.
+    Either,
 }
 
 /// A period in which a job's timing did not change.
@@ -84,6 +116,43 @@ impl Retry {
     }
 }
 
+impl Waits {
+    fn read(retry: &Value) -> Self {
+        let factor = retry["factor"].as_f64().unwrap_or(2.0);
+        let is_growing = retry["backoff"] == "exponential";
+        let asked = &retry["retryAfter"];
+        let asked_max = asked["max"].as_str().map_or(3_600 * SECOND, span);
+        let is_asked = asked.is_object() && asked["honour"] != false;
+        Self {
+            #[expect(clippy::cast_possible_truncation, reason = "two decimals of a small number")]
+            factor: if is_growing { (factor * 100.0).round() as i64 } else { 100 },
+            longest: retry["maxInterval"].as_str().map_or(EVER, span),
+            are_spread: retry["jitter"] == "full",
+            elapsed_max: retry["maxElapsed"].as_str().map(span),
+            asked_max: if is_asked { asked_max } else { 0 },
+        }
+    }
+
+    /// The wait before the retry after the attempt with a number, if it is not spread and nobody asks for more.
+    fn grown(&self, interval: i64, number: u32) -> i64 {
+        // Whole milliseconds, as all durations.
+        let grow = |wait: i64, _| wait / 1_000 * self.factor / 100 * 1_000;
+        (0..number).fold(interval, grow).min(self.longest)
+    }
+
+    pub(super) fn ends_early(&self) -> bool {
+        self.elapsed_max.is_some()
+    }
+
+    /// The same, from the least to the most.
+    fn after(&self, interval: i64, number: u32, asked: Option<i64>) -> RangeInclusive<i64> {
+        let wait = self.grown(interval, number);
+        let least = if self.are_spread { SECOND.min(wait) } else { wait };
+        let asked = asked.unwrap_or(0).min(self.asked_max);
+        least.max(asked)..=wait.max(asked)
+    }
+}
+
 impl Spec {
     pub(super) fn read(document: &str) -> Self {
         let document: Value = serde_json::from_str(document).unwrap();
@@ -115,15 +184,39 @@ impl Spec {
                 .collect(),
             takes_turns: policies["overlap"]["policy"] == "skip",
             start: at(&document["startTime"]).unwrap(),
+            by_clock: ByClock::read(recurrence),
             every: recurrence["interval"].as_i64().map(|minutes| 60 * SECOND * minutes),
             count: recurrence["count"].as_i64(),
             end: at(&recurrence["endTime"]),
             retries,
             interval,
+            waits: Waits::read(&policies["retry"]),
             error_action: error_action.is_object().then(|| Retry::of(error_action)),
             pauses_after: document["minutehand"]["pauseOnFailure"]["after"].as_u64(),
             is_paused: document["minutehand"]["paused"].is_object(),
         }
+    }
+
+    /// What follows an attempt at the action that failed.
+    pub(super) fn next(&self, it: &Executed) -> Next {
+        if it.number >= self.retries {
+            return Next::Nothing;
+        }
+        let wait = self.waits.after(self.interval, it.number, it.asked);
+        let Some(max) = self.waits.elapsed_max else { return Next::Retry(wait) };
+        // When a run was asked for is known to a few seconds only.
+        let Some(nominal) = it.nominal else { return Next::Either };
+        match [wait.start(), wait.end()].map(|wait| it.ended_clock + wait - nominal <= max) {
+            [true, true] => Next::Retry(wait),
+            [false, _] => Next::Nothing,
+            [true, false] => Next::Either,
+        }
+    }
+
+    /// The longest wait before a retry.
+    pub(super) fn longest_wait(&self) -> i64 {
+        let Waits { asked_max, .. } = self.waits;
+        self.waits.grown(self.interval, self.retries.saturating_sub(1)).max(asked_max)
     }
 
     /// Whether another document differs in its action at most.
@@ -135,8 +228,8 @@ impl Spec {
 
     /// Whether another document has the same recurrence, so that its count goes on.
     pub(super) fn has_rule_of(&self, other: &Self) -> bool {
-        (self.start, self.every, self.count, self.end)
-            == (other.start, other.every, other.count, other.end)
+        (self.start, self.every, &self.by_clock, self.count, self.end)
+            == (other.start, other.every, &other.by_clock, other.count, other.end)
     }
 
     pub(super) fn is_excluded(&self, at: i64) -> bool {
@@ -148,18 +241,14 @@ pub(super) fn listed(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().map(|text| text.as_str().unwrap())
 }
 
-/// The excluded days of policies. Zones have names such as `Etc/GMT+3`, which is three hours behind.
-pub(super) fn excluded(policies: &Value, zone: Option<&str>) -> Vec<(i64, i64)> {
-    let behind = zone.map_or(0, |zone| {
-        3_600 * SECOND * zone.strip_prefix("Etc/GMT").unwrap().parse::<i64>().unwrap()
-    });
-    let midnight = |text: &str| {
-        let date: chrono::NaiveDate = text.parse().unwrap();
-        micros(date.and_time(chrono::NaiveTime::MIN).and_utc()) + behind
-    };
+/// The excluded days of policies.
+fn excluded(policies: &Value, zone: Option<&str>) -> Vec<(i64, i64)> {
+    let zone = zone.map_or(Zone::Fixed { hours_ahead: 0 }, Zone::read);
+    let midnight = |date: NaiveDate| zone.shows(date, 0);
     let days = listed(&policies["exclude"]["dates"]).map(|text| {
         let (first, last) = text.split_once('/').unwrap_or((text, text));
-        (midnight(first), midnight(last) + 24 * 3_600 * SECOND)
+        let last: NaiveDate = last.parse().unwrap();
+        (midnight(first.parse().unwrap()), midnight(last.succ_opt().unwrap()))
     });
     days.collect()
 }
@@ -173,8 +262,12 @@ impl Segment {
         };
         let skipped = (self.since - start + every - 1).div_euclid(every).max(0);
         let is_in_time = move |at: &i64| end.is_none_or(|end| *at <= end);
-        let by_rule = (skipped..).map(move |n| start + n * every).take_while(is_in_time);
         let begins = start.max(self.since);
+        let by_rule: Box<dyn Iterator<Item = i64>> = match &self.spec.by_clock {
+            Some(clock) => clock.since(begins),
+            None => Box::new((skipped..).map(move |n| start + n * every)),
+        };
+        let by_rule = by_rule.take_while(is_in_time);
         let extra = self.spec.extra.iter().copied();
         let extra = extra.filter(move |at| *at >= begins && is_in_time(at));
         let (mut by_rule, mut extra) = (by_rule.peekable(), extra.peekable());
@@ -192,6 +285,16 @@ impl Segment {
         let mut all = self.all().peekable();
         std::iter::from_fn(move || all.next().map(|at| (at, all.peek().copied())))
             .take_while(move |(at, _)| *at < until)
+    }
+
+    /// The ids of an occurrence, with which those of its attempts begin.
+    pub(super) fn occurrence_ids(&self, nominal: i64) -> Vec<String> {
+        let id = |generation: &u64| {
+            let occurrence = Occurrence::Scheduled { nominal_at: instant(nominal) };
+            let id = format!("{}.{}", self.uid, Attempt::first(*generation, occurrence).id());
+            id.rsplit_once('.').unwrap().0.to_owned()
+        };
+        self.generations.iter().map(id).collect()
     }
 
     /// The last one, if there is one.

@@ -107,7 +107,9 @@ impl Judge<'_> {
             | Why::NotScheduled
             | Why::Excluded => !self.is_at_an_end(segment, nominal),
             Why::TimingChanged { .. } => {
-                !self.is_at_an_end(segment, nominal) && !self.is_forgotten(segment)
+                !self.is_at_an_end(segment, nominal)
+                    && !self.is_forgotten(segment)
+                    && !self.has_other_dates(segment)
             }
             // When a clock is set back behind both switches of a collection, nothing tells any more that it
             // was off when the clock had shown the occurrence before.
@@ -125,7 +127,7 @@ impl Judge<'_> {
         let retries = self.run.executions.iter().filter(|it| {
             it.uid == segment.uid && it.nominal == Some(nominal) && it.role == super::Role::Main
         });
-        let interval = |it| self.policies_of(it).iter().map(|spec| spec.interval).max();
+        let interval = |it| self.policies_of(it).iter().map(|spec| spec.longest_wait()).max();
         let due_at = retries.filter_map(|it| Some(it.ended_clock + interval(it)?));
         let due_at = due_at.max().unwrap_or(nominal);
         let mut limits = self.limits.get(&segment.collection_uid).into_iter().flatten();
@@ -160,6 +162,15 @@ impl Judge<'_> {
         let then = segment.generations.last().copied();
         let since = now.zip(then).map(|(now, then)| now.saturating_sub(then));
         since.is_some_and(|since| since > u64::try_from(EARLIER_TIMINGS_MAX).unwrap())
+    }
+
+    /// Whether a job has other excluded or extra dates than a timing had, which are not kept.
+    fn has_other_dates(&self, segment: &Segment) -> bool {
+        let now = self.policies.get(&segment.uid).and_then(|all| all.last());
+        now.is_some_and(|(_, now)| {
+            let then = &segment.spec;
+            (&now.excluded, &now.extra) != (&then.excluded, &then.extra)
+        })
     }
 
     fn may_be_overtaken(&self, segment: &Segment, nominal: i64) -> bool {
