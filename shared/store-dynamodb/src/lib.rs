@@ -1,4 +1,4 @@
-//! The store on DynamoDB, the only implementation of [`minutehand_ports::store`].
+//! The store on DynamoDB: [`minutehand_ports::store`].
 //!
 //! One table holds everything; `table::keys` makes all keys. Every change that depends on a reading
 //! has that reading as its condition, and changes that belong together are one transaction: a crash

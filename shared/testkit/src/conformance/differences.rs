@@ -3,13 +3,15 @@
 use super::Behaviour;
 
 /// The back ends on which the suite is run.
-pub const BACK_ENDS: [&str; 6] = [
+pub const BACK_ENDS: [&str; 8] = [
     "DynamoDB, transactions",
     "DynamoDB, single writes",
     "DynamoDB elsewhere",
     "simulation",
     "queue on one machine",
     "SQS",
+    "SQLite in memory",
+    "SQLite in a file",
 ];
 
 /// Something that a back end does not do as the others.

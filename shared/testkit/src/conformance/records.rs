@@ -46,7 +46,7 @@ pub fn collection_in(subscription: &str, group: &str, name: &str) -> CollectionR
     CollectionRecord {
         place: place(subscription, group),
         collection: Collection {
-            uid: format!("uid-{subscription}-{group}-{name}"),
+            uid: format!("uid-{subscription}/{group}/{name}"),
             name: named(name),
             definition: located("West US"),
         },

@@ -1,0 +1,329 @@
+//! Attempts: a row is a claim, and becomes an entry of the history when the attempt ends.
+//!
+//! The worker that claims an attempt inserts its row, with a lease. After a crash the row stays like
+//! that; when the lease is over, another claim takes its place. A record closes the row for ever. A
+//! worker that records with a claim that it has lost is told so, and nothing is stored.
+//!
+//! | step | condition | a crash after it leaves |
+//! |---|---|---|
+//! | claim | there is no row, or its lease is over, or it waits and may go on, or its process has ended | a claim that another worker takes over when its lease is over |
+//! | release | the claim is the caller's, and has not ended | nothing |
+//! | postpone | the same | an attempt that waits for its slot or a seat: a claim that does not count, and that gives way to who has waited |
+//! | record | the same | the record, from which every later step can be repeated |
+//!
+//! Claims that led to nothing are counted. The last claim that is allowed is not for acting, but for
+//! recording that the earlier workers died. It stays so when it is taken over in turn.
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_domain::attempt::{
+    Attempt, MESSAGE_BYTES_MAX, Occurrence, Outcome as Ended, Record, Role, Then,
+};
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::name::PathSegment;
+use minutehand_ports::store::{CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Recorded};
+use minutehand_ports::{Attempts, StoreError};
+
+use crate::script::{Row, ScriptOutcome, Statement, Value};
+use crate::sql::attempts as sql;
+use crate::store::{SqlStore, changes, record, rest, start};
+use crate::value::{Columns, id, params, second};
+
+#[async_trait]
+impl Attempts for SqlStore {
+    async fn claim(
+        &self,
+        ClaimRequest { claim, now }: &ClaimRequest,
+    ) -> Result<Claimed, StoreError> {
+        let attempt = &claim.attempt;
+        let own_due_at =
+            (attempt.due_at != attempt.occurrence.nominal_at()).then_some(attempt.due_at);
+        let mut parameters = self.held(claim);
+        parameters.extend(params![
+            claim.lease_until,
+            own_due_at,
+            expiry(claim.lease_until, self.history),
+            *now,
+            attempt.waited.is_some(),
+            CLAIMS_MAX,
+        ]);
+        let write = changes(sql::CLAIM, parameters);
+        let mut script = start(&claim.job.collection_uid, vec![write]);
+        script.otherwise = Some(Statement::new(sql::ONE, key(&claim.job.uid, attempt)));
+        let row = match self.perform(script).await? {
+            ScriptOutcome::Done(rows) => {
+                let claimed = rows.into_iter().flatten().next().unwrap_or_default();
+                let claims: u32 = Columns::new("attempts", claimed).next()?;
+                return Ok(if claims < CLAIMS_MAX { Claimed::Won } else { Claimed::Exhausted });
+            }
+            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
+        };
+        let row =
+            row.ok_or_else(|| StoreError::Throttled("the claim that was there is gone".into()))?;
+        let seen = Seen::read(row)?;
+        Ok(match (seen.record, seen.lease_until) {
+            (Some(record), _) => Claimed::Ended(record),
+            (None, lease_until) => {
+                Claimed::Held { left: lease_until.unwrap_or(DateTime::UNIX_EPOCH) - now }
+            }
+        })
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.prefetched.take(&claim.claim_id);
+        // What the caller no longer holds need not be given back.
+        let release = Statement::new(sql::RELEASE, self.held(claim));
+        self.perform(record(&claim.job.collection_uid, vec![release])).await.map(drop)
+    }
+
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.prefetched.take(&claim.claim_id);
+        let until = now + hold;
+        let mut parameters = self.held(claim);
+        parameters.extend(params![until, expiry(until, self.history)]);
+        let postpone = Statement::new(sql::POSTPONE, parameters);
+        self.perform(record(&claim.job.collection_uid, vec![postpone])).await.map(drop)
+    }
+
+    async fn record(&self, claim: &Claim, ended: &Record) -> Result<Recorded, StoreError> {
+        let mut script = record(&claim.job.collection_uid, vec![self.close(claim, ended)]);
+        script.otherwise = Some(Statement::new(sql::ONE, key(&claim.job.uid, &claim.attempt)));
+        let row = match self.perform(script).await? {
+            ScriptOutcome::Done(_) => return Ok(Recorded::Kept),
+            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
+        };
+        // A claim that is gone was given back, or expired long ago.
+        let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(Recorded::Lost) };
+        Ok(match seen.record {
+            Some(_) if (seen.process, &seen.claim_id) == (self.process, &claim.claim_id) => {
+                Recorded::Kept
+            }
+            Some(record) => Recorded::Already(record),
+            None => Recorded::Lost,
+        })
+    }
+
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
+        let statement = leave_out(job_uid, left_out, self.history);
+        self.perform(record(job_uid, vec![statement])).await.map(drop)
+    }
+
+    async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
+        let FailedOccurrence { job_uid, collection_path, nominal_at, ended_at, .. } = failed;
+        let parameters = params![
+            subscription_key(collection_path.subscription()),
+            *ended_at,
+            *nominal_at,
+            id(job_uid),
+            collection_path.as_str(),
+            failed.job.as_str(),
+            failed.is_run,
+            failed.attempts,
+            failed.message.as_str(),
+            failed.target.as_deref(),
+            expiry(*ended_at, self.history),
+        ];
+        let add = Statement::new(sql::ADD_FAILURE, parameters);
+        self.perform(rest(job_uid, vec![add])).await.map(drop)
+    }
+}
+
+impl SqlStore {
+    /// What tells the caller's claim from others: its row, its process and its id.
+    fn held(&self, claim: &Claim) -> Vec<Value> {
+        let mut parameters = key(&claim.job.uid, &claim.attempt);
+        parameters.extend(params![self.process, id(&claim.claim_id)]);
+        parameters
+    }
+
+    /// Records how an attempt ended.
+    fn close(&self, claim: &Claim, record: &Record) -> Statement {
+        let (kept, _) =
+            record.message.split_at(record.message.floor_char_boundary(MESSAGE_BYTES_MAX));
+        let (what_next, next_at) = write_then(record.then);
+        let mut parameters = self.held(claim);
+        parameters.extend(params![
+            record.started_at,
+            record.ended_at,
+            outcome_name(record.outcome),
+            kept,
+            record.repeat_count,
+            record.body_bytes,
+            what_next,
+            next_at,
+            expiry(record.ended_at, self.history),
+        ]);
+        changes(sql::RECORD, parameters)
+    }
+}
+
+/// A stored row: another worker's claim, or the caller's own if an answer was lost.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) attempt: Attempt,
+    process: i64,
+    claim_id: String,
+    claims: u32,
+    lease_until: Option<DateTime<Utc>>,
+    pub(crate) record: Option<Record>,
+}
+
+impl Seen {
+    /// Reads the columns of the statements that read attempts.
+    pub(crate) fn read(row: Row) -> Result<Self, StoreError> {
+        let mut row = Columns::new("attempts", row);
+        row.id()?;
+        let nominal_at: DateTime<Utc> = row.next()?;
+        let generation = row.next()?;
+        let occurrence = row.named("occurrence", |text| match text.strip_prefix('r') {
+            Some(run) => Some(Occurrence::Run { asked_at: nominal_at, run_id: run.to_owned() }),
+            None => (text == "s").then_some(Occurrence::Scheduled { nominal_at }),
+        })?;
+        let role = row.next::<u32>()?;
+        let role = ROLES.into_iter().find(|it| role_number(*it) == role);
+        let role = role.ok_or_else(|| row.corrupt("its role is none"))?;
+        let number = row.next()?;
+        let due_at: Option<DateTime<Utc>> = row.next()?;
+        let attempt = Attempt {
+            role,
+            number,
+            due_at: due_at.unwrap_or(nominal_at),
+            ..Attempt::first(generation, occurrence)
+        };
+        let (process, claim_id) = (row.next()?, row.id()?);
+        let (claims, lease_until) = (row.next()?, row.next()?);
+        Ok(Self { attempt, process, claim_id, claims, lease_until, record: read_record(row)? })
+    }
+
+    /// The row as the history shows it.
+    pub(crate) fn entry(self) -> HistoryEntry {
+        let waits = self.record.is_none() && self.claims == 0;
+        HistoryEntry { attempt: self.attempt, record: self.record, waits }
+    }
+}
+
+fn read_record(mut row: Columns) -> Result<Option<Record>, StoreError> {
+    let (started_at, ended_at): (Option<_>, Option<_>) = (row.next()?, row.next()?);
+    let (Some(started_at), Some(ended_at)) = (started_at, ended_at) else { return Ok(None) };
+    let known = [Ended::Succeeded, Ended::Failed];
+    let read_outcome = |name: &str| known.into_iter().find(|it| outcome_name(*it) == name);
+    let outcome = row.named("outcome", read_outcome)?;
+    let (message, repeat_count, body_bytes) = (row.next()?, row.next()?, row.next()?);
+    let (what_next, next_at): (Option<String>, _) = (row.next()?, row.next()?);
+    let then = what_next
+        .map(|name| read_then(&name, next_at).ok_or_else(|| row.corrupt("its next step is none")));
+    let then = then.transpose()?;
+    Ok(Some(Record { started_at, ended_at, outcome, message, repeat_count, body_bytes, then }))
+}
+
+/// The row of an attempt.
+pub(crate) fn key(job_uid: &str, attempt: &Attempt) -> Vec<Value> {
+    let Attempt { generation, occurrence, role, number, .. } = attempt;
+    let what = match occurrence {
+        Occurrence::Scheduled { .. } => "s".to_owned(),
+        Occurrence::Run { run_id, .. } => format!("r{run_id}"),
+    };
+    params![id(job_uid), occurrence.nominal_at(), *generation, what, role_number(*role), *number]
+}
+
+const ROLES: [Role; 3] = [Role::Main, Role::Error, Role::Notice];
+
+/// Later actions of an occurrence have greater numbers.
+const fn role_number(role: Role) -> u32 {
+    match role {
+        Role::Main => 0,
+        Role::Error => 1,
+        Role::Notice => 2,
+    }
+}
+
+const fn outcome_name(outcome: Ended) -> &'static str {
+    match outcome {
+        Ended::Succeeded => "succeeded",
+        Ended::Failed => "failed",
+    }
+}
+
+/// What follows, and when. The names are stored.
+const fn write_then(then: Option<Then>) -> (Option<&'static str>, Option<DateTime<Utc>>) {
+    match then {
+        None => (None, None),
+        Some(Then::Nothing) => (Some("nothing"), None),
+        Some(Then::Retry { due_at, is_long: false }) => (Some("retry"), Some(due_at)),
+        Some(Then::Retry { due_at, is_long: true }) => (Some("long"), Some(due_at)),
+        Some(Then::ErrorAction) => (Some("error"), None),
+        Some(Then::Notice) => (Some("notice"), None),
+    }
+}
+
+fn read_then(name: &str, at: Option<DateTime<Utc>>) -> Option<Then> {
+    Some(match (name, at) {
+        ("retry", Some(due_at)) => Then::Retry { due_at, is_long: false },
+        ("long", Some(due_at)) => Then::Retry { due_at, is_long: true },
+        ("nothing", None) => Then::Nothing,
+        ("error", None) => Then::ErrorAction,
+        ("notice", None) => Then::Notice,
+        _ => return None,
+    })
+}
+
+/// When what was written about an instant may be removed.
+pub(crate) fn expiry(from: DateTime<Utc>, history: HistoryDays) -> DateTime<Utc> {
+    second(history.kept_until(from))
+}
+
+/// The form of a subscription's name by which it is found.
+pub(crate) fn subscription_key(name: &str) -> String {
+    PathSegment::new(name).map_or_else(|_| name.to_lowercase(), |segment| segment.key())
+}
+
+/// Records what was left out, unless it is recorded that more was.
+pub(crate) fn leave_out(job_uid: &str, left_out: &LeftOut, history: HistoryDays) -> Statement {
+    let LeftOut { generation, first, last, occurrences, reason, at } = left_out;
+    let outage = reason.outage();
+    let parameters = params![
+        id(job_uid),
+        *first,
+        *generation,
+        reason_number(*reason),
+        *last,
+        *occurrences,
+        *at,
+        outage.map(|it| second(it.from)),
+        outage.map(|it| second(it.until)),
+        expiry(*at, history),
+    ];
+    Statement::new(sql::LEAVE_OUT, parameters)
+}
+
+/// What an outage cost and what a policy cost are rows of their own, so that neither takes the reason of
+/// the other.
+pub(crate) const fn reason_number(reason: LeftOutReason) -> u32 {
+    match reason {
+        LeftOutReason::Outage(_) => 0,
+        LeftOutReason::TooLate => 1,
+        LeftOutReason::Overlap => 2,
+    }
+}
+
+pub(crate) fn read_left_out(row: Row) -> Result<LeftOut, StoreError> {
+    let mut row = Columns::new("left_out", row);
+    row.id()?;
+    let (first, generation, reason) = (row.next()?, row.next()?, row.next::<u32>()?);
+    let (last, occurrences, at) = (row.next()?, row.next()?, row.next()?);
+    let (from, until) = (row.next()?, row.next()?);
+    let reason = match (reason, from, until) {
+        (0, Some(from), Some(until)) => LeftOutReason::Outage(Outage { from, until }),
+        (1, ..) => LeftOutReason::TooLate,
+        (2, ..) => LeftOutReason::Overlap,
+        _ => return Err(row.corrupt("its reason is none")),
+    };
+    Ok(LeftOut { generation, first, last, occurrences, reason, at })
+}

@@ -1,0 +1,90 @@
+//! The journal: an entry is added in the script of the change that it describes, so that neither is
+//! stored without the other.
+
+use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use minutehand_domain::journal::{
+    DocumentChange, JournalEntry, Operation, PATCHES_BYTES_MAX, Patches,
+};
+use minutehand_domain::name::Name;
+use minutehand_domain::tick::ticks;
+use minutehand_ports::StoreError;
+use minutehand_ports::store::{Page, PageRequest};
+
+use crate::script::{Row, Statement};
+use crate::sql::other as sql;
+use crate::store::{SqlStore, no_position, page_of, rows_of};
+use crate::value::{Columns, id, params, second};
+
+/// The compression level. A higher one takes longer and hardly saves bytes.
+const EFFORT: u8 = 6;
+/// The most bytes of both patches with the brackets around them.
+const UNPACKED_MAX: usize = PATCHES_BYTES_MAX + 16;
+
+/// Adds an entry.
+pub(crate) fn add(collection_uid: &str, entry: &JournalEntry) -> Statement {
+    let JournalEntry { at, who, request_id, operation, job, difference } = entry;
+    let patches = difference.patches.as_ref().map(|Patches { there, back }| {
+        let both = format!("[{there},{back}]");
+        compress_to_vec(both.as_bytes(), EFFORT)
+    });
+    let parameters = params![
+        id(collection_uid),
+        *at,
+        job.as_ref().map(Name::key).unwrap_or_default(),
+        request_id.as_str(),
+        who.as_str(),
+        operation.name(),
+        job.as_ref().map(Name::as_str),
+        difference.names.join("\n"),
+        patches,
+        second(entry.expires_at()),
+    ];
+    Statement::new(sql::ADD_ENTRY, parameters)
+}
+
+impl SqlStore {
+    /// The entries of a collection's journal, the newest first.
+    pub(crate) async fn entries(
+        &self,
+        collection_uid: &str,
+        PageRequest { from, items_max }: PageRequest,
+    ) -> Result<Page<JournalEntry>, StoreError> {
+        let position = from.unwrap_or_else(|| format!("{} ", i64::MAX));
+        let mut parts = position.splitn(3, ' ');
+        let at: Option<i64> = parts.next().and_then(|at| at.parse().ok());
+        let (at, job) = at.zip(parts.next()).ok_or_else(no_position)?;
+        let request_id = parts.next().unwrap_or_default();
+        let parameters = params![id(collection_uid), at, job, request_id, rows_of(items_max)];
+        let rows = self.read(sql::JOURNAL, parameters).await?;
+        let items = rows.into_iter().map(read).collect::<Result<_, _>>()?;
+        Ok(page_of(items, items_max, |last: &JournalEntry| {
+            let job = last.job.as_ref().map(Name::key).unwrap_or_default();
+            format!("{} {job} {}", ticks(last.at), last.request_id)
+        }))
+    }
+}
+
+fn read(row: Row) -> Result<JournalEntry, StoreError> {
+    let mut row = Columns::new("journal", row);
+    row.id()?;
+    let at = row.next()?;
+    let _job_key: String = row.next()?;
+    let (request_id, who) = (row.next()?, row.next()?);
+    let operation = row.named("operation", Operation::named)?;
+    let job = row.next::<Option<String>>()?.map(|job| Name::new(&job)).transpose();
+    let job = job.map_err(|error| row.corrupt(error.message))?;
+    let names: String = row.next()?;
+    let patches: Option<Vec<u8>> = row.next()?;
+    let patches =
+        patches.map(|packed| unpack(&packed).ok_or_else(|| row.corrupt("its patches are damaged")));
+    let names = names.lines().map(str::to_owned).collect();
+    let difference = DocumentChange { names, patches: patches.transpose()? };
+    Ok(JournalEntry { at, who, request_id, operation, job, difference })
+}
+
+fn unpack(packed: &[u8]) -> Option<Patches> {
+    let both = decompress_to_vec_with_limit(packed, UNPACKED_MAX).ok()?;
+    let [there, back] = serde_json::from_slice(&both).ok()?;
+    Some(Patches { there, back })
+}

@@ -1,0 +1,265 @@
+//! The queue: carries messages from the sweeper and the API to the workers.
+//!
+//! It behaves like SQS. A message waits until it is due, is delivered to one worker, and is hidden from the
+//! others for [`VISIBILITY`]. It is delivered again unless that worker finishes it. After
+//! [`RECEIVES_MAX`](minutehand_domain::firing::limits::RECEIVES_MAX) deliveries it goes to the dead letters. It differs where one
+//! database can do better:
+//!
+//! - The delay has no limit.
+//! - Messages arrive in the order in which they are due, and up to [`EARLY`](minutehand_domain::firing::limits::EARLY) before, so that
+//!   a worker has claimed the attempt when it is due.
+//! - When a process starts, the deliveries of the one before are void at once.
+//! - A dead letter that becomes a message again is as old as it was.
+//!
+//! Due times are in schedule time; the time for which a message is hidden is work time. Work time has to be
+//! a stopwatch, as it is on the clock of one process: otherwise a system clock that jumps would deliver a
+//! message to a second worker.
+//!
+//! | after this step | a crash leaves | repaired by |
+//! |---|---|---|
+//! | sent, not answered | all messages of a request, or none | the sender, which sends again: workers recognise a message that they receive twice |
+//! | delivered | the messages, hidden | the next start: they are visible at once, and the delivery is not counted |
+//! | delivered, and the worker stalls | | the message is visible after [`VISIBILITY`] |
+//! | work done, not finished | as delivered | the next receiver, which finds that the work is done |
+//! | put back, set aside or buried, answered | that | |
+
+mod dead_letters;
+mod receiving;
+mod steps;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use minutehand_domain::firing::limits::VISIBILITY;
+use minutehand_domain::work_item;
+use minutehand_ports::{
+    Clock, Deliveries, DispatchQueue, HIDDEN_MAX, QueueError, QueueMessage, ReceiptHandle,
+    TakenMessage,
+};
+use tokio::sync::Mutex;
+
+use crate::script::{Row, Script, ScriptOutcome, Statement, Value};
+use crate::sql::queue as sql;
+use crate::sqlite::{Database, SqlError};
+use crate::store::{record, start};
+use crate::value::{Columns, params};
+
+/// The most messages of one script. Larger calls are split.
+const TOGETHER_MAX: usize = 500;
+
+/// The most messages that one call receives.
+pub const RECEIVE_MAX: usize = 1_000;
+
+/// The longest body of a message; the limit of SQS.
+const BODY_BYTES_MAX: usize = 256 * 1024;
+
+/// The queue of a database. Clones are the same one.
+#[derive(Clone)]
+pub struct SqlQueue {
+    database: Database,
+    clock: Arc<dyn Clock>,
+    /// Held by the one receiver that waits for messages; the others queue up behind it.
+    receiver: Arc<Mutex<()>>,
+    /// Whether the last try to receive messages failed.
+    has_failed_to_deliver: Arc<AtomicBool>,
+}
+
+/// How much is in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueueStanding {
+    /// Messages that are due and wait for a worker.
+    pub visible: u64,
+    /// Messages that are not due yet.
+    pub delayed: u64,
+    /// Messages that a worker holds or has put back.
+    pub hidden: u64,
+    /// The earliest due time of the messages that are not hidden.
+    pub oldest_due_at: Option<DateTime<Utc>>,
+    /// Dead letters.
+    pub dead_letters: u64,
+}
+
+/// A message that the queue refuses because of its length.
+#[derive(Debug, thiserror::Error)]
+#[error("a message has {bytes} bytes, and {BODY_BYTES_MAX} is the most")]
+struct TooLong {
+    bytes: usize,
+}
+
+impl SqlQueue {
+    /// The queue of a database whose only process is this one. What an earlier one received and did not
+    /// finish can be received again.
+    ///
+    /// # Errors
+    ///
+    /// If the database refuses.
+    pub async fn alone(database: Database, clock: Arc<dyn Clock>) -> Result<Self, SqlError> {
+        let void = Statement::new(sql::VOID_DELIVERIES, Vec::new());
+        database.perform(record("", vec![void])).await?;
+        let (receiver, has_failed_to_deliver) = Default::default();
+        Ok(Self { database, clock, receiver, has_failed_to_deliver })
+    }
+
+    /// Whether the last try to receive messages failed. A receiver that waits tries every second.
+    #[must_use]
+    pub fn has_failed_to_deliver(&self) -> bool {
+        self.has_failed_to_deliver.load(Ordering::Relaxed)
+    }
+
+    /// Counts the messages, beside all writes.
+    ///
+    /// # Errors
+    ///
+    /// If the database refuses.
+    pub async fn standing(&self) -> Result<QueueStanding, QueueError> {
+        let statement = Statement::new(sql::STANDING, params![self.clock.now()]);
+        let rows = Self::rows(self.database.read(record("", vec![statement])).await)?;
+        let row = rows.into_iter().flatten().next().unwrap_or_default();
+        let mut row = Columns::new("messages", row);
+        let mut read = || -> Result<QueueStanding, minutehand_ports::StoreError> {
+            Ok(QueueStanding {
+                visible: row.next()?,
+                delayed: row.next()?,
+                hidden: row.next()?,
+                oldest_due_at: row.next()?,
+                dead_letters: row.next()?,
+            })
+        };
+        read().map_err(|error| QueueError::Refused(error.into()))
+    }
+
+    /// Performs a script on messages whose statements need nothing.
+    async fn perform(&self, script: Script) -> Result<Vec<Vec<Row>>, QueueError> {
+        Self::rows(self.database.perform(script).await)
+    }
+
+    fn rows(outcome: Result<ScriptOutcome, SqlError>) -> Result<Vec<Vec<Row>>, QueueError> {
+        match outcome? {
+            ScriptOutcome::Done(rows) => Ok(rows),
+            ScriptOutcome::Unmet { .. } => Err(QueueError::Refused("nothing was needed".into())),
+        }
+    }
+
+    /// Performs a statement for each message, some of them together.
+    async fn each(
+        &self,
+        statements: impl Iterator<Item = Statement>,
+        finish: impl Fn(Vec<Statement>) -> Script,
+    ) -> Result<(), QueueError> {
+        let mut statements = statements;
+        loop {
+            let together: Vec<_> = statements.by_ref().take(TOGETHER_MAX).collect();
+            if together.is_empty() {
+                return Ok(());
+            }
+            self.perform(finish(together)).await?;
+        }
+    }
+
+    /// Until when messages are hidden; nothing for not at all.
+    fn hidden(&self, after: Duration) -> Value {
+        let until = self.clock.work_now() + after.min(HIDDEN_MAX);
+        (!after.is_zero()).then_some(until).into()
+    }
+}
+
+#[async_trait]
+impl DispatchQueue for SqlQueue {
+    async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError> {
+        let statements: Result<Vec<_>, _> = messages.iter().map(|it| send(it, now)).collect();
+        self.each(statements?.into_iter(), |together| record("", together).waking()).await
+    }
+}
+
+#[async_trait]
+impl Deliveries for SqlQueue {
+    /// At most [`RECEIVE_MAX`] messages.
+    async fn receive(&self, max: usize) -> Result<Vec<TakenMessage>, QueueError> {
+        self.wait_and_receive(max.clamp(1, RECEIVE_MAX)).await
+    }
+
+    async fn finish(&self, receipts: &[ReceiptHandle]) -> Result<(), QueueError> {
+        let statements = receipts.iter().map(|it| finish(*it));
+        self.each(statements, |together| record("", together)).await
+    }
+
+    async fn put_back(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
+        let statements = receipts.iter().map(|(ReceiptHandle { id, delivery }, after)| {
+            Statement::new(sql::PUT_BACK, params![*id, *delivery, self.hidden(*after)])
+        });
+        self.each(statements, |together| record("", together).waking()).await
+    }
+
+    async fn set_aside(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
+        let statements = receipts.iter().map(|(ReceiptHandle { id, delivery }, after)| {
+            Statement::new(sql::SET_ASIDE, params![*id, *delivery, self.hidden(*after)])
+        });
+        self.each(statements, |together| record("", together).waking()).await
+    }
+
+    async fn take_again(
+        &self,
+        receipts: &[ReceiptHandle],
+    ) -> Result<Vec<Option<TakenMessage>>, QueueError> {
+        let until = self.clock.work_now() + VISIBILITY;
+        let take = |ReceiptHandle { id, delivery }: &ReceiptHandle| {
+            Statement::new(sql::TAKE_AGAIN, params![*id, *delivery, until])
+        };
+        let statements = receipts.iter().take(TOGETHER_MAX).map(take).collect();
+        let rows = self.perform(start("", statements)).await?;
+        let read = |rows: Vec<Row>| rows.into_iter().next().map(read_taken).transpose();
+        rows.into_iter().map(read).collect()
+    }
+
+    async fn bury(&self, receipts: &[ReceiptHandle], why: &str) -> Result<(), QueueError> {
+        let now = self.clock.now();
+        let statements = receipts.iter().flat_map(|receipt| bury(*receipt, why, now));
+        self.each(statements, |together| record("", together)).await
+    }
+}
+
+impl fmt::Debug for SqlQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqlQueue").finish_non_exhaustive()
+    }
+}
+
+/// Stores a message.
+fn send(message: &QueueMessage, now: DateTime<Utc>) -> Result<Statement, QueueError> {
+    let body = work_item::encode(&message.work_item);
+    if body.len() > BODY_BYTES_MAX {
+        return Err(QueueError::Refused(TooLong { bytes: body.len() }.into()));
+    }
+    Ok(Statement::new(sql::SEND, params![message.due_at, now, body]))
+}
+
+/// Deletes a message whose work is done.
+fn finish(ReceiptHandle { id, delivery }: ReceiptHandle) -> Statement {
+    Statement::new(sql::FINISH, params![id, delivery])
+}
+
+/// Moves a message to the dead letters: two statements, an even number of which is done together.
+fn bury(receipt: ReceiptHandle, why: &str, now: DateTime<Utc>) -> [Statement; 2] {
+    let ReceiptHandle { id, delivery } = receipt;
+    [Statement::new(sql::BURY, params![id, delivery, why, now]), finish(receipt)]
+}
+
+/// Reads a message that is delivered. One whose body is damaged is delivered, too: an error here would hold
+/// up every message behind it.
+fn read_taken(row: Row) -> Result<TakenMessage, QueueError> {
+    let mut row = Columns::new("messages", row);
+    let mut read = || -> Result<TakenMessage, minutehand_ports::StoreError> {
+        Ok(TakenMessage {
+            receipt: ReceiptHandle { id: row.next()?, delivery: row.next()? },
+            due_at: row.next()?,
+            sent_at: row.next()?,
+            receive_count: row.next()?,
+            work_item: work_item::decode_one(&row.next::<String>()?),
+        })
+    };
+    read().map_err(|error| QueueError::Refused(error.into()))
+}

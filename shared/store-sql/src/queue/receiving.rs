@@ -1,0 +1,174 @@
+//! Waiting for messages, and receiving them.
+//!
+//! A receiver may be cancelled at any moment, even after messages were hidden for it. They would stay hidden
+//! for two minutes. So messages that no receiver takes go back as if never delivered.
+
+use std::future::pending;
+use std::mem;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use minutehand_domain::firing::limits::{EARLY, RECEIVES_MAX, VISIBILITY};
+use minutehand_ports::{QueueError, ReceiptHandle, TakenMessage};
+use tokio::sync::oneshot;
+
+use super::{SqlQueue, bury, read_taken};
+use crate::script::{Row, Statement};
+use crate::sql::queue as sql;
+use crate::sqlite::SqlError;
+use crate::store::{record, start};
+use crate::value::{Columns, params};
+
+/// How often, in work time, a waiting receiver reads the clock: it may be set, or the machine suspended.
+const RECHECK_EVERY: Duration = Duration::from_secs(1);
+
+/// What a try to receive found.
+struct Received {
+    messages: Vec<TakenMessage>,
+    next: NextWake,
+}
+
+/// When the next message can be delivered.
+#[derive(Debug, Default, Clone, Copy)]
+struct NextWake {
+    /// The earliest due time, in schedule time.
+    due_at: Option<DateTime<Utc>>,
+    /// The earliest end of a hidden time, in work time.
+    shown_at: Option<DateTime<Utc>>,
+}
+
+/// Messages that were hidden for a receiver. Dropping them unopened gives them back.
+struct Unopened {
+    queue: SqlQueue,
+    messages: Vec<TakenMessage>,
+}
+
+impl Unopened {
+    fn open(mut self) -> Vec<TakenMessage> {
+        mem::take(&mut self.messages)
+    }
+}
+
+impl Drop for Unopened {
+    fn drop(&mut self) {
+        let aside = self.messages.iter().map(|message| {
+            let ReceiptHandle { id, delivery } = message.receipt;
+            Statement::new(sql::SET_ASIDE, params![id, delivery, None::<i64>])
+        });
+        let aside: Vec<_> = aside.collect();
+        if !aside.is_empty() {
+            // If the queue is closed, the next start voids these deliveries.
+            self.queue.database.tell(record("", aside).waking());
+        }
+    }
+}
+
+impl SqlQueue {
+    /// Waits until a message can be delivered.
+    pub(super) async fn wait_and_receive(
+        &self,
+        max: usize,
+    ) -> Result<Vec<TakenMessage>, QueueError> {
+        let _receiver = self.receiver.lock().await;
+        loop {
+            let (taken, is_taken) = oneshot::channel();
+            let queue = self.clone();
+            // The answer has to come back somewhere, even if this receiver is cancelled meanwhile.
+            tokio::spawn(async move {
+                let received = queue.receive_now(max).await;
+                let _ = taken.send(
+                    received
+                        .map(|Received { messages, next }| (Unopened { queue, messages }, next)),
+                );
+            });
+            let closed = || QueueError::from(SqlError::Closed);
+            let received = is_taken.await.map_err(|_| closed()).flatten();
+            self.has_failed_to_deliver.store(received.is_err(), Ordering::Relaxed);
+            let (unopened, next) = received?;
+            let messages = unopened.open();
+            if !messages.is_empty() {
+                return Ok(messages);
+            }
+            self.wait_for(next).await;
+        }
+    }
+
+    async fn receive_now(&self, max: usize) -> Result<Received, QueueError> {
+        let (now, work_now) = (self.clock.now(), self.clock.work_now());
+        let until = now + self.clock.scheduled_during(EARLY);
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
+        let statements = vec![
+            Statement::new(sql::SHOW_AGAIN, params![work_now]),
+            Statement::new(sql::RECEIVE, params![until, max, work_now + VISIBILITY]),
+            Statement::new(sql::NEXT_DUE, Vec::new()),
+            Statement::new(sql::NEXT_SHOWN, Vec::new()),
+        ];
+        let mut rows = self.perform(start("", statements)).await?.into_iter().skip(1);
+        let found = rows.next().unwrap_or_default();
+        let mut messages: Vec<_> = found.into_iter().map(read_taken).collect::<Result<_, _>>()?;
+        // SQL returns them in any order.
+        messages.sort_unstable_by_key(|message| (message.due_at, message.receipt.id));
+        let too_often = messages.extract_if(.., |message| message.receive_count > RECEIVES_MAX);
+        let too_often: Vec<_> = too_often.map(|message| message.receipt).collect();
+        self.bury_unfinished(&too_often, now).await?;
+        let mut next = || first_instant(rows.next().unwrap_or_default());
+        Ok(Received { messages, next: NextWake { due_at: next()?, shown_at: next()? } })
+    }
+
+    /// Moves messages to the dead letters that were delivered too often. This delivery is none.
+    async fn bury_unfinished(
+        &self,
+        receipts: &[ReceiptHandle],
+        now: DateTime<Utc>,
+    ) -> Result<(), QueueError> {
+        let why = format!("received {RECEIVES_MAX} times and never finished");
+        for receipt in receipts {
+            let ReceiptHandle { id, delivery } = *receipt;
+            let mut statements =
+                vec![Statement::new(sql::SET_ASIDE, params![id, delivery, None::<i64>])];
+            statements.extend(bury(*receipt, &why, now));
+            self.perform(record("", statements)).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until another message may be deliverable.
+    async fn wait_for(&self, next: NextWake) {
+        let ahead = self.clock.scheduled_during(EARLY);
+        let deliver_at = next.due_at.map(|due_at| due_at - ahead);
+        // Only a send wakes an empty queue.
+        let is_empty = deliver_at.is_none() && next.shown_at.is_none();
+        loop {
+            let work_now = self.clock.work_now();
+            // A negative duration becomes zero.
+            let hidden = next.shown_at.map(|at| (at - work_now).to_std().unwrap_or_default());
+            let is_due = deliver_at.is_some_and(|at| at <= self.clock.now());
+            if is_due || hidden == Some(Duration::ZERO) {
+                return;
+            }
+            let due = async {
+                match deliver_at {
+                    Some(at) => self.clock.wait_until(at).await,
+                    None => pending().await,
+                }
+            };
+            let rechecked = async {
+                match hidden.unwrap_or(RECHECK_EVERY).min(RECHECK_EVERY) {
+                    _ if is_empty => pending().await,
+                    left => self.clock.wait(left).await,
+                }
+            };
+            tokio::select! {
+                () = self.database.woken() => return,
+                () = due => {}
+                () = rechecked => {}
+            }
+        }
+    }
+}
+
+fn first_instant(rows: Vec<Row>) -> Result<Option<DateTime<Utc>>, QueueError> {
+    let first = rows.into_iter().next().map(|row| Columns::new("messages", row).next());
+    first.transpose().map_err(|error| QueueError::Refused(error.into()))
+}

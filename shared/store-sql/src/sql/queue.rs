@@ -1,0 +1,67 @@
+//! The queue.
+
+statements! {
+    SEND = "INSERT INTO messages (due_at, sent_at, body) VALUES (?1, ?2, ?3)";
+
+    /// Shows messages again whose hidden time has ended.
+    SHOW_AGAIN = "UPDATE messages SET hidden_until = NULL, leased = 0 WHERE hidden_until <= ?1";
+
+    /// Delivers the messages that are due first.
+    RECEIVE = "UPDATE messages SET hidden_until = ?3, leased = 1, receives = receives + 1, \
+         delivery = delivery + 1 WHERE id IN (SELECT id FROM messages WHERE hidden_until IS NULL AND due_at <= ?1 \
+         ORDER BY due_at, id LIMIT ?2) RETURNING id, delivery, due_at, sent_at, receives, body";
+
+    NEXT_DUE = "SELECT due_at FROM messages WHERE hidden_until IS NULL ORDER BY due_at LIMIT 1";
+
+    NEXT_SHOWN = "SELECT hidden_until FROM messages WHERE hidden_until IS NOT NULL \
+         ORDER BY hidden_until LIMIT 1";
+
+    FINISH = "DELETE FROM messages WHERE id = ?1 AND delivery = ?2";
+
+    PUT_BACK = "UPDATE messages SET hidden_until = ?3, leased = 0 WHERE id = ?1 AND delivery = ?2";
+
+    /// As putting it back, but the delivery does not count.
+    SET_ASIDE = "UPDATE messages SET hidden_until = ?3, leased = 0, \
+         receives = receives - leased WHERE id = ?1 AND delivery = ?2";
+
+    TAKE_AGAIN = "UPDATE messages SET hidden_until = ?3, leased = 1, receives = receives + 1, \
+         delivery = delivery + 1 WHERE id = ?1 AND delivery = ?2 \
+         RETURNING id, delivery, due_at, sent_at, receives, body";
+
+    BURY = "INSERT INTO dead_letters (due_at, sent_at, receives, body, reason, buried_at) \
+         SELECT due_at, sent_at, receives, body, ?3, ?4 FROM messages WHERE id = ?1 AND delivery = ?2";
+
+    /// Makes every hidden message visible, and does not count the deliveries of a process that has ended:
+    /// otherwise restarts alone could bury a message.
+    VOID_DELIVERIES = "UPDATE messages SET hidden_until = NULL, leased = 0, \
+         receives = receives - leased WHERE hidden_until IS NOT NULL";
+
+    /// How many messages are due and visible, are visible and not due, and are hidden; and how many dead
+    /// letters there are.
+    STANDING = "SELECT \
+         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND due_at <= ?1), \
+         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND due_at > ?1), \
+         (SELECT count(*) FROM messages WHERE hidden_until IS NOT NULL), \
+         (SELECT due_at FROM messages WHERE hidden_until IS NULL ORDER BY due_at LIMIT 1), \
+         (SELECT count(*) FROM dead_letters)";
+
+    DEAD_LETTERS = "SELECT id, sent_at, receives, reason, body FROM dead_letters \
+         ORDER BY id DESC LIMIT ?1";
+
+    /// The dead letters up to one of them, in slices.
+    DEAD_IDS = "SELECT id FROM dead_letters WHERE id <= ?1 ORDER BY id LIMIT ?2";
+
+    REDRIVE = "INSERT INTO messages (due_at, sent_at, body) \
+         SELECT due_at, sent_at, body FROM dead_letters WHERE id = ?1";
+
+    DELETE_LETTER = "DELETE FROM dead_letters WHERE id = ?1 RETURNING id";
+
+    /// What was sent before an instant, in slices by id. What is due later was sent for later.
+    FORGET_MESSAGES = "DELETE FROM messages WHERE id > ?2 AND id <= ?3 AND sent_at < ?1 AND due_at < ?1 RETURNING id";
+
+    FORGET_LETTERS = "DELETE FROM dead_letters WHERE id > ?2 AND id <= ?3 AND sent_at < ?1 RETURNING id";
+
+    /// The largest id of a message or a dead letter.
+    LAST_ID = "SELECT COALESCE(max(id), 0) FROM (SELECT max(id) AS id FROM messages \
+         UNION ALL SELECT max(id) FROM dead_letters) AS ids";
+}

@@ -1,0 +1,170 @@
+//! The thread that brings commits to the disk, and from the log into the database, beside the thread that
+//! writes.
+//!
+//! Its checkpoints are passive, so they hold up nobody. They also never let the log begin anew while
+//! commits come without a pause; the thread that writes does that: see [`Step::restart`].
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ffi};
+
+use super::files::LogState;
+
+/// How long commits stay away from the disk at most, where they are answered before they are there.
+pub const SYNC_EVERY: Duration = Duration::from_millis(100);
+/// How long they stay in the log alone, unless it is large.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+/// A log that has so much more than the database is moved at once.
+const MOVED_AT_ONCE: u64 = 16 * MIB;
+/// The thread that writes takes the last step if the log is larger than this and less than
+/// [`LAST_STEP`] of it is left.
+const LARGE: u64 = 64 * MIB;
+const LAST_STEP: u64 = MIB;
+/// A larger log is moved as a whole, and commits wait for it.
+const TOO_LARGE: u64 = 96 * MIB;
+/// How long it waits before it tries again, because a reader was in the way.
+const TRIED_EVERY: Duration = Duration::from_millis(100);
+const MIB: u64 = 1024 * 1024;
+
+/// Runs until the thread that writes has ended.
+pub(super) fn run(connection: &Connection, log: &Arc<LogState>, commits: &Receiver<()>) {
+    // Nothing is done while nothing is written.
+    while commits.recv().is_ok() {
+        let mut checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
+        loop {
+            match commits.recv_timeout(SYNC_EVERY) {
+                Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            let (written, moved) = log.bytes();
+            let is_due = Instant::now() >= checkpoint_at;
+            if is_due || written.saturating_sub(moved) > MOVED_AT_ONCE {
+                checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
+                let _no_other = log.begin_checkpoint();
+                checkpoint(connection, log, Mode::Passive);
+            }
+            // A failure is in the state, which the thread that writes looks at.
+            let _ = log.sync();
+            let (written, moved) = log.bytes();
+            if log.has_failed() || (is_due && !log.is_ahead_of_disk() && written <= moved) {
+                break;
+            }
+        }
+    }
+}
+
+/// How a checkpoint treats others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// It moves what it can.
+    Passive,
+    /// It waits for all, and lets the log begin anew.
+    Restart,
+}
+
+/// Moves the log into the database; `true` if all of it is there now.
+pub(super) fn checkpoint(connection: &Connection, log: &LogState, mode: Mode) -> bool {
+    if log.has_failed() {
+        return false;
+    }
+    let sql = match mode {
+        Mode::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
+        Mode::Restart => "PRAGMA wal_checkpoint(RESTART)",
+    };
+    let salt = log.salt();
+    let moved = connection.query_row(sql, [], |row| {
+        let (is_busy, pages, moved): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok((!is_busy && pages == moved, u64::try_from(moved).unwrap_or_default()))
+    });
+    match moved {
+        Ok((is_whole, moved)) => {
+            log.moved(salt, moved);
+            is_whole
+        }
+        Err(error) => {
+            // A second try would succeed, and SQLite would overwrite the log.
+            if error.sqlite_error().is_some_and(|it| it.extended_code == ffi::SQLITE_IOERR_FSYNC) {
+                log.fail();
+            }
+            tracing::warn!(%error, "the log cannot be moved into the database");
+            false
+        }
+    }
+}
+
+/// Whether the log is left as it is when the connection is closed. SQLite would otherwise move it into the
+/// database and remove it with the last connection, whatever the record `open` says of it.
+pub(super) fn leave_log(connection: &Connection, is_left: bool) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_left).map(drop)
+}
+
+/// The last step of a checkpoint, which the thread that writes takes between two transactions.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    tried_at: Option<Instant>,
+}
+
+impl Step {
+    /// Lets the log begin anew if it is time.
+    pub(super) fn restart(&mut self, connection: &Connection, log: &LogState) {
+        let (written, moved) = log.bytes();
+        let now = Instant::now();
+        let is_soon = self.tried_at.is_some_and(|at| now.duration_since(at) < TRIED_EVERY);
+        let urgency = urgency(written, moved);
+        if is_soon || urgency == Urgency::None {
+            return;
+        }
+        // The keeper may be at it. What it moves need not be moved here.
+        let no_other = match urgency {
+            Urgency::Now => Some(log.begin_checkpoint()),
+            Urgency::None | Urgency::IfNobodyIsAtIt => log.try_checkpoint(),
+        };
+        if no_other.is_some() {
+            self.tried_at = Some(now);
+            checkpoint(connection, log, Mode::Restart);
+        }
+    }
+}
+
+/// How urgently the log has to begin anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Urgency {
+    None,
+    /// The step is so small that commits hardly wait for it.
+    IfNobodyIsAtIt,
+    /// Commits wait, however long it takes.
+    Now,
+}
+
+const fn urgency(written: u64, moved: u64) -> Urgency {
+    if written > TOO_LARGE {
+        Urgency::Now
+    } else if written > LARGE && written.saturating_sub(moved) < LAST_STEP {
+        Urgency::IfNobodyIsAtIt
+    } else {
+        Urgency::None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_step_is_small_or_cannot_wait() {
+        for (written, moved, expected) in [
+            (LARGE, LARGE, Urgency::None),
+            (LARGE + 1, LARGE + 1, Urgency::IfNobodyIsAtIt),
+            (LARGE + LAST_STEP, LARGE, Urgency::None),
+            (LARGE + LAST_STEP, LARGE + 1, Urgency::IfNobodyIsAtIt),
+            (TOO_LARGE, 0, Urgency::None),
+            (TOO_LARGE + 1, 0, Urgency::Now),
+            (TOO_LARGE + 1, TOO_LARGE + 1, Urgency::Now),
+        ] {
+            assert_eq!(urgency(written, moved), expected, "{written} {moved}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The store: scripts for a database.
+
+use std::sync::Arc;
+
+use minutehand_domain::history_days::HistoryDays;
+use minutehand_ports::StoreError;
+use minutehand_ports::store::{Page, Saved};
+
+use crate::changed::hash;
+use crate::prefetched::Prefetched;
+use crate::script::{Need, Row, Script, ScriptOutcome, Statement, Turn, Urgency, Value};
+use crate::sqlite::Database;
+
+/// The most items of a page, however many are asked for.
+const PAGE_MAX: u32 = 10_000;
+
+/// The process of a store that does not know whether it is alone.
+const ANY_PROCESS: i64 = 0;
+
+/// Stores collections, jobs, timers and attempts in one database.
+#[derive(Debug, Clone)]
+pub struct SqlStore {
+    database: Database,
+    /// For how long history is kept.
+    pub(crate) history: HistoryDays,
+    /// The number of the process, if it is the only one; else 0.
+    pub(crate) process: i64,
+    pub(crate) prefetched: Arc<Prefetched>,
+}
+
+impl SqlStore {
+    /// A store in a database.
+    #[must_use]
+    pub fn new(database: Database) -> Self {
+        let (history, prefetched) = Default::default();
+        Self { database, history, process: ANY_PROCESS, prefetched }
+    }
+
+    /// Sets for how long history is kept that is written from now on.
+    #[must_use]
+    pub fn with_history(self, history: HistoryDays) -> Self {
+        Self { history, ..self }
+    }
+
+    /// Tells the store that this process is the only one that uses the database.
+    ///
+    /// Any other process that used it has ended. So the claims, turns and seats of other processes are
+    /// void, even if their leases last. And the store knows whether a job was written since it was
+    /// prefetched.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        let process = self.database.process();
+        Self { process, ..self }
+    }
+
+    /// The database.
+    #[must_use]
+    pub const fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Performs a script.
+    pub(crate) async fn perform(&self, script: Script) -> Result<ScriptOutcome, StoreError> {
+        Ok(self.database.perform(script).await?)
+    }
+
+    /// Performs a script; `false` if a need was not met.
+    pub(crate) async fn does(&self, script: Script) -> Result<bool, StoreError> {
+        Ok(matches!(self.perform(script).await?, ScriptOutcome::Done(_)))
+    }
+
+    /// Performs a script of a change that a user decided on a reading.
+    pub(crate) async fn saves(&self, script: Script) -> Result<Saved, StoreError> {
+        Ok(if self.does(script).await? { Saved::Kept } else { Saved::Stale })
+    }
+
+    /// Reads rows as they are now, in front of everything that waits to be written.
+    pub(crate) async fn read_now(
+        &self,
+        collection_uid: &str,
+        statement: Statement,
+    ) -> Result<Vec<Row>, StoreError> {
+        first_rows(self.perform(start(collection_uid, vec![statement])).await?)
+    }
+
+    /// Reads rows beside the writes. What this process was answered before is in them.
+    pub(crate) async fn read(
+        &self,
+        sql: &'static str,
+        parameters: Vec<Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let script = rest("", vec![Statement::new(sql, parameters)]);
+        first_rows(self.database.read(script).await?)
+    }
+
+    /// Reads a row beside the writes, if it is there.
+    pub(crate) async fn read_one(
+        &self,
+        sql: &'static str,
+        parameters: Vec<Value>,
+    ) -> Result<Option<Row>, StoreError> {
+        Ok(self.read(sql, parameters).await?.into_iter().next())
+    }
+}
+
+/// The rows of a script of one statement.
+pub(crate) fn first_rows(outcome: ScriptOutcome) -> Result<Vec<Row>, StoreError> {
+    let first = match outcome {
+        ScriptOutcome::Done(rows) => rows.into_iter().next(),
+        ScriptOutcome::Unmet { .. } => None,
+    };
+    first.ok_or_else(|| StoreError::Refused("a read was answered with nothing".into()))
+}
+
+/// A script that stands between an attempt and its start.
+pub(crate) fn start(collection_uid: &str, statements: Vec<Statement>) -> Script {
+    script(Urgency::Start, collection_uid, statements)
+}
+
+/// A script that records what has happened.
+pub(crate) fn record(collection_uid: &str, statements: Vec<Statement>) -> Script {
+    script(Urgency::Record, collection_uid, statements)
+}
+
+/// Any other script.
+pub(crate) fn rest(collection_uid: &str, statements: Vec<Statement>) -> Script {
+    script(Urgency::Rest, collection_uid, statements)
+}
+
+/// A script that can wait.
+pub(crate) fn background(statements: Vec<Statement>) -> Script {
+    script(Urgency::Background, "", statements)
+}
+
+fn script(urgency: Urgency, collection_uid: &str, statements: Vec<Statement>) -> Script {
+    Script::new(urgency, Turn(hash(collection_uid).into()), statements)
+}
+
+/// The same script, after which the starts of a job or a collection read something else.
+pub(crate) fn changing(script: Script, uid: &str) -> Script {
+    Script { changed: vec![hash(uid)], ..script }
+}
+
+/// A statement that has to change something.
+pub(crate) fn changes(sql: &'static str, parameters: Vec<Value>) -> Statement {
+    Statement::new(sql, parameters).needs(Need::Change)
+}
+
+/// How many rows a page takes: one more than it holds.
+pub(crate) fn rows_of(items_max: u32) -> i64 {
+    i64::from(items_max.min(PAGE_MAX)) + 1
+}
+
+/// A page of the rows that were read for it. The next one begins behind the last item.
+pub(crate) fn page_of<T>(
+    mut items: Vec<T>,
+    items_max: u32,
+    position: impl FnOnce(&T) -> String,
+) -> Page<T> {
+    let max = usize::try_from(items_max.min(PAGE_MAX)).unwrap_or(usize::MAX);
+    let is_last = items.len() <= max;
+    items.truncate(max);
+    let next = if is_last { None } else { items.last().map(position) };
+    Page { items, next }
+}
+
+/// A made-up position in a list whose positions are made of several parts.
+pub(crate) fn no_position() -> StoreError {
+    StoreError::Refused("no position in this list".into())
+}

@@ -1,0 +1,8 @@
+//! The files of a store: what a start accepts, and what it refuses.
+
+#[cfg(test)]
+mod copies;
+#[cfg(test)]
+mod killed;
+#[cfg(test)]
+mod world;
