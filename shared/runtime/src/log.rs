@@ -92,7 +92,9 @@ mod tests {
     #[test]
     fn every_crate_in_the_workspace_has_the_prefix_that_is_logged() {
         let manifest = include_str!("../../../Cargo.toml");
-        for line in manifest.lines().filter(|line| line.contains(" path = \"")) {
+        let (_, dependencies) = manifest.split_once("[workspace.dependencies]").unwrap();
+        let (dependencies, _) = dependencies.split_once("\n[").unwrap();
+        for line in dependencies.lines().filter(|line| line.contains(" path = \"")) {
             assert!(line.starts_with(OWN_CRATES), "{line}");
         }
     }
