@@ -2,7 +2,7 @@
 //!
 //! They stand here because tests read them, too: the model that explores every order of steps decides by them.
 
-/// A claim begins an attempt that nobody has begun.
+/// A claim begins an attempt that has not begun.
 pub const CLAIM: &str = "attribute_not_exists(pk)";
 /// A claim is taken over only as it was seen.
 pub const TAKE_OVER: &str =

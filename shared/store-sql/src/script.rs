@@ -12,7 +12,7 @@ pub enum Value {
     /// No value.
     #[default]
     Null,
-    /// A number, a truth value, or an instant in microseconds since 1970.
+    /// A number, a truth value, or an instant in ticks of 100 ns since 1970.
     Integer(i64),
     /// A text.
     Text(String),

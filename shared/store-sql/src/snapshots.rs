@@ -37,7 +37,7 @@ impl Snapshots for SqlStore {
     }
 
     async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
-        // If others write, too, nobody knows whether they did.
+        // Changes that other processes write are not counted here.
         if self.process == 0 {
             return None;
         }

@@ -190,7 +190,7 @@ impl OpenedQueue for OpenedSqs {
     }
 
     fn advance(&self, by: TimeDelta) {
-        panic!("nobody sets the clock of SQS: {by}");
+        panic!("the clock of SQS cannot be moved by {by}");
     }
 }
 

@@ -1,4 +1,4 @@
--- The tables. Written for SQLite; `dialect` says what PostgreSQL reads otherwise.
+-- The tables, written for SQLite.
 --
 -- An instant is ticks of 100 ns since 1970, which is the precision of dates in the API. An id is 16 bytes.
 -- A key is a name in lower case. A count that can be larger than a signed number has its bits in one.

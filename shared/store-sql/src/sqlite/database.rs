@@ -332,7 +332,7 @@ pub(super) fn spawn(
 pub(super) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     keeper::leave_log(connection, true)?;
-    // Nobody waits for a lock: the thread that writes tries again by itself.
+    // No connection waits for a lock: the thread that writes tries again by itself.
     connection.busy_timeout(Duration::ZERO)?;
     // SQLite overwrites deleted rows: their URLs and messages may be confidential.
     connection.pragma_update(None, "secure_delete", true)?;

@@ -1,8 +1,8 @@
 //! The thread that brings commits to the disk, and from the log into the database, beside the thread that
 //! writes.
 //!
-//! Its checkpoints are passive, so they hold up nobody. They also never let the log begin anew while
-//! commits come without a pause; the thread that writes does that: see [`Step::restart`].
+//! Its checkpoints are passive: no reader and no commit waits for them. But they never let the log begin anew
+//! while commits come without a pause; the thread that writes does that: see [`Step::restart`].
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

@@ -91,6 +91,6 @@ pub const DIFFERENCES: &[Difference] = &[
     Difference {
         back_end: "SQS",
         behaviours: &["deliveries::*"],
-        reason: "Lambda receives, and hands messages over as events; nobody sets the clock of SQS",
+        reason: "Lambda receives, and hands messages over as events; the clock of SQS cannot be set",
     },
 ];
