@@ -14,10 +14,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::StreamExt as _;
 use minutehand_archive::{BackupAbout, SealedWith, backup_name};
 use minutehand_archive_objects::{ArchiveError, RemovedBackups};
+use minutehand_carry::{CARRIED_KINDS, backup_entries};
 use minutehand_ports::StoreError;
 use minutehand_runtime::chain;
 use minutehand_runtime_aws::{ErrorType, Metric};
-use minutehand_store_dynamodb::CARRIED_KINDS;
 use serde_json::{Value, json};
 
 use crate::Function;
@@ -66,7 +66,7 @@ impl Function {
             schedule_of: Some(self.objects.location().to_string()),
         };
         let mut read = 0;
-        let entries = self.jobs.backup_entries(now).map(|entry| {
+        let entries = backup_entries(&self.jobs, now).map(|entry| {
             if self.clock.work_now() >= until - RESERVE {
                 return Err(BackupFailed::TooLong(read));
             }

@@ -19,8 +19,9 @@ use crate::object::{pack, unpack};
 pub const BACKUPS: &str = "backup";
 /// The file that says what a backup has.
 pub const MANIFEST: &str = "manifest.json";
-/// The newest version of manifests and lines that this build reads, and the one that it writes.
-const FORMAT: u64 = 1;
+/// The version of manifests and lines that this build reads and writes. Lines of version 1 were items of
+/// DynamoDB.
+const FORMAT: u64 = 2;
 /// A file with more bytes of lines than this is full. Packed they are a fifth.
 const PART_BYTES_MAX: usize = 8 << 20;
 /// The most files of a backup, and of a manifest that is read.
@@ -256,10 +257,16 @@ impl Manifest {
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let fields: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         match fields.get("format").and_then(Value::as_u64) {
-            Some(1..=FORMAT) => {}
+            Some(FORMAT) => {}
+            Some(1) => {
+                return Err(format!(
+                    "its format is 1, and this version reads {FORMAT}: export the installation again \
+                     with this version"
+                ));
+            }
             Some(newer) if newer > FORMAT => {
                 return Err(format!(
-                    "its format is {newer}, and this version reads up to {FORMAT}: use the newer \
+                    "its format is {newer}, and this version reads {FORMAT}: use the newer \
                      version that wrote it"
                 ));
             }
@@ -429,12 +436,13 @@ mod tests {
         let bytes = manifest.to_bytes();
         assert_eq!(Manifest::read(&bytes), Ok(manifest));
         let text = String::from_utf8(bytes).unwrap();
-        assert!(text.starts_with("{\n  \"format\": 1,\n  \"at\": \"2026-11-23T"), "{text}");
+        assert!(text.starts_with("{\n  \"format\": 2,\n  \"at\": \"2026-11-23T"), "{text}");
         for (from, to, why) in [
             ("\n}\n", "", "EOF"),
-            ("\"format\": 1", "\"format\": 2", "its format is 2, and this version reads up to 1"),
-            ("\"format\": 1", "\"format\": 0", "'format' is no number of a format"),
-            ("\"format\": 1,", "", "'format' is no number of a format"),
+            ("\"format\": 2", "\"format\": 3", "its format is 3, and this version reads 2"),
+            ("\"format\": 2", "\"format\": 1", "export the installation again"),
+            ("\"format\": 2", "\"format\": 0", "'format' is no number of a format"),
+            ("\"format\": 2,", "", "'format' is no number of a format"),
             ("\"at\": \"2026", "\"at\": \"x", "'at' is no time"),
             ("\"installation\"", "\"mine\"", "'sealed_with' is 'mine'"),
             ("\"schedule_of\": \"s\"", "\"schedule_of\": 1", "'schedule_of' is no text"),

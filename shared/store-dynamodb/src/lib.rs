@@ -7,8 +7,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse` | one trait of [`minutehand_ports::store`] each |
-//! | `carried` | what an export carries, as lines, and brings it into another table |
+//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `at_rest`, `ended`, `expired`, `states` | walks over the whole table, on one machine only |
 //! | `schema` | the definition of the table |
@@ -63,7 +62,6 @@ mod attempts;
 mod attributes;
 mod batching;
 mod browse;
-mod carried;
 mod cloud_services;
 mod collections;
 pub mod conditions;
@@ -72,6 +70,7 @@ mod definitions;
 mod ended;
 mod expired;
 mod failures;
+mod installation;
 mod jobs;
 mod journal;
 mod left_out;
@@ -94,7 +93,6 @@ use minutehand_ports::StoreError;
 
 pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
 pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};
-pub use carried::{Brought, CARRIED_KINDS, Carried, CollectionStanding, Found};
 pub use counters::AskedEvicted;
 pub use ended::{EndedPage, EndedWhen, WalkPosition, read_ended};
 pub use expired::{ScanPosition, WithSecrets};

@@ -16,8 +16,9 @@ use futures_util::{TryStreamExt as _, stream};
 use minutehand_archive::{BackupAbout, SealedWith};
 use minutehand_archive_objects::{ArchiveError, Location, Objects};
 use minutehand_archiver::{BackupFailed, Event, Function, RequestFailed};
+use minutehand_carry::{carried, read_line};
 use minutehand_ports::Clock as _;
-use minutehand_store_dynamodb::{Carried, Found};
+use minutehand_ports::store::Found;
 use minutehand_testkit::aws::AwsCall;
 use serde_json::{Value, json};
 
@@ -98,10 +99,10 @@ async fn a_backup_has_all_that_an_export_carries_and_two_of_the_schedule_stay() 
     for file in &manifest.files {
         for line in objects.backup_lines(&written[3], file).await.unwrap() {
             assert!(!line.contains(SECRET), "a secret");
-            read.push(Carried::read(&file.kind, &line).unwrap());
+            read.push(read_line(&file.kind, &line).unwrap());
         }
     }
-    let carried = world.jobs.carried(world.clock.now()).map_ok(|found| match found {
+    let carried = carried(&world.jobs, world.clock.now()).map_ok(|found| match found {
         Found::Carried(carried) => carried,
         Found::Unreadable(key) => panic!("{key}"),
     });

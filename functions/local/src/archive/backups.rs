@@ -11,8 +11,8 @@ use chrono::{DateTime, Utc};
 use futures_util::TryStreamExt as _;
 use minutehand_archive::{BackupAbout, SealedWith, backup_name};
 use minutehand_archive_objects::{Objects, RemovedBackups};
+use minutehand_carry::{CARRIED_KINDS, StoreOfMoves, backup_entries};
 use minutehand_runtime::chain;
-use minutehand_store_dynamodb::{CARRIED_KINDS, DynamoStore};
 
 use super::{CLOSING, day_of};
 use crate::serve::written_by;
@@ -59,7 +59,7 @@ impl DailyBackups {
     pub(super) async fn run(
         &self,
         objects: &Objects,
-        jobs: &DynamoStore,
+        store: &dyn StoreOfMoves,
         now: DateTime<Utc>,
     ) -> Result<()> {
         let newest = objects.newest_scheduled_backup(&self.installation, now).await?;
@@ -74,7 +74,7 @@ impl DailyBackups {
             sealed_with: SealedWith::Installation,
             schedule_of: Some(self.installation.clone()),
         };
-        let entries = jobs.backup_entries(now);
+        let entries = backup_entries(store, now);
         let entries = entries.map_err(|error| {
             anyhow::Error::from(error).context("cannot read the store for a backup")
         });

@@ -35,6 +35,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use minutehand_archive_objects::{
     ArchiveError, ArchiveWriter, ArchivedBodies, Location, Objects, Written,
 };
+use minutehand_carry::StoreOfMoves;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_runtime::chain;
 use minutehand_store_dynamodb::{DynamoStore, EndedWhen};
@@ -155,14 +156,18 @@ impl Archiver {
     /// # Errors
     ///
     /// If the archive or the store fails. Then a later run writes it.
-    pub(crate) async fn back_up(&mut self, jobs: &DynamoStore, now: DateTime<Utc>) -> Result<()> {
+    pub(crate) async fn back_up(
+        &mut self,
+        store: &dyn StoreOfMoves,
+        now: DateTime<Utc>,
+    ) -> Result<()> {
         let Some(backups) = self.backups.clone() else {
             return Ok(());
         };
         backups.begin();
         // The file system of a folder may be gone by now.
         self.check().await?;
-        backups.run(&self.objects, jobs, now).await
+        backups.run(&self.objects, store, now).await
     }
 
     /// Deletes the bodies of failures of whose day the store has no history any more. Returns how many.

@@ -526,7 +526,7 @@ async fn a_backup_is_written_each_day_and_two_are_kept() {
         sealed_with: SealedWith::Installation,
         schedule_of: None,
     };
-    let nothing = world.jobs.backup_entries(at(0)).map_err(anyhow::Error::from);
+    let nothing = minutehand_carry::backup_entries(&world.jobs, at(0)).map_err(anyhow::Error::from);
     world.objects().write_backup(about, nothing, |_| {}).await.unwrap();
     let (mut archiver, _) = with_backups(&world).await;
     for hour in [300, 325, 326] {

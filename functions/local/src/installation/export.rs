@@ -11,10 +11,12 @@ use chrono::{DateTime, Utc};
 use futures_util::TryStreamExt as _;
 use minutehand_archive::{BackupAbout, BackupEntry, Manifest, SealedWith, backup_name};
 use minutehand_archive_objects::{Location, Objects};
+use minutehand_carry::{CARRIED_KINDS, carried, to_line};
 use minutehand_ports::Sealer;
+use minutehand_ports::store::{Carried, Found};
 use minutehand_runtime::system_now;
-use minutehand_store_dynamodb::{CARRIED_KINDS, Carried, Found};
 
+use super::import::name_of;
 use super::place::{Opened, Place};
 use super::secrets::Resealing;
 use super::{bar, listed, note};
@@ -141,9 +143,7 @@ pub(super) async fn write(
     let (on, unreadable) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
     let (progress, on_list, unreadable_list, resealing) =
         (bar("exporting", 0), &on, &unreadable, &resealing);
-    let found = opened
-        .store
-        .carried(now)
+    let found = carried(&*opened.store, now)
         .map_err(|error| anyhow::Error::from(error).context("cannot read the installation"));
     let progress = &progress;
     let entries = found.and_then(move |found| async move {
@@ -163,8 +163,13 @@ pub(super) async fn write(
         }
         resealing.reseal(&mut carried).await?;
         progress.step();
-        let line = carried.to_backup_line().context("cannot write a line")?;
-        Ok(BackupEntry::Line(line))
+        Ok(match to_line(&mut carried) {
+            Ok(line) => BackupEntry::Line(line),
+            Err(error) => {
+                unreadable_list.borrow_mut().push(format!("{}: {error}", name_of(&carried)));
+                BackupEntry::Unreadable
+            }
+        })
     });
     let about = BackupAbout { at: now, written_by: written_by(), sealed_with, schedule_of: None };
     let written = objects.write_backup(about, entries, |file| {

@@ -10,12 +10,14 @@ use chrono::{DateTime, Utc};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use minutehand_archive::{MANIFEST, Manifest, SealedWith, backup_name, sha256};
 use minutehand_archive_objects::{Location, Objects};
+use minutehand_carry::{
+    CARRIED_KINDS, StoreOfMoves, bring, has_collections, moved_collection, moved_job, moved_retry,
+    read_line, sealed,
+};
 use minutehand_ports::Sealer;
-use minutehand_ports::store::CollectionRecord;
+use minutehand_ports::store::{Brought, Carried, CollectionRecord, CollectionStanding};
 use minutehand_runtime::system_now;
-use minutehand_store_dynamodb::{Brought, CARRIED_KINDS, Carried, CollectionStanding, DynamoStore};
 
-use super::moved::{moved_collection, moved_job, moved_retry};
 use super::place::{Opened, Place};
 use super::secrets::Resealing;
 use super::{bar, listed, note};
@@ -130,7 +132,7 @@ pub fn import(
         let import = Import {
             objects: &objects,
             backup: &backup,
-            store: &opened.store,
+            store: &*opened.store,
             resealing: &resealing,
             now: system_now(),
         };
@@ -218,7 +220,7 @@ impl Backup {
             // Bounded by the manifest.
             while let Some(mut carried) = lines.try_next().await? {
                 progress.step();
-                secrets += u64::from(carried.sealed().is_some());
+                secrets += u64::from(sealed(&mut carried).is_some());
                 match carried {
                     Carried::CloudService(_) | Carried::Retry(_) => {}
                     Carried::Collection(record) => {
@@ -263,7 +265,7 @@ impl Backup {
             let lines = objects.backup_lines(&self.name, file).await?;
             let numbered = (1_usize..).zip(lines);
             let carried = numbered.map(move |(number, line)| {
-                Carried::read(kind, &line).map_err(|error| {
+                read_line(kind, &line).map_err(|error| {
                     let why = format!("{}, line {number}", file.name);
                     anyhow::Error::from(error).context(objects.bad_backup(&self.name, why))
                 })
@@ -282,7 +284,7 @@ impl Backup {
 pub(super) struct Import<'a> {
     pub(super) objects: &'a Objects,
     pub(super) backup: &'a Backup,
-    pub(super) store: &'a DynamoStore,
+    pub(super) store: &'a dyn StoreOfMoves,
     pub(super) resealing: &'a Resealing,
     pub(super) now: DateTime<Utc>,
 }
@@ -331,7 +333,7 @@ impl Import<'_> {
                  one again, or add this one with --merge"
             );
         }
-        if self.store.has_collections().await.context("cannot read the target")? {
+        if has_collections(self.store).await.context("cannot read the target")? {
             bail!(
                 "the target has collections already: import into an empty installation, or add to it \
                  with --merge"
@@ -401,7 +403,7 @@ impl Import<'_> {
             }
             Carried::Retry(retry) => Carried::Retry(moved_retry(retry)),
         };
-        let brought = self.store.bring(&moved).await.with_context(|| {
+        let brought = bring(self.store, &moved).await.with_context(|| {
             format!("cannot write {name} to the target; the same import goes on from here")
         })?;
         match (brought, &moved) {
@@ -420,7 +422,7 @@ fn path_of(record: &CollectionRecord) -> String {
 }
 
 /// Something as messages name it.
-fn name_of(carried: &Carried) -> String {
+pub(super) fn name_of(carried: &Carried) -> String {
     match carried {
         Carried::CloudService(service) => format!("cloud service '{}'", service.place.group),
         Carried::Collection(record) => format!("collection '{}'", path_of(record)),

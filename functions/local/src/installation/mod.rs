@@ -2,7 +2,7 @@
 //! from there into another installation.
 //!
 //! An export reads a data directory or a table, and writes a backup: see `archive` for its files, and
-//! `store_dynamodb` for what it carries. It changes nothing of what it reads, but a data directory of an
+//! `carry` for what it carries. It changes nothing of what it reads, but a data directory of an
 //! older version gets the format of this one, as by a start.
 //!
 //! An import reads the whole backup before it writes, and once more to write. First it checks files against
@@ -26,7 +26,6 @@
 
 mod export;
 mod import;
-mod moved;
 mod place;
 mod secrets;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use minutehand_carry::StoreOfMoves;
 use minutehand_embedded::{DataDirectory, SyncMode};
 use minutehand_ports::Sealer;
 use minutehand_runtime::ProcessClock;
@@ -74,7 +75,7 @@ impl fmt::Display for Place {
 
 /// An installation that is open.
 pub(super) struct Opened {
-    pub(super) store: DynamoStore,
+    pub(super) store: Arc<dyn StoreOfMoves>,
     /// What seals its secrets; `None` for a table whose key is not named.
     pub(super) sealer: Option<Arc<dyn Sealer>>,
     directory: Option<DataDirectory>,
@@ -103,7 +104,7 @@ impl Opened {
                     check_key(dir, &sealer, &jobs, false).await?;
                 }
                 let directory = mark.map(|mark| DataDirectory { mark, store, queue });
-                Ok(Self { store: jobs, sealer: Some(Arc::new(sealer)), directory })
+                Ok(Self { store: Arc::new(jobs), sealer: Some(Arc::new(sealer)), directory })
             }
             Place::Table(table) => {
                 let config = aws(place, environment)?.config().context("cannot set up TLS")?;
@@ -122,14 +123,15 @@ impl Opened {
                 }
                 let kms = key.map(|key| KmsSealer::new(aws_sdk_kms::Client::new(&config), key));
                 let sealer = kms.map(|kms| Arc::new(kms) as Arc<dyn Sealer>);
-                Ok(Self { store: DynamoStore::new(client, table), sealer, directory: None })
+                let store = Arc::new(DynamoStore::new(client, table));
+                Ok(Self { store, sealer, directory: None })
             }
         }
     }
 
     /// An installation in memory.
     #[cfg(test)]
-    pub(super) fn of(store: DynamoStore, sealer: Arc<dyn Sealer>) -> Self {
+    pub(super) fn of(store: Arc<dyn StoreOfMoves>, sealer: Arc<dyn Sealer>) -> Self {
         Self { store, sealer: Some(sealer), directory: None }
     }
 

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
+use minutehand_carry::sealed;
+use minutehand_ports::store::Carried;
 use minutehand_ports::{SealError, Sealer};
-use minutehand_store_dynamodb::Carried;
 use zeroize::Zeroizing;
 
 /// From one key to another.
@@ -23,7 +24,7 @@ pub(super) struct Resealing {
 impl Resealing {
     /// Checks that the secrets of something can be opened.
     pub(super) async fn check(&self, carried: &mut Carried) -> Result<()> {
-        match carried.sealed() {
+        match sealed(carried) {
             Some((uid, sealed)) => self.open(uid, sealed).await.map(drop),
             None => Ok(()),
         }
@@ -32,7 +33,7 @@ impl Resealing {
     /// Seals the secrets of something with the other key.
     pub(super) async fn reseal(&self, carried: &mut Carried) -> Result<()> {
         let Some(to) = &self.to else { return Ok(()) };
-        if let Some((uid, sealed)) = carried.sealed() {
+        if let Some((uid, sealed)) = sealed(carried) {
             let plain = self.open(uid, sealed).await?;
             *sealed = to.seal(uid, &plain).await.context("cannot seal a secret")?;
         }
@@ -105,7 +106,7 @@ mod tests {
         let last = resealing(Some(from_file), Some(target.clone()));
         last.check(&mut carried).await.unwrap();
         last.reseal(&mut carried).await.unwrap();
-        let (uid, sealed) = carried.sealed().unwrap();
+        let (uid, sealed) = minutehand_carry::sealed(&mut carried).unwrap();
         assert_eq!(target.open(uid, sealed).unwrap(), "hunter2");
         let error = resealing(None, None).check(&mut carried).await.unwrap_err();
         assert_eq!(error.to_string(), "no key");

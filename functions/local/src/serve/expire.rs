@@ -37,7 +37,7 @@ pub(super) async fn expire(
                         "cannot archive: history is kept until it is archived"
                     );
                 }
-                if let Err(error) = archiver.back_up(&jobs, clock.now()).await {
+                if let Err(error) = archiver.back_up(&*jobs, clock.now()).await {
                     tracing::error!(
                         error_type = %ErrorType::BackupFailed,
                         error = chain(&*error),

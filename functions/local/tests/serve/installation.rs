@@ -264,7 +264,7 @@ fn a_backup_that_is_incomplete_or_forged_changes_nothing() {
     refuses(&import, &new, "jobs.jsonl.gz: it is missing");
     fs::write(&jobs, &bytes).unwrap();
     for (from, to, why) in [
-        ("\"format\": 1", "\"format\": 2", "its format is 2, and this version reads up to 1"),
+        ("\"format\": 2", "\"format\": 3", "its format is 3, and this version reads 2"),
         ("\"lines\": 2", "\"lines\": 3", "the manifest says 3"),
         (
             "\"kind\": \"jobs\"",

@@ -17,7 +17,8 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_ports::store::{CollectionRecord, JobRecord, LongRetry};
 
 /// A collection that is to be brought: off, and with so many jobs.
-pub(super) fn moved_collection(
+#[must_use]
+pub fn moved_collection(
     mut record: CollectionRecord,
     job_count: u32,
     now: DateTime<Utc>,
@@ -35,7 +36,7 @@ pub(super) fn moved_collection(
 /// # Errors
 ///
 /// Why its schedule cannot be read.
-pub(super) fn moved_job(mut job: JobRecord, now: DateTime<Utc>) -> Result<JobRecord, String> {
+pub fn moved_job(mut job: JobRecord, now: DateTime<Utc>) -> Result<JobRecord, String> {
     let timer = &mut job.timer;
     if timer.state == JobState::Enabled {
         let line = timer.timetable.as_deref().ok_or("it has no timetable")?;
@@ -51,7 +52,8 @@ pub(super) fn moved_job(mut job: JobRecord, now: DateTime<Utc>) -> Result<JobRec
 }
 
 /// A retry that is to be brought.
-pub(super) fn moved_retry(LongRetry { job, attempt }: LongRetry) -> LongRetry {
+#[must_use]
+pub fn moved_retry(LongRetry { job, attempt }: LongRetry) -> LongRetry {
     let generation = next_generation(attempt.generation);
     LongRetry { job, attempt: Attempt { generation, is_long: true, ..attempt } }
 }
