@@ -34,19 +34,10 @@ impl Collections for SqlStore {
         &self,
         subscription: &PathSegment,
         group: Option<&PathSegment>,
-        PageRequest { from, items_max }: PageRequest,
+        page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
-        let from = from.unwrap_or_default();
-        // Clients send positions, so anything may come. None leads out of the subscription.
-        let (name, behind) = from.split_once(POSITION).unwrap_or((&from, ""));
-        let parameters = params![
-            subscription.key(),
-            group.map(PathSegment::key),
-            name,
-            behind,
-            rows_of(items_max)
-        ];
-        let rows = self.read(sql::COLLECTIONS, parameters).await?;
+        let items_max = page.items_max;
+        let rows = self.collection_rows(subscription, group, page).await?;
         let items = rows.into_iter().map(read).collect::<Result<_, _>>()?;
         Ok(page_of(items, items_max, |last: &CollectionRecord| {
             format!("{}{POSITION}{}", last.collection.name.key(), last.place.group.key())
@@ -125,6 +116,21 @@ impl SqlStore {
         self.saves(changing(rest(uid, statements), uid)).await
     }
 
+    /// A page of the collections of a subscription, or of one of its groups, as rows, and one more.
+    pub(crate) async fn collection_rows(
+        &self,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
+        PageRequest { from, items_max }: PageRequest,
+    ) -> Result<Vec<Row>, StoreError> {
+        let from = from.unwrap_or_default();
+        // Clients send positions, so anything may come. None leads out of the subscription.
+        let (name, behind) = from.split_once(POSITION).unwrap_or((&from, ""));
+        let group = group.map(PathSegment::key);
+        let parameters = params![subscription.key(), group, name, behind, rows_of(items_max)];
+        self.read(sql::COLLECTIONS, parameters).await
+    }
+
     /// Reads a collection by its id, as it is now.
     pub(crate) async fn collection_of_uid(
         &self,
@@ -153,6 +159,14 @@ fn switch(record: &CollectionRecord) -> Vec<Value> {
         limits.concurrent.map(Concurrent::get),
         definition.on_failure().is_some(),
     ]
+}
+
+/// The position of a collection in a list: the last two columns of its row.
+pub(crate) fn position(row: &[Value]) -> String {
+    match row {
+        [.., Value::Text(name), Value::Text(group)] => format!("{name}{POSITION}{group}"),
+        _ => String::new(),
+    }
 }
 
 pub(crate) fn read(row: Row) -> Result<CollectionRecord, StoreError> {

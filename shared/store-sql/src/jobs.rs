@@ -14,7 +14,7 @@ use minutehand_ports::store::{
 use minutehand_ports::{Jobs, StoreError};
 
 use crate::journal;
-use crate::script::{ScriptOutcome, Statement, Value};
+use crate::script::{Row, ScriptOutcome, Statement, Value};
 use crate::sql::jobs as sql;
 use crate::store::{SqlStore, changes, changing, page_of, rest, rows_of};
 use crate::value::{Columns, id, params, second};
@@ -144,8 +144,22 @@ impl SqlStore {
         collection_uid: &str,
         prefix: &str,
         now: DateTime<Utc>,
-        PageRequest { from, items_max }: PageRequest,
+        page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
+        let items_max = page.items_max;
+        let rows = self.job_rows(collection_uid, prefix, now, page).await?;
+        let items = rows.into_iter().map(|row| read(&mut Columns::new("jobs", row)));
+        Ok(page_of(items.collect::<Result<_, _>>()?, items_max, |last: &JobRecord| last.name.key()))
+    }
+
+    /// The same page as rows, and one more.
+    pub(crate) async fn job_rows(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        now: DateTime<Utc>,
+        PageRequest { from, items_max }: PageRequest,
+    ) -> Result<Vec<Row>, StoreError> {
         let first = prefix.to_ascii_lowercase();
         let end = format!("{first}{LAST_CHARACTER}");
         let parameters = params![
@@ -156,9 +170,7 @@ impl SqlStore {
             second(now),
             rows_of(items_max)
         ];
-        let rows = self.read(sql::JOBS, parameters).await?;
-        let items = rows.into_iter().map(|row| read(&mut Columns::new("jobs", row)));
-        Ok(page_of(items.collect::<Result<_, _>>()?, items_max, |last: &JobRecord| last.name.key()))
+        self.read(sql::JOBS, parameters).await
     }
 }
 
@@ -167,7 +179,7 @@ fn as_read(collection_uid: &str, job: &JobRecord) -> Vec<Value> {
     params![id(collection_uid), job.name.key(), id(&job.uid), job.version]
 }
 
-fn definition(collection_uid: &str, job: &JobRecord) -> Vec<Value> {
+pub(crate) fn definition(collection_uid: &str, job: &JobRecord) -> Vec<Value> {
     params![
         id(collection_uid),
         job.name.key(),
@@ -181,7 +193,7 @@ fn definition(collection_uid: &str, job: &JobRecord) -> Vec<Value> {
     ]
 }
 
-fn timer(collection_uid: &str, job: &JobRecord) -> Vec<Value> {
+pub(crate) fn timer(collection_uid: &str, job: &JobRecord) -> Vec<Value> {
     let TimerRecord { state, timing, timetable, counters, due_at, is_spent } = &job.timer;
     params![
         id(&job.uid),
@@ -230,6 +242,11 @@ fn replace_line(job: &JobRecord) -> Statement {
 pub(crate) fn lines(timings: &[EarlierTiming]) -> Option<String> {
     let lines: Vec<String> = timings.iter().map(ToString::to_string).collect();
     (!lines.is_empty()).then(|| lines.join("\n") + "\n")
+}
+
+/// The position of a job in a list: the last column of its row.
+pub(crate) fn position(row: &[Value]) -> String {
+    if let [.., Value::Text(name_key)] = row { name_key.clone() } else { String::new() }
 }
 
 /// Reads the columns of a job: its id, its definition, its timer.

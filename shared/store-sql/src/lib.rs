@@ -9,7 +9,7 @@
 //! | `script` | the form in which anything is asked of a database |
 //! | `sql` | the tables, and the text of every statement |
 //! | `sqlite` | performs scripts: the thread that writes, its log, readers, files, backups |
-//! | `collections`, `jobs`, `journal`, `timers`, `attempts`, `history`, `turns`, `limits`, `snapshots`, `counters`, `other`, `browse` | the traits of [`minutehand_ports::store`] |
+//! | `collections`, `jobs`, `journal`, `timers`, `attempts`, `history`, `turns`, `limits`, `snapshots`, `counters`, `other`, `browse`, `installation` | the traits of [`minutehand_ports::store`] |
 //! | `queue` | the queue, and the steps that change it together with the store |
 //! | `expired` | removes what has expired |
 //! | `changed`, `prefetched` | snapshots that are read before their attempts are due |
@@ -38,6 +38,10 @@
 //! | take a seat | seats | fewer others are taken than the limit says |
 //! | count, with what is forgotten | timer, counted | the recently counted attempts are those that were read |
 //! | leave occurrences out | left out | that it is more than is recorded |
+//! | bring a cloud service | cloud service | it does not exist |
+//! | bring a job | definition, timer | neither exists |
+//! | begin an import | import | none is under way, or it is the same one, or takes the place of it |
+//! | end an import | import | none |
 //! | beat | pulse | the last beat is the one that was read |
 //! | dispatch | messages, timers, left out | none: each timer moves if it is where it was seen |
 //! | settle | timer, counted, messages | as for counting |
@@ -52,6 +56,7 @@ mod collections;
 mod counters;
 mod expired;
 mod history;
+mod installation;
 mod jobs;
 mod journal;
 mod limits;

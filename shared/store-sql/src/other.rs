@@ -16,7 +16,7 @@ use minutehand_ports::store::{
 };
 use minutehand_ports::{CloudServices, Disk, Pulses, Removal, StoreError};
 
-use crate::script::{Need, Row, ScriptOutcome, Statement};
+use crate::script::{Need, Row, ScriptOutcome, Statement, Value};
 use crate::sql::{jobs, other as sql};
 use crate::store::{SqlStore, background, changes, page_of, rest, rows_of};
 use crate::value::{Columns, id, params};
@@ -34,29 +34,17 @@ impl CloudServices for SqlStore {
     async fn list(
         &self,
         subscription: &PathSegment,
-        PageRequest { from, items_max }: PageRequest,
+        page: PageRequest,
     ) -> Result<Page<CloudServiceRecord>, StoreError> {
-        let parameters = params![subscription.key(), from.unwrap_or_default(), rows_of(items_max)];
-        let rows = self.read(sql::SERVICES, parameters).await?;
+        let items_max = page.items_max;
+        let rows = self.service_rows(subscription, page).await?;
         let items = rows.into_iter().map(read_service).collect::<Result<_, _>>()?;
         Ok(page_of(items, items_max, |last: &CloudServiceRecord| last.place.group.key()))
     }
 
     async fn save(&self, service: &CloudServiceRecord) -> Result<Saved, StoreError> {
-        let CloudServiceRecord { place, uid, label, description, region, version } = service;
-        let parameters = params![
-            place.subscription.key(),
-            place.group.key(),
-            id(uid),
-            place.subscription.as_str(),
-            place.group.as_str(),
-            label.as_str(),
-            description.as_str(),
-            region.as_str(),
-            *version,
-        ];
-        let text = if *version <= 1 { sql::CREATE_SERVICE } else { sql::REPLACE_SERVICE };
-        self.saves(rest("", vec![changes(text, parameters)])).await
+        let text = if service.version <= 1 { sql::CREATE_SERVICE } else { sql::REPLACE_SERVICE };
+        self.saves(rest("", vec![changes(text, write_service(service))])).await
     }
 
     async fn delete(&self, service: &CloudServiceRecord) -> Result<Saved, StoreError> {
@@ -66,7 +54,39 @@ impl CloudServices for SqlStore {
     }
 }
 
-fn read_service(row: Row) -> Result<CloudServiceRecord, StoreError> {
+impl SqlStore {
+    /// A page of the cloud services of a subscription, as rows, and one more.
+    pub(crate) async fn service_rows(
+        &self,
+        subscription: &PathSegment,
+        PageRequest { from, items_max }: PageRequest,
+    ) -> Result<Vec<Row>, StoreError> {
+        let parameters = params![subscription.key(), from.unwrap_or_default(), rows_of(items_max)];
+        self.read(sql::SERVICES, parameters).await
+    }
+}
+
+pub(crate) fn write_service(service: &CloudServiceRecord) -> Vec<Value> {
+    let CloudServiceRecord { place, uid, label, description, region, version } = service;
+    params![
+        place.subscription.key(),
+        place.group.key(),
+        id(uid),
+        place.subscription.as_str(),
+        place.group.as_str(),
+        label.as_str(),
+        description.as_str(),
+        region.as_str(),
+        *version,
+    ]
+}
+
+/// The position of a cloud service in a list: its first column.
+pub(crate) fn position(row: &[Value]) -> String {
+    if let [Value::Text(group_key), ..] = row { group_key.clone() } else { String::new() }
+}
+
+pub(crate) fn read_service(row: Row) -> Result<CloudServiceRecord, StoreError> {
     let mut row = Columns::new("cloud_services", row);
     let _group_key: String = row.next()?;
     let segment = |text: &str| PathSegment::new(text).ok();

@@ -337,7 +337,7 @@ const fn policy(attempt: &Attempt) -> u32 {
     }
 }
 
-fn read_retry(key: &str, due_at: DateTime<Utc>, policy: u32) -> Option<Attempt> {
+pub(crate) fn read_retry(key: &str, due_at: DateTime<Utc>, policy: u32) -> Option<Attempt> {
     let attempt = read_attempt(key, Some(due_at))?;
     let (under_policy, takes_turn) = (policy > 0, policy == 2);
     Some(Attempt { is_long: true, under_policy, takes_turn, ..attempt })

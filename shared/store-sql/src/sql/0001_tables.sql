@@ -216,6 +216,12 @@ CREATE TABLE journal (
   PRIMARY KEY (collection_uid, at, job_key, request_id)
 ) STRICT, WITHOUT ROWID;
 
+-- The import that is under way, if one is: there is one row at most.
+CREATE TABLE imports (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  export_id TEXT NOT NULL
+) STRICT;
+
 -- The signs of life of sweepers and workers.
 CREATE TABLE pulses (
   of TEXT PRIMARY KEY,

@@ -3,15 +3,15 @@
 macro_rules! collection {
     () => {
         "SELECT uid, subscription, resource_group, name, document, job_count, on_since, sealed, state_since, \
-         label, version FROM collections "
+         label, version, name_key, group_key FROM collections "
     };
 }
 
 macro_rules! job {
     () => {
         "SELECT job_uid, name, document, sealed, version, expires_at, earlier, state, generation, anchor, since, \
-         used, timetable, due_at, is_spent, executions, failures, faulted, skipped, last_at, recent, last_skip \
-         FROM jobs JOIN timers ON timers.job_uid = jobs.uid "
+         used, timetable, due_at, is_spent, executions, failures, faulted, skipped, last_at, recent, last_skip, \
+         name_key FROM jobs JOIN timers ON timers.job_uid = jobs.uid "
     };
 }
 
@@ -47,6 +47,8 @@ statements! {
     SUBSCRIPTIONS = "SELECT key, name FROM subscriptions WHERE key > ?1 ORDER BY key LIMIT ?2";
 
     COLLECTION_PATH = "SELECT uid, subscription || '/' || resource_group || '/' || name FROM collections WHERE uid = ?1";
+
+    PURGE = "SELECT collection_uid FROM purges WHERE collection_uid = ?1";
 
     ADD_PURGE = "INSERT INTO purges (collection_uid, due_at) VALUES (?1, ?2) \
          ON CONFLICT (collection_uid) DO UPDATE SET due_at = excluded.due_at";
@@ -168,6 +170,10 @@ statements! {
     REMOVE_RETRY = "DELETE FROM retries WHERE job_uid = ?1 AND attempt = ?2";
 
     RETRIES = "SELECT job_uid, attempt, attempt_due_at, policy FROM retries WHERE job_uid = ?1 ORDER BY attempt LIMIT ?2";
+
+    /// A page of all retries, behind a position.
+    ALL_RETRIES = "SELECT job_uid, attempt, attempt_due_at, policy, collection_uid, job_key \
+         FROM retries WHERE (job_uid, attempt) > (?1, ?2) ORDER BY job_uid, attempt LIMIT ?3";
 
     /// Counts, if no others were counted since the job was read.
     COUNT = "UPDATE timers SET settled = ?3, checksum = ?4, recent = ?5, \

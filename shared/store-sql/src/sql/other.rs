@@ -48,5 +48,14 @@ statements! {
          ON CONFLICT (of) DO UPDATE SET beat_at = excluded.beat_at, outages = excluded.outages, \
          history = excluded.history WHERE pulses.beat_at IS NULL";
 
+    IMPORT = "SELECT export_id FROM imports WHERE one = 1";
+
+    /// An import, if none is under way, or the same one is, or it takes the place of another one.
+    BEGIN_IMPORT = "INSERT INTO imports (one, export_id) VALUES (1, ?1) \
+         ON CONFLICT (one) DO UPDATE SET export_id = excluded.export_id \
+         WHERE imports.export_id = excluded.export_id OR ?2 <> 0";
+
+    END_IMPORT = "DELETE FROM imports WHERE one = 1 AND export_id = ?1";
+
     WRITE_AGAIN = "UPDATE meta SET value = value WHERE name = 'schema'";
 }
