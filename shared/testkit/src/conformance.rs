@@ -102,6 +102,7 @@ pub mod failures;
 mod firing;
 pub mod firing_races;
 pub mod history;
+pub mod installation;
 pub mod jobs;
 pub mod lists;
 pub mod pulses;
@@ -171,6 +172,7 @@ pub fn behaviours() -> Vec<Behaviour> {
         failures::BEHAVIOURS,
         firing_races::BEHAVIOURS,
         history::BEHAVIOURS,
+        installation::BEHAVIOURS,
         jobs::BEHAVIOURS,
         lists::BEHAVIOURS,
         pulses::BEHAVIOURS,
@@ -252,6 +254,7 @@ macro_rules! conformance {
         $crate::conformance_of_failures!($back_end);
         $crate::conformance_of_firing_races!($back_end);
         $crate::conformance_of_history!($back_end);
+        $crate::conformance_of_installation!($back_end);
         $crate::conformance_of_jobs!($back_end);
         $crate::conformance_of_lists!($back_end);
         $crate::conformance_of_pulses!($back_end);

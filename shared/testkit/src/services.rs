@@ -22,12 +22,12 @@ use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::refusal::Refusal;
 use minutehand_ports::store::{
-    CloudServiceRecord, CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest,
-    PulseRecord, ResourceGroup, Saved,
+    Brought, CloudServiceRecord, CollectionRecord, CollectionStanding, Due, Found, HistoryEntry,
+    JobRecord, Page, PageRequest, Part, PulseRecord, ResourceGroup, Saved,
 };
 use minutehand_ports::{
     ActionSender, Browse, CertificateReader, Clock, CloudServices, Collections, DispatchQueue,
-    History, IdSource, Jobs, SealError, Sealer, Snapshots, StoreError, Timers,
+    History, IdSource, Installation, Jobs, SealError, Sealer, Snapshots, StoreError, Timers,
 };
 
 /// The ports of `Manage`. Secrets are not encrypted, certificates are refused, events are dropped, and
@@ -246,6 +246,70 @@ impl CloudServices for NoCloudServices {
     }
 
     async fn delete(&self, _service: &CloudServiceRecord) -> Result<Saved, StoreError> {
+        Self::fail()
+    }
+}
+
+/// Has nothing that could be moved: for tests that move nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct NothingToMove;
+
+impl NothingToMove {
+    fn fail<T>() -> Result<T, StoreError> {
+        Err(StoreError::Refused("this test moves nothing".into()))
+    }
+}
+
+#[async_trait]
+impl Installation for NothingToMove {
+    async fn subscriptions(&self, _page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
+        Self::fail()
+    }
+
+    fn timer_shards(&self) -> u32 {
+        0
+    }
+
+    async fn part(
+        &self,
+        _part: &Part,
+        _now: DateTime<Utc>,
+        _page: PageRequest,
+    ) -> Result<Page<Found>, StoreError> {
+        Self::fail()
+    }
+
+    async fn standing(
+        &self,
+        _collection: &CollectionRecord,
+    ) -> Result<CollectionStanding, StoreError> {
+        Self::fail()
+    }
+
+    async fn bring_cloud_service(
+        &self,
+        _service: &CloudServiceRecord,
+    ) -> Result<Brought, StoreError> {
+        Self::fail()
+    }
+
+    async fn bring_job(
+        &self,
+        _collection_uid: &str,
+        _job: &JobRecord,
+    ) -> Result<Brought, StoreError> {
+        Self::fail()
+    }
+
+    async fn import_under_way(&self) -> Result<Option<String>, StoreError> {
+        Self::fail()
+    }
+
+    async fn begin_import(&self, _export_id: &str, _in_place: bool) -> Result<bool, StoreError> {
+        Self::fail()
+    }
+
+    async fn end_import(&self, _export_id: &str) -> Result<(), StoreError> {
         Self::fail()
     }
 }

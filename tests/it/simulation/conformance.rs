@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_testkit::conformance::{BackEnd, OpenedStore, SpoiledRow, StorePorts};
-use minutehand_testkit::services::{NoCloudServices, NothingToBrowse};
+use minutehand_testkit::services::{NoCloudServices, NothingToBrowse, NothingToMove};
 
 use super::memory::Memory;
 use super::time::Time;
@@ -36,6 +36,7 @@ impl OpenedStore for OpenedMemory {
             store: self.0.clone(),
             browse: Arc::new(NothingToBrowse),
             cloud_services: Arc::new(NoCloudServices),
+            installation: Arc::new(NothingToMove),
         }
     }
 

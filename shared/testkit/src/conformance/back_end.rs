@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_app::fire::StoreOfFiring;
 use minutehand_ports::store::{CollectionRecord, JobRecord, JobsAtRest};
-use minutehand_ports::{Browse, CloudServices, Collections, Jobs};
+use minutehand_ports::{Browse, CloudServices, Collections, Installation, Jobs};
 
 /// The ports that firing and managing cannot do without, as one store.
 pub trait CoreStore: StoreOfFiring + Collections + Jobs + JobsAtRest {}
@@ -22,13 +22,22 @@ pub struct StorePorts {
     pub browse: Arc<dyn Browse>,
     /// The cloud services.
     pub cloud_services: Arc<dyn CloudServices>,
+    /// What moves an installation.
+    pub installation: Arc<dyn Installation>,
 }
 
 impl StorePorts {
     /// One store that implements all of them.
     #[must_use]
-    pub fn new(store: Arc<impl CoreStore + Browse + CloudServices + 'static>) -> Self {
-        Self { store: store.clone(), browse: store.clone(), cloud_services: store }
+    pub fn new(
+        store: Arc<impl CoreStore + Browse + CloudServices + Installation + 'static>,
+    ) -> Self {
+        Self {
+            store: store.clone(),
+            browse: store.clone(),
+            cloud_services: store.clone(),
+            installation: store,
+        }
     }
 }
 

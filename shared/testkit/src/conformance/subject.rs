@@ -7,7 +7,7 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_ports::store::{
     CollectionRecord, Due, DueTimer, JobRecord, Page, PageRequest, Recount, SaveJob, Saved,
 };
-use minutehand_ports::{Browse, CloudServices, Collections, Jobs, StoreError};
+use minutehand_ports::{Browse, CloudServices, Collections, Installation, Jobs, StoreError};
 use tokio::task::JoinSet;
 
 use super::back_end::{CoreStore, OpenedStore, SpoiledRow, StorePorts};
@@ -62,6 +62,11 @@ impl Subject {
     /// The store of cloud services.
     pub(crate) fn cloud_services(&self) -> &dyn CloudServices {
         self.ports.cloud_services.as_ref()
+    }
+
+    /// What moves an installation.
+    pub(crate) fn installation(&self) -> &dyn Installation {
+        self.ports.installation.as_ref()
     }
 
     /// A collection that is there.
