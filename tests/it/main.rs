@@ -24,6 +24,8 @@ mod install;
 #[cfg(test)]
 mod manage;
 #[cfg(test)]
+mod moves;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod simulation;

@@ -38,7 +38,7 @@ pub async fn bring(store: &dyn StoreOfMoves, carried: &Carried) -> Result<Brough
 /// # Errors
 ///
 /// If the store does not answer.
-pub async fn has_collections(store: &dyn StoreOfMoves) -> Result<bool, StoreError> {
+pub(crate) async fn has_collections(store: &dyn StoreOfMoves) -> Result<bool, StoreError> {
     let mut from = None;
     // Bounded by the subscriptions.
     loop {

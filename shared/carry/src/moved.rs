@@ -17,8 +17,7 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_ports::store::{CollectionRecord, JobRecord, LongRetry};
 
 /// A collection that is to be brought: off, and with so many jobs.
-#[must_use]
-pub fn moved_collection(
+pub(crate) fn moved_collection(
     mut record: CollectionRecord,
     job_count: u32,
     now: DateTime<Utc>,
@@ -36,7 +35,7 @@ pub fn moved_collection(
 /// # Errors
 ///
 /// Why its schedule cannot be read.
-pub fn moved_job(mut job: JobRecord, now: DateTime<Utc>) -> Result<JobRecord, String> {
+pub(crate) fn moved_job(mut job: JobRecord, now: DateTime<Utc>) -> Result<JobRecord, String> {
     let timer = &mut job.timer;
     if timer.state == JobState::Enabled {
         let line = timer.timetable.as_deref().ok_or("it has no timetable")?;
@@ -52,8 +51,7 @@ pub fn moved_job(mut job: JobRecord, now: DateTime<Utc>) -> Result<JobRecord, St
 }
 
 /// A retry that is to be brought.
-#[must_use]
-pub fn moved_retry(LongRetry { job, attempt }: LongRetry) -> LongRetry {
+pub(crate) fn moved_retry(LongRetry { job, attempt }: LongRetry) -> LongRetry {
     let generation = next_generation(attempt.generation);
     LongRetry { job, attempt: Attempt { generation, is_long: true, ..attempt } }
 }

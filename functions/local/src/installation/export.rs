@@ -1,25 +1,19 @@
 //! Exports an installation.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use chrono::{DateTime, Utc};
-use futures_util::TryStreamExt as _;
-use minutehand_archive::{BackupAbout, BackupEntry, Manifest, SealedWith, backup_name};
+use minutehand_archive::{BackupAbout, SealedWith, backup_name};
 use minutehand_archive_objects::{Location, Objects};
-use minutehand_carry::{CARRIED_KINDS, carried, to_line};
+use minutehand_carry::{CARRIED_KINDS, Export, Exported as Written, Resealing, listed};
 use minutehand_ports::Sealer;
-use minutehand_ports::store::{Carried, Found};
 use minutehand_runtime::system_now;
 
-use super::import::name_of;
+use super::Shown;
 use super::place::{Opened, Place};
-use super::secrets::Resealing;
-use super::{bar, listed, note};
 use crate::repair::check_is_data;
 use crate::serve::{create_key_file, written_by};
 use crate::wait_for;
@@ -42,16 +36,14 @@ pub struct ExportOptions<'a> {
 pub struct Exported {
     from: Place,
     to: Location,
-    manifest: Manifest,
-    /// The collections that were on.
-    on: Vec<String>,
-    unreadable: Vec<String>,
+    written: Written,
     is_sealed_to_file: bool,
 }
 
 impl fmt::Display for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { from, to, manifest, on, unreadable, is_sealed_to_file } = self;
+        let Self { from, to, written, is_sealed_to_file } = self;
+        let Written { manifest, on, unreadable } = written;
         let [_, collections, jobs, retries] = CARRIED_KINDS.map(|kind| manifest.count(kind));
         let name = backup_name(manifest.about.at);
         writeln!(f, "exported {from} to {to} as backup/{name}")?;
@@ -108,73 +100,22 @@ pub fn export(
     let objects = Objects::open(to, &environment, system_now)?;
     wait_for(async {
         let opened = Opened::open(from, key, &environment).await?;
-        let sealer = seal_to.map(create_key_file).transpose()?;
-        let sealer = sealer.map(|sealer| Arc::new(sealer) as Arc<dyn Sealer>);
-        let exported = write(&opened, &objects, sealer, system_now()).await;
+        let file_key = seal_to.map(create_key_file).transpose()?;
+        let file_key = file_key.map(|sealer| Arc::new(sealer) as Arc<dyn Sealer>);
+        let sealed_with =
+            if file_key.is_some() { SealedWith::KeyFile } else { SealedWith::Installation };
+        let (at, written_by) = (system_now(), written_by());
+        let about = BackupAbout { at, written_by, sealed_with, schedule_of: None };
+        let resealing = Resealing::of_export(opened.sealer.clone(), file_key);
+        let (store, watcher) = (&*opened.store, Shown::default());
+        let export = Export { store, objects: &objects, resealing: &resealing, watcher: &watcher };
+        let exported = export.run(about).await;
         opened.close().await?;
         if let (Err(_), Some(file)) = (&exported, seal_to) {
             // Nothing is sealed with this key.
             fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
         }
-        let (manifest, on, unreadable) = exported?;
         let (from, to, is_sealed_to_file) = (from.clone(), to.clone(), seal_to.is_some());
-        Ok(Exported { from, to, manifest, on, unreadable, is_sealed_to_file })
+        Ok(Exported { from, to, written: exported?, is_sealed_to_file })
     })
-}
-
-/// Writes the backup. Returns its manifest, the collections that are on, and the items that cannot be
-/// read.
-pub(super) async fn write(
-    opened: &Opened,
-    objects: &Objects,
-    seal_to: Option<Arc<dyn Sealer>>,
-    now: DateTime<Utc>,
-) -> Result<(Manifest, Vec<String>, Vec<String>)> {
-    let sealed_with =
-        if seal_to.is_some() { SealedWith::KeyFile } else { SealedWith::Installation };
-    let resealing = Resealing {
-        from: opened.sealer.clone(),
-        to: seal_to,
-        wrong_key: "the key of the installation does not open its secrets: for a table, name with \
-                    --key the key of its stack, the output KeyArn",
-        no_key: "--seal-to has to open the secrets of the table: name its KMS key with --key, the \
-                 output KeyArn of the stack; it needs kms:Decrypt",
-    };
-    let (on, unreadable) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
-    let (progress, on_list, unreadable_list, resealing) =
-        (bar("exporting", 0), &on, &unreadable, &resealing);
-    let found = carried(&*opened.store, now)
-        .map_err(|error| anyhow::Error::from(error).context("cannot read the installation"));
-    let progress = &progress;
-    let entries = found.and_then(move |found| async move {
-        let mut carried = match found {
-            Found::Carried(carried) => carried,
-            Found::Unreadable(key) => {
-                unreadable_list.borrow_mut().push(key);
-                return Ok(BackupEntry::Unreadable);
-            }
-        };
-        if let Carried::Collection(record) = &carried {
-            progress.grow(u64::from(record.job_count).saturating_add(1));
-            if record.collection.definition.state.is_on() {
-                let path = record.place.collection_path(&record.collection.name);
-                on_list.borrow_mut().push(path.to_string());
-            }
-        }
-        resealing.reseal(&mut carried).await?;
-        progress.step();
-        Ok(match to_line(&mut carried) {
-            Ok(line) => BackupEntry::Line(line),
-            Err(error) => {
-                unreadable_list.borrow_mut().push(format!("{}: {error}", name_of(&carried)));
-                BackupEntry::Unreadable
-            }
-        })
-    });
-    let about = BackupAbout { at: now, written_by: written_by(), sealed_with, schedule_of: None };
-    let written = objects.write_backup(about, entries, |file| {
-        note(&format!("wrote {}: {} lines", file.name, file.lines));
-    });
-    let manifest = written.await?;
-    Ok((manifest, on.into_inner(), unreadable.into_inner()))
 }

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use async_trait::async_trait;
 use minutehand_carry::StoreOfMoves;
 use minutehand_embedded::{DataDirectory, SyncMode};
-use minutehand_ports::Sealer;
+use minutehand_ports::{SealError, Sealer};
 use minutehand_runtime::ProcessClock;
 use minutehand_runtime_aws::{AwsSettings, Variables, dynamodb_client};
 use minutehand_sealer_kms::KmsSealer;
@@ -73,11 +74,28 @@ impl fmt::Display for Place {
     }
 }
 
+/// In the place of the key of a table that was not named.
+struct NoKey;
+
+const NO_KEY: &str = "name the KMS key of the table with --key, the output KeyArn of the stack; it needs \
+                      kms:Decrypt, and for an import kms:GenerateDataKey";
+
+#[async_trait]
+impl Sealer for NoKey {
+    async fn seal(&self, _place: &str, _plain: &str) -> Result<Vec<u8>, SealError> {
+        Err(SealError::NoKey(NO_KEY.into()))
+    }
+
+    async fn open(&self, _place: &str, _sealed: &[u8]) -> Result<String, SealError> {
+        Err(SealError::NoKey(NO_KEY.into()))
+    }
+}
+
 /// An installation that is open.
 pub(super) struct Opened {
     pub(super) store: Arc<dyn StoreOfMoves>,
-    /// What seals its secrets; `None` for a table whose key is not named.
-    pub(super) sealer: Option<Arc<dyn Sealer>>,
+    /// What seals its secrets.
+    pub(super) sealer: Arc<dyn Sealer>,
     directory: Option<DataDirectory>,
 }
 
@@ -104,7 +122,7 @@ impl Opened {
                     check_key(dir, &sealer, &jobs, false).await?;
                 }
                 let directory = mark.map(|mark| DataDirectory { mark, store, queue });
-                Ok(Self { store: Arc::new(jobs), sealer: Some(Arc::new(sealer)), directory })
+                Ok(Self { store: Arc::new(jobs), sealer: Arc::new(sealer), directory })
             }
             Place::Table(table) => {
                 let config = aws(place, environment)?.config().context("cannot set up TLS")?;
@@ -121,18 +139,14 @@ impl Opened {
                          timers. The output TableName of the stack has the right name"
                     ),
                 }
-                let kms = key.map(|key| KmsSealer::new(aws_sdk_kms::Client::new(&config), key));
-                let sealer = kms.map(|kms| Arc::new(kms) as Arc<dyn Sealer>);
+                let sealer: Arc<dyn Sealer> = match key {
+                    Some(key) => Arc::new(KmsSealer::new(aws_sdk_kms::Client::new(&config), key)),
+                    None => Arc::new(NoKey),
+                };
                 let store = Arc::new(DynamoStore::new(client, table));
                 Ok(Self { store, sealer, directory: None })
             }
         }
-    }
-
-    /// An installation in memory.
-    #[cfg(test)]
-    pub(super) fn of(store: Arc<dyn StoreOfMoves>, sealer: Arc<dyn Sealer>) -> Self {
-        Self { store, sealer: Some(sealer), directory: None }
     }
 
     /// Closes a data directory.
