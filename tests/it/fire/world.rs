@@ -12,7 +12,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use http_body_util::BodyExt;
 use minutehand_app::fire::{
     DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Healer, Heartbeat,
-    Performed, RepairPorts, RepairReport, SendThenCount, Stop, Sweeper, Unbounded, Wait,
+    Performed, RepairPorts, RepairReport, SendThenCount, Stop, StoreOfFiring, Sweeper, Unbounded,
+    Wait,
 };
 use minutehand_app::{
     AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings,
@@ -164,7 +165,7 @@ impl World {
         let ids = Arc::new(CountedIds::default());
         let history = HistoryDays::default();
         let dynamo = dynamo(&client, &meter, process, history);
-        let fronted = Arc::new(Fronted::new(FireStore::new(dynamo.clone()), trouble.clone()));
+        let fronted = Arc::new(Fronted::new(dynamo.clone(), trouble.clone()));
         let deleted = Arc::<Deleted>::default();
         let ports = FirePorts {
             settle: settling(transit.clone(), fronted.clone(), deleted.clone()),
@@ -246,20 +247,20 @@ impl World {
     /// The process ends, and another one starts now.
     pub(super) fn restart(&mut self, process: &str) {
         let dynamo = dynamo(&self.client, &self.meter, Some(process), self.history);
-        self.start(FireStore::new(dynamo.clone()), dynamo, true);
+        self.start(dynamo.clone(), dynamo, true);
     }
 
     /// The process ends, and another one starts now, with the batching layer.
     pub(super) fn restart_batching(&mut self, process: &str) {
         let dynamo = dynamo(&self.client, &self.meter, Some(process), self.history);
-        self.start(FireStore::new(Arc::new(BatchingStore::new(dynamo.clone()))), dynamo, true);
+        self.start(Arc::new(BatchingStore::new(dynamo.clone())), dynamo, true);
     }
 
     /// Other processes start, as on AWS, which keep history for so many days.
     pub(super) fn keep_history(&mut self, days: &str) {
         self.history = days.parse().unwrap();
         let dynamo = dynamo(&self.client, &self.meter, None, self.history);
-        self.start(FireStore::new(dynamo.clone()), dynamo, false);
+        self.start(dynamo.clone(), dynamo, false);
     }
 
     /// Removes what has expired by now. Returns how many items.
@@ -267,7 +268,7 @@ impl World {
         self.dynamo.remove_expired(self.now(), self.now(), None).await.unwrap()
     }
 
-    fn start(&mut self, store: FireStore, dynamo: Arc<DynamoStore>, is_alone: bool) {
+    fn start(&mut self, store: Arc<dyn StoreOfFiring>, dynamo: Arc<DynamoStore>, is_alone: bool) {
         self.fronted = Arc::new(Fronted::new(store, self.trouble.clone()));
         let services = services(self.ports(self.clock.clone()), &dynamo, is_alone, self.history);
         self.manage = services.manage;

@@ -2,6 +2,7 @@
 //! mutation says so.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -9,30 +10,26 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::StoreOfFiring;
 use minutehand_domain::attempt::{Attempt, Outcome, Record, Role};
+use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::duration::Span;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
-use minutehand_domain::firing::{
-    LeftOut, LeftOutReason, Outage, Pulse, Slot, SlotBook, TurnHolder,
-};
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage, Pulse, Slot, TurnHolder};
 use minutehand_domain::goes_on::GoesOn;
 use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::{JobState, Switch};
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::limits::{CollectionLimits, Concurrent};
-use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::policies::CatchUp;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
-    HistoryEntry, JobRecord, JobSnapshot, JobsAtRest, LongRetry, OwnAttempt, Page, PageRequest,
-    Pause, PulseOf, PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest,
-    TurnsRead, TurnsWrite,
+    Advance, AttemptsLayer, Call, Claim, ClaimRequest, Claimed, CollectionRecord, CollectionsLayer,
+    CounterUpdate, CountersLayer, Due, DueTimer, Finish, HistoryLayer, JobRecord, JobSnapshot,
+    JobsAtRest, JobsLayer, Layer, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord,
+    PulsesLayer, Recorded, Recount, RemovalLayer, RetryTimersLayer, SaveJob, Saved, SeatsLayer,
+    SlotRequest, SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer, TurnsRead, TurnsWrite,
 };
-use minutehand_ports::{
-    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats, Slots,
-    Snapshots, StoreError, Timers, Turns,
-};
+use minutehand_ports::{Collections, Jobs, Snapshots, StoreError};
 use serde_json::{Value, json};
 
 use super::earlier::read_early;
@@ -43,8 +40,13 @@ use super::tally::Fault;
 use super::time::{Process, SECOND, instant, micros};
 use super::world::{TurnWhat, World};
 
+/// All ports of a store that are simulated.
+pub(super) trait Ports: StoreOfFiring + Collections + Jobs {}
+
+impl<S: StoreOfFiring + Collections + Jobs> Ports for S {}
+
 /// A store that implements all of its ports.
-pub(super) trait Store: StoreOfFiring + Collections + Jobs {
+pub(super) trait Store: Ports {
     /// Removes what has expired.
     fn remove_expired(&self, now: DateTime<Utc>);
 
@@ -422,26 +424,24 @@ pub(super) fn now<T>(work: impl Future<Output = T>) -> T {
     pollster::block_on(work)
 }
 
+/// Calls that may be performed again take time and may fail; nothing else happens to them.
+impl Layer for StorePort {
+    type Inner = dyn Store;
+
+    fn inner(&self) -> Arc<dyn Store> {
+        self.world.store.clone()
+    }
+
+    async fn try_call<'a, T: Debug + Send + 'a>(
+        &'a self,
+        call: impl Call<'a, dyn Store, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        self.op(true, || now(call(self.world.store.clone()))).await
+    }
+}
+
 #[async_trait]
-impl Collections for StorePort {
-    async fn find(
-        &self,
-        place: &ResourceGroup,
-        name: &Name,
-    ) -> Result<Option<CollectionRecord>, StoreError> {
-        self.op(true, || now(Collections::find(self.inner(), place, name))).await
-    }
-
-    async fn list(
-        &self,
-        subscription: &PathSegment,
-        group: Option<&PathSegment>,
-        page: PageRequest,
-    ) -> Result<Page<CollectionRecord>, StoreError> {
-        let ask = || now(Collections::list(self.inner(), subscription, group, page.clone()));
-        self.op(true, ask).await
-    }
-
+impl CollectionsLayer for StorePort {
     async fn create(
         &self,
         collection: &CollectionRecord,
@@ -484,24 +484,7 @@ impl Collections for StorePort {
 }
 
 #[async_trait]
-impl Jobs for StorePort {
-    async fn find(
-        &self,
-        collection_uid: &str,
-        name: &Name,
-    ) -> Result<Option<JobRecord>, StoreError> {
-        self.op(true, || now(Jobs::find(self.inner(), collection_uid, name))).await
-    }
-
-    async fn list(
-        &self,
-        collection_uid: &str,
-        at: DateTime<Utc>,
-        page: PageRequest,
-    ) -> Result<Page<JobRecord>, StoreError> {
-        self.op(true, || now(Jobs::list(self.inner(), collection_uid, at, page.clone()))).await
-    }
-
+impl JobsLayer for StorePort {
     async fn create(
         &self,
         save: SaveJob<'_>,
@@ -573,11 +556,7 @@ impl Jobs for StorePort {
 }
 
 #[async_trait]
-impl Timers for StorePort {
-    fn shards(&self) -> u32 {
-        self.inner().shards()
-    }
-
+impl TimersLayer for StorePort {
     async fn due(
         &self,
         shard: u32,
@@ -608,6 +587,14 @@ impl Timers for StorePort {
             queue.send_held_back().await;
         }
         answers
+    }
+
+    /// For the log alone: it takes no time, and nothing happens to it.
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
+        self.inner().collection_path(collection_uid).await
     }
 
     async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
@@ -648,15 +635,7 @@ impl JobsAtRest for StorePort {
 }
 
 #[async_trait]
-impl History for StorePort {
-    async fn list(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<HistoryEntry>, StoreError> {
-        self.op(true, || now(History::list(self.inner(), job_uid, page.clone()))).await
-    }
-
+impl HistoryLayer for StorePort {
     async fn attempts_between(
         &self,
         job_uid: &str,
@@ -670,41 +649,16 @@ impl History for StorePort {
         }
         Ok(found)
     }
-
-    async fn list_left_out(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<LeftOut>, StoreError> {
-        self.op(true, || now(self.inner().list_left_out(job_uid, page.clone()))).await
-    }
 }
 
 #[async_trait]
-impl Attempts for StorePort {
+impl AttemptsLayer for StorePort {
     async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
         self.op(true, || self.claim_now(request)).await
     }
 
-    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
-        self.op(true, || now(self.inner().release(claim))).await
-    }
-
-    async fn postpone(
-        &self,
-        claim: &Claim,
-        hold: TimeDelta,
-        work_now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
-        self.op(true, || now(self.inner().postpone(claim, hold, work_now))).await
-    }
-
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.op(true, || self.record_now(claim, record)).await
-    }
-
-    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
-        self.op(true, || now(self.inner().leave_out(job_uid, left_out))).await
     }
 
     /// A crash here is one at the next operation: nothing reads the list.
@@ -714,20 +668,7 @@ impl Attempts for StorePort {
 }
 
 #[async_trait]
-impl Slots for StorePort {
-    async fn read_slots(&self, collection_uid: &str) -> Result<Option<SlotBook>, StoreError> {
-        self.op(true, || now(self.inner().read_slots(collection_uid))).await
-    }
-
-    async fn open_slots(
-        &self,
-        collection_uid: &str,
-        as_read: Option<SlotBook>,
-        book: SlotBook,
-    ) -> Result<bool, StoreError> {
-        self.op(true, || now(self.inner().open_slots(collection_uid, as_read, book))).await
-    }
-
+impl SlotsLayer for StorePort {
     async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
         let take = || {
             if self.is(Mutation::SlotsAreShared) {
@@ -741,7 +682,7 @@ impl Slots for StorePort {
 }
 
 #[async_trait]
-impl Seats for StorePort {
+impl SeatsLayer for StorePort {
     async fn taken_seats(
         &self,
         collection_uid: &str,
@@ -777,7 +718,7 @@ impl Seats for StorePort {
 }
 
 #[async_trait]
-impl Turns for StorePort {
+impl TurnsLayer for StorePort {
     async fn read_turns(&self, job_uid: &str, attempt: &Attempt) -> Result<TurnsRead, StoreError> {
         let read = || {
             let read = now(self.inner().read_turns(job_uid, attempt))?;
@@ -814,17 +755,10 @@ impl Turns for StorePort {
 }
 
 #[async_trait]
-impl Snapshots for StorePort {
+impl SnapshotsLayer for StorePort {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         let read = || self.snapshot_now(job, || now(Snapshots::read(self.inner(), job)));
         Ok(self.op(true, read).await?.map(|snapshot| self.mistaken_snapshot(snapshot)))
-    }
-
-    async fn read_collection(
-        &self,
-        collection_uid: &str,
-    ) -> Result<Option<CollectionRecord>, StoreError> {
-        self.op(true, || now(self.inner().read_collection(collection_uid))).await
     }
 
     async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
@@ -865,7 +799,7 @@ impl Snapshots for StorePort {
 }
 
 #[async_trait]
-impl Counters for StorePort {
+impl CountersLayer for StorePort {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
         let add = || {
             if self.is_early {
@@ -894,7 +828,7 @@ impl Counters for StorePort {
 }
 
 #[async_trait]
-impl Pulses for StorePort {
+impl PulsesLayer for StorePort {
     async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
         let mut read = self.op(true, || now(self.inner().read_pulses())).await?;
         let clock = instant(self.process.clock());
@@ -943,24 +877,5 @@ impl Pulses for StorePort {
     }
 }
 
-#[async_trait]
-impl RetryTimers for StorePort {
-    async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
-        self.op(true, || now(self.inner().keep(retry))).await
-    }
-
-    async fn remove(&self, retry: &LongRetry) -> Result<(), StoreError> {
-        self.op(true, || now(self.inner().remove(retry))).await
-    }
-
-    async fn list(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
-        self.op(true, || now(RetryTimers::list(self.inner(), job_uid, max))).await
-    }
-}
-
-#[async_trait]
-impl Removal for StorePort {
-    async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
-        self.op(true, || now(self.inner().purge(collection_uid))).await
-    }
-}
+impl RetryTimersLayer for StorePort {}
+impl RemovalLayer for StorePort {}

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record, Role};
+use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::document::write_collection;
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
@@ -1138,6 +1139,15 @@ impl Timers for Memory {
 
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
         advances.iter().map(|advance| Ok(self.advance_now(advance))).collect()
+    }
+
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
+        let tables = self.tables();
+        let found = tables.collections.values().find(|it| it.collection.uid == collection_uid);
+        Ok(found.map(|it| it.place.collection_path(&it.collection.name)))
     }
 
     async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {

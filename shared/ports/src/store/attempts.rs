@@ -1,9 +1,9 @@
-use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::work_item::JobRef;
+use minutehand_ports_macro::port;
 
 use super::{Page, PageRequest, StoreError};
 
@@ -92,7 +92,7 @@ impl HistoryEntry {
 ///
 /// A claim protects against two workers that perform the same attempt together. It is not needed to
 /// find out that an attempt has ended: a request for its claim answers [`Claimed::Ended`].
-#[async_trait]
+#[port]
 pub trait Attempts: Send + Sync {
     /// Claims an attempt until the claim's lease ends.
     async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError>;
@@ -125,7 +125,7 @@ pub trait Attempts: Send + Sync {
 }
 
 /// Reads what jobs have done. Its own trait, so that a reader of history cannot claim.
-#[async_trait]
+#[port]
 pub trait History: Send + Sync {
     /// Lists the attempts of a job: the newest occurrence first, and of an occurrence the newest
     /// attempt first. An error action is newer than the attempts that it follows.

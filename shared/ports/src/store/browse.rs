@@ -1,10 +1,10 @@
-use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
+use minutehand_ports_macro::port;
 
 use super::{
     CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
@@ -14,7 +14,7 @@ use super::{
 /// Reads for people and their tools: as the store was a moment ago, at half the price.
 ///
 /// A decision never rests on these reads, and neither does a change.
-#[async_trait]
+#[port]
 pub trait Browse: Send + Sync {
     /// Lists the subscriptions that have had a collection, by name.
     async fn subscriptions(&self, page: PageRequest) -> Result<Page<PathSegment>, StoreError>;

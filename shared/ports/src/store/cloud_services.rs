@@ -1,5 +1,5 @@
-use async_trait::async_trait;
 use minutehand_domain::name::PathSegment;
+use minutehand_ports_macro::port;
 
 use super::{Page, PageRequest, ResourceGroup, Saved, StoreError};
 
@@ -23,7 +23,7 @@ pub struct CloudServiceRecord {
 }
 
 /// Stores cloud services. Names match without regard to case.
-#[async_trait]
+#[port]
 pub trait CloudServices: Send + Sync {
     /// Finds a cloud service by its name.
     async fn find(&self, place: &ResourceGroup) -> Result<Option<CloudServiceRecord>, StoreError>;

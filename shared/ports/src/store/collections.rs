@@ -1,9 +1,9 @@
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::collection::Collection;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
+use minutehand_ports_macro::port;
 
 use super::{Page, PageRequest, Saved, StoreError};
 
@@ -60,7 +60,7 @@ impl CollectionRecord {
 
 /// Stores collections. Names match without regard to case. The entry of the journal is stored with
 /// the change; there is none if no user made it.
-#[async_trait]
+#[port]
 pub trait Collections: Send + Sync {
     /// Finds a collection by its name.
     async fn find(

@@ -1,9 +1,9 @@
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::job::JobCounters;
 use minutehand_domain::recent::{LastSkip, Mark, Recent};
 use minutehand_domain::recently_counted::{Evicted, RecentlyCounted};
+use minutehand_ports_macro::port;
 
 use super::StoreError;
 
@@ -141,7 +141,7 @@ impl CountersAdd {
 }
 
 /// The counters of jobs.
-#[async_trait]
+#[port]
 pub trait Counters: Send + Sync {
     /// Counts attempts; `false` if others were counted since the job was read, or the job is gone.
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError>;

@@ -1,10 +1,10 @@
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::Name;
 use minutehand_domain::timing::Timing;
+use minutehand_ports_macro::port;
 
 use super::{CollectionRecord, Page, PageRequest, StoreError};
 
@@ -62,7 +62,7 @@ pub enum Saved {
 }
 
 /// A new job, or a new definition of a job.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct SaveJob<'a> {
     /// Its collection, as it was read.
     pub collection: &'a CollectionRecord,
@@ -86,7 +86,7 @@ pub struct Recount {
 }
 
 /// Stores the definitions of jobs, each with its timer. Names match without regard to case.
-#[async_trait]
+#[port]
 pub trait Jobs: Send + Sync {
     /// Finds a job by its name.
     async fn find(

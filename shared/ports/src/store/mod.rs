@@ -18,6 +18,7 @@ mod counters;
 mod error;
 mod installation;
 mod jobs;
+mod layer;
 mod page;
 mod pulses;
 mod removal;
@@ -29,21 +30,26 @@ mod timers;
 mod turns;
 
 pub use attempts::{
-    Attempts, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry, Recorded,
+    Attempts, AttemptsLayer, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry,
+    HistoryLayer, Recorded,
 };
-pub use browse::Browse;
-pub use cloud_services::{CloudServiceRecord, CloudServices};
-pub use collections::{CollectionRecord, Collections, ResourceGroup};
-pub use counters::{AfterUpdate, Counted, CounterUpdate, Counters, CountersAdd};
+pub use browse::{Browse, BrowseLayer};
+pub use cloud_services::{CloudServiceRecord, CloudServices, CloudServicesLayer};
+pub use collections::{CollectionRecord, Collections, CollectionsLayer, ResourceGroup};
+pub use counters::{AfterUpdate, Counted, CounterUpdate, Counters, CountersAdd, CountersLayer};
 pub use error::StoreError;
 pub use installation::{Brought, Carried, CollectionStanding, Found, Installation, Part};
-pub use jobs::{JobRecord, Jobs, Recount, SaveJob, Saved, TimerRecord};
+pub use jobs::{JobRecord, Jobs, JobsLayer, Recount, SaveJob, Saved, TimerRecord};
+pub use layer::{Answering, Call, Layer};
 pub use page::{Page, PageRequest};
-pub use pulses::{PulseOf, PulseRecord, Pulses};
-pub use removal::Removal;
-pub use retries::{LongRetry, RetryTimers};
-pub use seats::Seats;
-pub use slots::{SlotRequest, Slots};
-pub use snapshots::{JobSnapshot, Snapshots};
-pub use timers::{Advance, Due, DueTimer, Finish, JobTimer, JobsAtRest, Pause, TimerKey, Timers};
-pub use turns::{OwnAttempt, Turns, TurnsRead, TurnsWrite};
+pub use pulses::{PulseOf, PulseRecord, Pulses, PulsesLayer};
+pub use removal::{Removal, RemovalLayer};
+pub use retries::{LongRetry, RetryTimers, RetryTimersLayer};
+pub use seats::{Seats, SeatsLayer};
+pub use slots::{SlotRequest, Slots, SlotsLayer};
+pub use snapshots::{JobSnapshot, Snapshots, SnapshotsLayer};
+pub use timers::{
+    Advance, Due, DueTimer, Finish, JobTimer, JobsAtRest, JobsAtRestLayer, Pause, TimerKey, Timers,
+    TimersLayer,
+};
+pub use turns::{OwnAttempt, Turns, TurnsLayer, TurnsRead, TurnsWrite};

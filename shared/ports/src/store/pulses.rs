@@ -1,6 +1,6 @@
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::firing::Pulse;
+use minutehand_ports_macro::port;
 
 use super::StoreError;
 
@@ -34,7 +34,7 @@ impl PulseRecord {
 }
 
 /// The pulses of sweepers and workers, from which outages are known.
-#[async_trait]
+#[port]
 pub trait Pulses: Send + Sync {
     /// Reads both pulses.
     async fn read_pulses(&self) -> Result<PulseRecord, StoreError>;

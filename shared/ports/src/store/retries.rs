@@ -1,6 +1,6 @@
-use async_trait::async_trait;
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::work_item::JobRef;
+use minutehand_ports_macro::port;
 
 use super::StoreError;
 
@@ -14,7 +14,7 @@ pub struct LongRetry {
 }
 
 /// Timers of retries that are too far in the future for a message.
-#[async_trait]
+#[port]
 pub trait RetryTimers: Send + Sync {
     /// Stores the timer of a retry. If it exists, it stays as it is.
     async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError>;

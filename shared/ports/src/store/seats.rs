@@ -1,12 +1,12 @@
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::limits::Concurrent;
+use minutehand_ports_macro::port;
 
 use super::{Claim, StoreError};
 
 /// The seats of collections that limit how many attempts run at the same time. Other collections have
 /// no such item.
-#[async_trait]
+#[port]
 pub trait Seats: Send + Sync {
     /// How many seats of a collection are taken now, on the clock of work. The answer may be a moment old.
     async fn taken_seats(

@@ -1,7 +1,7 @@
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::firing::{Slot, SlotBook};
 use minutehand_domain::limits::PerSecond;
+use minutehand_ports_macro::port;
 
 use super::StoreError;
 
@@ -21,7 +21,7 @@ pub struct SlotRequest<'a> {
 /// The slots of collections that limit their starts. Other collections have no such item.
 ///
 /// A slot whose answer was lost is lost: a caller that asks again gets a later one.
-#[async_trait]
+#[port]
 pub trait Slots: Send + Sync {
     /// Reads which slot is the next; `None` if none was ever taken.
     async fn read_slots(&self, collection_uid: &str) -> Result<Option<SlotBook>, StoreError>;

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::job::{self, JobState};
@@ -10,6 +9,7 @@ use minutehand_domain::plan::Plan;
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
+use minutehand_ports_macro::port;
 
 use super::{Claim, CollectionRecord, StoreError};
 
@@ -49,7 +49,7 @@ pub struct JobSnapshot {
 }
 
 /// Reads jobs as workers need them.
-#[async_trait]
+#[port]
 pub trait Snapshots: Send + Sync {
     /// Reads a job as it is now; `None` if the job or its collection is gone.
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError>;

@@ -1,4 +1,3 @@
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::collection_place::CollectionPlace;
@@ -7,6 +6,7 @@ use minutehand_domain::firing::LeftOut;
 use minutehand_domain::job::JobState;
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
+use minutehand_ports_macro::port;
 
 use super::{Page, PageRequest, StoreError};
 
@@ -126,7 +126,7 @@ pub struct Pause {
 }
 
 /// The timers of jobs, and the index of all timers by when they are due.
-#[async_trait]
+#[port]
 pub trait Timers: Send + Sync {
     /// How many shards the index of timers has.
     fn shards(&self) -> u32;
@@ -168,7 +168,7 @@ pub trait Timers: Send + Sync {
 
 /// The jobs whose timers are in no index by time: nothing of them is planned, because they are disabled
 /// or have finished.
-#[async_trait]
+#[port]
 pub trait JobsAtRest: Send + Sync {
     /// Reads a page of them, in no order that means anything.
     async fn at_rest(&self, page: PageRequest) -> Result<Page<JobRef>, StoreError>;

@@ -1,6 +1,6 @@
-use async_trait::async_trait;
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::firing::{LeftOut, TurnOrder};
+use minutehand_ports_macro::port;
 
 use super::{Claim, StoreError};
 
@@ -42,7 +42,7 @@ pub struct TurnsWrite {
 }
 
 /// The turns of jobs that let no attempts overlap. Other jobs have no such item.
-#[async_trait]
+#[port]
 pub trait Turns: Send + Sync {
     /// Reads the order of a job: first the order, and then whether the attempt with the turn has ended.
     async fn read_turns(&self, job_uid: &str, attempt: &Attempt) -> Result<TurnsRead, StoreError>;

@@ -1,5 +1,6 @@
 //! What stands beside the embedded store, each for one port.
 
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -8,10 +9,9 @@ use minutehand_domain::action::{CertificateFacts, ClientCertificate};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::journal::JournalEntry;
-use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::refusal::Refusal;
 use minutehand_ports::store::{
-    CollectionRecord, HistoryEntry, Page, PageRequest, ResourceGroup, Saved,
+    Call, CollectionRecord, CollectionsLayer, HistoryEntry, Layer, Page, PageRequest, Saved,
 };
 use minutehand_ports::{
     CertificateReader, Collections, Disk, DispatchQueue, History, QueueError, QueueMessage,
@@ -77,27 +77,24 @@ pub(super) struct TroubledCollections {
     pub(super) troubles: Arc<Troubles>,
 }
 
+impl Layer for TroubledCollections {
+    type Inner = dyn Collections;
+
+    fn inner(&self) -> Arc<dyn Collections> {
+        self.inner.clone()
+    }
+
+    async fn try_call<'a, T: Debug + Send + 'a>(
+        &'a self,
+        call: impl Call<'a, dyn Collections, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        self.troubles.check()?;
+        call(self.inner.clone()).await
+    }
+}
+
 #[async_trait]
-impl Collections for TroubledCollections {
-    async fn find(
-        &self,
-        place: &ResourceGroup,
-        name: &Name,
-    ) -> Result<Option<CollectionRecord>, StoreError> {
-        self.troubles.check()?;
-        self.inner.find(place, name).await
-    }
-
-    async fn list(
-        &self,
-        subscription: &PathSegment,
-        group: Option<&PathSegment>,
-        page: PageRequest,
-    ) -> Result<Page<CollectionRecord>, StoreError> {
-        self.troubles.check()?;
-        self.inner.list(subscription, group, page).await
-    }
-
+impl CollectionsLayer for TroubledCollections {
     async fn create(
         &self,
         collection: &CollectionRecord,
