@@ -325,6 +325,13 @@ def archive(path, plainly):
     assert [int(it["MINUTEHAND_BACKUPS_KEPT"]) for it in archivers] == [35, 0], archivers
     assert set(Transformed(path, BackupsKept=7).resources) == set(plainly.resources)
     yield "BackupsKept: a schedule and what it may do, or nothing"
+    moving = Transformed(path, Archive="yes", Moving="yes", KeyArn=KEY).resources
+    unmoved = Transformed(path, Archive="yes", KeyArn=KEY).resources
+    assert set(moving) - set(unmoved) == {"MovingPolicy"}
+    archivers = [it["ArchiverFunction"]["Environment"]["Variables"] for it in (moving, unmoved)]
+    assert [it.get("MINUTEHAND_MOVING_KEY_ID") for it in archivers] == [KEY, None], archivers
+    assert set(Transformed(path, Moving="yes").resources) == set(plainly.resources)
+    yield "Moving: what the archiver may do besides, and its key, or nothing"
     bodies = Transformed(path, Archive="yes", KeepBodies="failures", HistoryDays=7, DataKeyArn=KEY)
     policies = {"ExecutorBodiesPolicy", "ExecutorBodiesKeyPolicy", "ApiBodiesPolicy"}
     assert set(bodies.resources) - set(keyed) == policies

@@ -22,6 +22,8 @@ use serde_json::{Value, json};
 
 use crate::Function;
 
+/// What the manifest says of its writer.
+pub(crate) const WRITTEN_BY: &str = concat!("minutehand ", env!("CARGO_PKG_VERSION"));
 /// What a backup leaves of its time: to write the last files, and to delete old ones.
 const RESERVE: TimeDelta = TimeDelta::minutes(2);
 
@@ -34,7 +36,7 @@ pub enum BackupFailed {
     /// There is more to back up than an invocation has time for.
     #[error(
         "the time was over after {0} things, and there is no backup: raise ArchiverMemory, which makes \
-         it faster, or export with `minutehand installation export`"
+         it faster"
     )]
     TooLong(u64),
     /// The table does not answer.
@@ -60,7 +62,7 @@ impl Function {
         let now = self.clock.now();
         let about = BackupAbout {
             at: now,
-            written_by: concat!("minutehand ", env!("CARGO_PKG_VERSION")).to_owned(),
+            written_by: WRITTEN_BY.to_owned(),
             sealed_with: SealedWith::Installation,
             // The bucket is of one installation, whichever table it has.
             schedule_of: Some(self.objects.location().to_string()),

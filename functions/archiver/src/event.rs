@@ -7,8 +7,8 @@ use minutehand_ports::StoreError;
 use minutehand_store_dynamodb::JsonItem;
 use serde::Deserialize;
 
-/// An event: a batch, or a request to write a day again from the table, to sort what is over, or to write a
-/// backup.
+/// An event: a batch, or a request to write a day again from the table, to sort what is over, to write a
+/// backup, or to move the installation.
 #[derive(Debug, Deserialize)]
 pub struct Event {
     /// The changes of a batch, in the order of the stream.
@@ -22,8 +22,37 @@ pub struct Event {
     /// Whether a backup is to be written.
     #[serde(default)]
     pub(crate) backup: bool,
+    /// The export that is to be written.
+    pub(crate) export: Option<ExportRequest>,
+    /// The backup that is to be imported.
+    pub(crate) import: Option<ImportRequest>,
     /// Where the answer to the last request ended.
     pub(crate) from: Option<String>,
+}
+
+/// A request to export.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExportRequest {
+    /// The key of a file, encrypted with the key of the installation, in base64. Without it, secrets stay
+    /// sealed as they are.
+    pub(crate) key: Option<String>,
+}
+
+/// A request to import.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ImportRequest {
+    /// The name of its folder.
+    pub(crate) backup: String,
+    /// The key with which the secrets of the export are sealed, as in the request to export.
+    pub(crate) key: Option<String>,
+    /// Whether the target may have other collections.
+    #[serde(default)]
+    pub(crate) merge: bool,
+    /// How many files are imported: `next` of the last answer.
+    #[serde(default)]
+    pub(crate) from: usize,
 }
 
 /// A change of an item.

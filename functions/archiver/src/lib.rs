@@ -14,6 +14,7 @@
 //! | a batch is 12 hours old | Lambda writes it below `aws/lambda/`, and goes on |
 //! | the stream has lost records | an operator asks to write the day again |
 //! | a day is over | a rule asks to sort its objects by jobs, and another one for a backup |
+//! | the installation moves | an operator asks for an export, or for an import |
 //!
 //! | step | a crash after it leaves |
 //! |---|---|
@@ -23,6 +24,7 @@
 
 mod backup;
 mod event;
+mod moving;
 mod settings;
 mod sort;
 
@@ -38,11 +40,13 @@ use minutehand_runtime::chain;
 use minutehand_runtime_aws::{
     BatchAnswer, ErrorType, Metric, Tally, counting_throttles, print_metrics,
 };
+use minutehand_sealer_kms::KmsSealer;
 use minutehand_store_dynamodb::{DynamoStore, WalkPosition, read_ended};
 use serde_json::{Value, json};
 
 pub use backup::BackupFailed;
 pub use event::{Event, StreamRecord};
+pub use moving::MovingFailed;
 pub use settings::ArchiverSettings;
 
 /// Where records are that cannot be read.
@@ -59,6 +63,8 @@ pub struct Function {
     table: String,
     /// How many backups are kept; `None` if none are made.
     backups_kept: Option<NonZeroU32>,
+    /// The key of the installation; `None` if it may not be moved.
+    moving: Option<Arc<KmsSealer>>,
 }
 
 /// A request was not carried out.
@@ -78,6 +84,9 @@ pub enum RequestFailed {
     /// There is no backup.
     #[error(transparent)]
     Backup(#[from] BackupFailed),
+    /// The installation was not moved.
+    #[error(transparent)]
+    Moving(#[from] MovingFailed),
     /// The answer cannot be written.
     #[error("cannot write the answer")]
     Answer(#[from] serde_json::Error),
@@ -90,6 +99,7 @@ impl RequestFailed {
         match self {
             Self::NotARequest(_) => ErrorType::EventUnreadable,
             Self::Backup(_) => ErrorType::BackupFailed,
+            Self::Moving(_) => ErrorType::MoveFailed,
             Self::Store(_) | Self::Archive(_) | Self::Answer(_) => ErrorType::ArchiveFailed,
         }
     }
@@ -106,13 +116,19 @@ impl Function {
     ) -> Self {
         let tally = Arc::new(Tally::default());
         let jobs = DynamoStore::new(counting_throttles(dynamodb, &tally), &table);
-        Self { objects, jobs, clock, tally, table, backups_kept: None }
+        Self { objects, jobs, clock, tally, table, backups_kept: None, moving: None }
     }
 
     /// The same, with backups, of which so many are kept.
     #[must_use]
     pub fn with_backups(self, kept: Option<NonZeroU32>) -> Self {
         Self { backups_kept: kept, ..self }
+    }
+
+    /// The same, which moves the installation with this key when it is asked to.
+    #[must_use]
+    pub fn with_moving(self, key: Option<Arc<KmsSealer>>) -> Self {
+        Self { moving: key, ..self }
     }
 
     /// What happened since the metrics were last printed.
@@ -133,6 +149,8 @@ impl Function {
             }
             Event { sort: true, .. } => self.sort(until).await,
             Event { backup: true, .. } => Ok(self.back_up(until).await?),
+            Event { export: Some(export), .. } => Ok(self.export(&export, until).await?),
+            Event { import: Some(import), .. } => Ok(self.import(&import, until).await?),
             Event { records: Some(records), .. } => {
                 Ok(serde_json::to_value(self.archive(&records).await)?)
             }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_archiver::{ArchiverSettings, Event, Function};
-use minutehand_runtime::SystemClock;
+use minutehand_runtime::{SystemClock, chain};
 use minutehand_runtime_aws::{Started, dynamodb_client, report, serve};
+use minutehand_sealer_kms::KmsSealer;
 
 /// Lines are many small allocations, which this allocator does faster.
 #[global_allocator]
@@ -18,11 +19,14 @@ fn main() -> ExitCode {
 }
 
 async fn run(Started { aws, settings }: Started<ArchiverSettings>) -> Result<(), Error> {
-    let ArchiverSettings { table, archive, backups_kept } = settings;
+    let ArchiverSettings { table, archive, backups_kept, moving_key_id } = settings;
     let archive = archive.ok_or("there is no archive")?;
-    let dynamodb = dynamodb_client(&aws.config()?);
+    let config = aws.config()?;
+    let dynamodb = dynamodb_client(&config);
+    let kms = |key| Arc::new(KmsSealer::new(aws_sdk_kms::Client::new(&config), key));
     let function = Function::new(table, archive, &dynamodb, Arc::new(SystemClock));
-    let function = Arc::new(function.with_backups(backups_kept));
+    let function = function.with_backups(backups_kept).with_moving(moving_key_id.map(kms));
+    let function = Arc::new(function);
     let handle = service_fn(move |LambdaEvent { payload, context }: LambdaEvent<Event>| {
         let function = function.clone();
         async move {
@@ -32,7 +36,7 @@ async fn run(Started { aws, settings }: Started<ArchiverSettings>) -> Result<(),
                 report(error.error_type(), &error);
                 Diagnostic {
                     error_type: error.error_type().to_string(),
-                    error_message: error.to_string(),
+                    error_message: chain(&error),
                 }
             })
         }

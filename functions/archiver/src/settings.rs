@@ -14,6 +14,8 @@ pub struct ArchiverSettings {
     pub archive: Option<Objects>,
     /// How many backups are kept; `None` if none are made.
     pub backups_kept: Option<NonZeroU32>,
+    /// The KMS key that seals secrets, if the function may move the installation.
+    pub moving_key_id: Option<String>,
 }
 
 impl ArchiverSettings {
@@ -30,6 +32,7 @@ impl ArchiverSettings {
             table: variables.table(),
             archive: variables.archive(),
             backups_kept: NonZeroU32::new(kept),
+            moving_key_id: variables.optional("MINUTEHAND_MOVING_KEY_ID"),
         }
     }
 }

@@ -15,7 +15,7 @@ use clap::{CommandFactory, Error, Parser, Subcommand};
 use minutehand::archive;
 use minutehand::backup::backup;
 use minutehand::health;
-use minutehand::installation::{self, ExportOptions, ImportOptions, Place};
+use minutehand::installation::{self, ExportOptions, ImportOptions};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
 use minutehand::repair::repair;
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
@@ -125,7 +125,7 @@ const EXPORT_EXAMPLES: &str = "\
 Examples:
   minutehand installation export /mnt/nas --data /var/lib/minutehand
   minutehand installation export s3://backups/minutehand \\
-      --data dynamodb://TABLE --seal-to move.key --key arn:aws:kms:…
+      --data /var/lib/minutehand --seal-to move.key
 
 It writes the folder backup/TIME: cloud services, collections, jobs with their timers and counters, and \
 retries that wait, as JSON lines in gzip. The file manifest.json comes last; a folder without it is no \
@@ -140,7 +140,7 @@ can read the secrets: keep them apart.
 
 Environment:
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and
-  AWS_ENDPOINT_URL are for s3:// and dynamodb://
+  AWS_ENDPOINT_URL are for s3://
 
 Exit codes:
   0  success
@@ -152,7 +152,7 @@ Examples:
   minutehand installation import /mnt/nas --data /var/lib/minutehand
   minutehand installation import /mnt/nas --data new --backup 2026-11-20T010512Z
   minutehand installation import s3://backups/minutehand \\
-      --data dynamodb://TABLE --unseal-with move.key --key arn:aws:kms:…
+      --data /var/lib/minutehand --unseal-with move.key
 
 To move an installation so that nothing fires twice:
   1. at the source: minutehand collection disable NAME, for each;
@@ -171,7 +171,7 @@ stay, so history in an archive belongs to the same jobs.
 
 Environment:
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and
-  AWS_ENDPOINT_URL are for s3:// and dynamodb://
+  AWS_ENDPOINT_URL are for s3://
 
 Exit codes:
   0  success
@@ -305,16 +305,12 @@ struct InstallationExportArgs {
     #[arg(help = "Folder that exists, or s3://bucket/prefix; the backup is a folder in it",
           value_parser = Location::parse)]
     place: Location,
-    /// Data directory that is not in use, or a table
-    #[arg(long, value_name = "DIR|dynamodb://TABLE", default_value = DATA_DIR,
-          value_parser = Place::parse)]
-    data: Place,
+    /// Data directory that is not in use
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = data_directory)]
+    data: PathBuf,
     /// File to create with a new key, which seals the secrets of the backup
     #[arg(long, value_name = "FILE")]
     seal_to: Option<PathBuf>,
-    /// KMS key of the table, to open its secrets for --seal-to
-    #[arg(long, value_name = "KEY")]
-    key: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -326,16 +322,12 @@ struct InstallationImportArgs {
     /// Backup to import, like 2026-11-23T141000Z [default: the newest]
     #[arg(long, value_name = "TIME")]
     backup: Option<String>,
-    /// Data directory that is not in use or does not exist, or a table
-    #[arg(long, value_name = "DIR|dynamodb://TABLE", default_value = DATA_DIR,
-          value_parser = Place::parse)]
-    data: Place,
+    /// Data directory that is not in use or does not exist
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = data_directory)]
+    data: PathBuf,
     /// File with the key of --seal-to
     #[arg(long, value_name = "FILE")]
     unseal_with: Option<PathBuf>,
-    /// KMS key of the table, to seal secrets
-    #[arg(long, value_name = "KEY")]
-    key: Option<String>,
     /// Add to an installation that has other collections
     #[arg(long)]
     merge: bool,
@@ -443,10 +435,19 @@ fn place_of_value(error: &Error, words: &[OsString]) -> Option<Range<usize>> {
     })
 }
 
+/// Reads a data directory of an export or an import. An installation on AWS moves by itself.
+fn data_directory(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() || text.contains("://") {
+        return Err(
+            "give a data directory, like .minutehand; the archiver moves a stack on AWS".to_owned()
+        );
+    }
+    Ok(text.into())
+}
+
 fn export_installation(args: &InstallationExportArgs) -> ExitCode {
-    let InstallationExportArgs { place, data, seal_to, key } = args;
-    let (seal_to, key) = (seal_to.as_deref(), key.as_deref());
-    let options = ExportOptions { from: data, to: place, key, seal_to };
+    let InstallationExportArgs { place, data, seal_to } = args;
+    let options = ExportOptions { from: data, to: place, seal_to: seal_to.as_deref() };
     match installation::export(&options, environment) {
         Ok(exported) => print(&exported.to_string()),
         Err(error) => fail(FAILED, format!("{error:#}"), None),
@@ -454,12 +455,11 @@ fn export_installation(args: &InstallationExportArgs) -> ExitCode {
 }
 
 fn import_installation(args: &InstallationImportArgs) -> ExitCode {
-    let InstallationImportArgs { place, backup, data, unseal_with, key, merge } = args;
+    let InstallationImportArgs { place, backup, data, unseal_with, merge } = args;
     let options = ImportOptions {
         from: place,
         backup: backup.as_deref(),
         into: data,
-        key: key.as_deref(),
         unseal_with: unseal_with.as_deref(),
         merge: *merge,
     };

@@ -64,6 +64,8 @@ error_types! {
     ArchiveFailed,
     /// The backup of the day could not be written.
     BackupFailed,
+    /// An export or an import that an operator asked for failed.
+    MoveFailed,
     /// An item that has ended cannot be read; the archiver has set it aside.
     RecordUnreadable,
     /// A request failed because of an internal error.

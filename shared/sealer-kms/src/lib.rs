@@ -79,7 +79,7 @@ impl KmsSealer {
             .send()
             .await
             .map_err(no_key)?;
-        let sealer = sealer(generated.plaintext)?;
+        let sealer = sealer(&plaintext(generated.plaintext))?;
         let encrypted = generated.ciphertext_blob.map(Blob::into_inner).unwrap_or_default();
         if encrypted.is_empty() || encrypted.len() > ENCRYPTED_KEY_BYTES_MAX {
             return Err(SealError::NoKey(
@@ -99,6 +99,15 @@ impl KmsSealer {
     }
 
     async fn decrypt(&self, encrypted: &[u8]) -> Result<Arc<AesSealer>, SealError> {
+        sealer(&self.decrypted_bytes(encrypted).await?)
+    }
+
+    /// Decrypts what was encrypted with the KMS key, in the encryption context of data keys.
+    ///
+    /// # Errors
+    ///
+    /// If it was encrypted otherwise, or KMS does not answer.
+    pub async fn decrypted_bytes(&self, encrypted: &[u8]) -> Result<Zeroizing<Vec<u8>>, SealError> {
         let decrypted = self
             .client
             .decrypt()
@@ -110,7 +119,7 @@ impl KmsSealer {
             .map_err(
                 |error| if is_not_ours(&error) { SealError::NotOurs } else { no_key(error) },
             )?;
-        sealer(decrypted.plaintext)
+        Ok(plaintext(decrypted.plaintext))
     }
 }
 
@@ -138,10 +147,14 @@ fn split(sealed: &[u8]) -> Option<(&[u8], &[u8])> {
     is_ours.then(|| rest.split_at_checked(length)).flatten()
 }
 
+/// What KMS decrypted; nothing if it did not say.
+fn plaintext(plaintext: Option<Blob>) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(plaintext.map(Blob::into_inner).unwrap_or_default())
+}
+
 /// Creates the sealer of a data key from KMS.
-fn sealer(plaintext: Option<Blob>) -> Result<Arc<AesSealer>, SealError> {
-    let bytes = Zeroizing::new(plaintext.map(Blob::into_inner).unwrap_or_default());
-    let key = <[u8; KEY_BYTES]>::try_from(bytes.as_slice()).map(Zeroizing::new);
+fn sealer(bytes: &[u8]) -> Result<Arc<AesSealer>, SealError> {
+    let key = <[u8; KEY_BYTES]>::try_from(bytes).map(Zeroizing::new);
     let key = key.map_err(|_| {
         SealError::NoKey("KMS returned a data key with an unexpected length".into())
     })?;

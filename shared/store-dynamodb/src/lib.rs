@@ -96,7 +96,7 @@ pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, Tim
 pub use counters::AskedEvicted;
 pub use ended::{EndedPage, EndedWhen, WalkPosition, read_ended};
 pub use expired::{ScanPosition, WithSecrets};
-pub use schema::{DUE_INDEX, TableStanding, ensure_table, look_at_table};
+pub use schema::{DUE_INDEX, ensure_table};
 pub use states::{StateCounts, StatePosition};
 pub use store::DynamoStore;
 pub use table::{Consumed, Groups, JsonItem, Meter, MeteredCall, SINGLES_IN_FLIGHT_MAX};

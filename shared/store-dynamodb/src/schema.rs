@@ -56,42 +56,6 @@ pub async fn ensure_table(client: &Client, table: &str) -> Result<(), StoreError
     Ok(())
 }
 
-/// What a name of a table stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TableStanding {
-    /// There is no such table.
-    Missing,
-    /// It is a table of something else: its key is another one, or it has no index of timers.
-    Foreign,
-    /// It is a table of Minutehand.
-    Ours,
-}
-
-/// Looks whether a table is there, and whether it is one of Minutehand.
-///
-/// # Errors
-///
-/// If the service does not answer, or refuses.
-pub async fn look_at_table(client: &Client, table: &str) -> Result<TableStanding, StoreError> {
-    let described = match client.describe_table().table_name(table).send().await {
-        Ok(described) => described.table,
-        Err(error) => {
-            let service = error.as_service_error();
-            if service.is_some_and(DescribeTableError::is_resource_not_found_exception) {
-                return Ok(TableStanding::Missing);
-            }
-            return Err(store_error(error));
-        }
-    };
-    let is_ours = described.is_some_and(|table| {
-        let names: Vec<&str> =
-            table.key_schema().iter().map(KeySchemaElement::attribute_name).collect();
-        let indexes = table.global_secondary_indexes();
-        names == ["pk", "sk"] && indexes.iter().any(|it| it.index_name() == Some(DUE_INDEX))
-    });
-    Ok(if is_ours { TableStanding::Ours } else { TableStanding::Foreign })
-}
-
 struct Parts {
     attributes: Vec<AttributeDefinition>,
     key: Vec<KeySchemaElement>,

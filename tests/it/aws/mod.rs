@@ -6,6 +6,7 @@ mod backups;
 mod batches;
 mod classic;
 mod failing;
+mod moving;
 mod passes;
 mod requests;
 mod target;

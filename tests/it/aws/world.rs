@@ -32,7 +32,7 @@ const REGION: &str = "eu-west-1";
 pub(super) const COLLECTION: &str =
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc";
 /// A data key, 32 bytes in Base64.
-const DATA_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+pub(super) const DATA_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
 /// A schedule that the test moves, and work that takes its time.
 #[derive(Clone)]
@@ -127,12 +127,17 @@ impl World {
 
     /// One with an archive, and a collection `jc`.
     pub(super) async fn with_archive(archive: Objects) -> Self {
+        let world = Self::without_collection(archive).await;
+        assert_eq!(world.put("", &json!({})).await, 201);
+        world
+    }
+
+    /// One with an archive, and nothing else.
+    pub(super) async fn without_collection(archive: Objects) -> Self {
         let store = Store::in_memory().unwrap();
         ensure_table(&store.client(), TABLE).await.unwrap();
         let world = Self::over(store.client(), Some(archive));
-        let world = Self { _store: Some(store), ..world };
-        assert_eq!(world.put("", &json!({})).await, 201);
-        world
+        Self { _store: Some(store), ..world }
     }
 
     /// One on a store that may not be well.

@@ -257,13 +257,46 @@ fn a_backup_is_written_each_day_after_the_archive_is_sorted_and_age_deletes_none
     let touching = policies.filter(|name| {
         *name != "DailyBackupPolicy" && template.properties(name).to_string().contains("/backup/")
     });
-    assert_eq!(touching.collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(touching.collect::<Vec<_>>(), ["MovingPolicy"]);
     // With an own key, it also decrypts what it reads.
     let keys = statements(&template, "ArchiverKeyPolicy");
     let [key] = keys.as_slice() else { panic!("{keys:?}") };
     assert_eq!(key["Action"], json!(["kms:GenerateDataKey", "kms:Decrypt"]));
     let lifecycle = template.properties("ArchiveBucket")["LifecycleConfiguration"].to_string();
     assert!(!lifecycle.contains("backup"), "{lifecycle}");
+}
+
+#[test]
+fn the_archiver_opens_secrets_and_writes_jobs_only_if_it_may_move_the_installation() {
+    let template = Template::read();
+    assert_eq!(template.parameter("Moving")["Default"], "no");
+    let asked = json!({"Fn::Equals": [{"Ref": "Moving"}, "yes"]});
+    assert_eq!(
+        *template.condition("Moves"),
+        json!({"Fn::And": [{"Condition": "Archives"}, asked]})
+    );
+    let policy = template.resource("MovingPolicy");
+    assert_eq!(policy["Condition"], "Moves");
+    assert_eq!(template.properties("MovingPolicy")["Roles"], json!([{"Ref": "ArchiverRole"}]));
+    let allowed = statements(&template, "MovingPolicy");
+    let of = |service: &str| {
+        let of_it = allowed.iter().filter(|it| it["Action"].to_string().contains(service));
+        let [one] = of_it.collect::<Vec<_>>()[..] else { panic!("{service}: {allowed:?}") };
+        *one
+    };
+    let folder = format!("${{ArchiveBucket.Arn}}/{}/*", minutehand_archive::BACKUPS);
+    assert_eq!(of("s3:")["Resource"], json!({"Fn::Sub": folder}));
+    assert_eq!(of("s3:")["Action"], json!(["s3:PutObject", "s3:GetObject"]));
+    let secrets = of("kms:");
+    let of_api = statements(&template, "ApiRole");
+    let of_api = of_api.iter().find(|it| it["Sid"] == secrets["Sid"]).unwrap();
+    assert_eq!(secrets, *of_api, "the same key, for the same purpose");
+    let key = &template.properties("ArchiverFunction")["Environment"]["Variables"]["MINUTEHAND_MOVING_KEY_ID"];
+    assert_eq!(*key, json!({"Fn::If": ["Moves", secrets["Resource"], {"Ref": "AWS::NoValue"}]}));
+    for name in ["ArchiverRole", "DailyBackupPolicy"] {
+        let text = template.properties(name).to_string();
+        assert!(!text.contains("EncryptionContext") && !text.contains("PutItem"), "{name}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use minutehand_ports::Sealer;
 use minutehand_runtime::system_now;
 
 use super::Shown;
-use super::place::{Opened, Place};
+use super::opened::Opened;
 use crate::repair::check_is_data;
 use crate::serve::{create_key_file, written_by};
 use crate::wait_for;
@@ -21,12 +21,10 @@ use crate::wait_for;
 /// What to export, and where to.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportOptions<'a> {
-    /// The installation.
-    pub from: &'a Place,
+    /// The data directory.
+    pub from: &'a Path,
     /// The place of the export.
     pub to: &'a Location,
-    /// The KMS key of a table.
-    pub key: Option<&'a str>,
     /// The file for a new key, with which the secrets are sealed in the export.
     pub seal_to: Option<&'a Path>,
 }
@@ -34,7 +32,7 @@ pub struct ExportOptions<'a> {
 /// What was exported.
 #[derive(Debug)]
 pub struct Exported {
-    from: Place,
+    from: PathBuf,
     to: Location,
     written: Written,
     is_sealed_to_file: bool,
@@ -46,7 +44,7 @@ impl fmt::Display for Exported {
         let Written { manifest, on, unreadable } = written;
         let [_, collections, jobs, retries] = CARRIED_KINDS.map(|kind| manifest.count(kind));
         let name = backup_name(manifest.about.at);
-        writeln!(f, "exported {from} to {to} as backup/{name}")?;
+        writeln!(f, "exported {} to {to} as backup/{name}", from.display())?;
         writeln!(f, "  {collections} collections, {jobs} jobs, {retries} retries that wait")?;
         if manifest.secrets > 0 {
             let key = if *is_sealed_to_file { "the key in the file" } else { "the same key" };
@@ -93,13 +91,11 @@ pub fn export(
     options: &ExportOptions<'_>,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<Exported> {
-    let ExportOptions { from, to, key, seal_to } = *options;
-    if let Place::Directory(path) = from {
-        check_is_data(path)?;
-    }
+    let ExportOptions { from, to, seal_to } = *options;
+    check_is_data(from)?;
     let objects = Objects::open(to, &environment, system_now)?;
     wait_for(async {
-        let opened = Opened::open(from, key, &environment).await?;
+        let opened = Opened::open(from).await?;
         let file_key = seal_to.map(create_key_file).transpose()?;
         let file_key = file_key.map(|sealer| Arc::new(sealer) as Arc<dyn Sealer>);
         let sealed_with =
@@ -115,7 +111,7 @@ pub fn export(
             // Nothing is sealed with this key.
             fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
         }
-        let (from, to, is_sealed_to_file) = (from.clone(), to.clone(), seal_to.is_some());
+        let (from, to, is_sealed_to_file) = (from.to_owned(), to.clone(), seal_to.is_some());
         Ok(Exported { from, to, written: exported?, is_sealed_to_file })
     })
 }

@@ -1,7 +1,7 @@
 //! Imports an installation.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -11,7 +11,7 @@ use minutehand_ports::Sealer;
 use minutehand_runtime::system_now;
 
 use super::Shown;
-use super::place::{Opened, Place};
+use super::opened::Opened;
 use crate::serve::read_key_file;
 use crate::wait_for;
 
@@ -22,10 +22,8 @@ pub struct ImportOptions<'a> {
     pub from: &'a Location,
     /// The backup, by the name of its folder; `None` for the newest.
     pub backup: Option<&'a str>,
-    /// The installation.
-    pub into: &'a Place,
-    /// The KMS key of a table.
-    pub key: Option<&'a str>,
+    /// The data directory.
+    pub into: &'a Path,
     /// The file with the key with which the secrets are sealed in the export.
     pub unseal_with: Option<&'a Path>,
     /// Whether there may be other collections.
@@ -36,7 +34,7 @@ pub struct ImportOptions<'a> {
 #[derive(Debug)]
 pub struct Imported {
     backup: String,
-    into: Place,
+    into: PathBuf,
     brought: Brought,
 }
 
@@ -45,7 +43,7 @@ impl fmt::Display for Imported {
         let Self { backup, into, brought } = self;
         let Brought { collections, jobs, retries, is_resumed, .. } = brought;
         let what = if *is_resumed { "ended the import of" } else { "imported" };
-        writeln!(f, "{what} backup/{backup} into {into}")?;
+        writeln!(f, "{what} backup/{backup} into {}", into.display())?;
         writeln!(f, "  {} collections, {jobs} jobs, {retries} retries", collections.len())?;
         let names = |wanted: bool| {
             let chosen = collections.iter().filter(|(_, was_on)| *was_on == wanted);
@@ -78,7 +76,7 @@ pub fn import(
     options: &ImportOptions<'_>,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<Imported> {
-    let ImportOptions { from, backup, into, key, unseal_with, merge } = *options;
+    let ImportOptions { from, backup, into, unseal_with, merge } = *options;
     let objects = Objects::open(from, &environment, system_now)?;
     wait_for(async {
         let watcher = Shown::default();
@@ -88,7 +86,7 @@ pub fn import(
         backup.check_key(file_key.is_some())?;
         // Before the target is opened, which may create it.
         let members = backup.check(&objects, system_now(), &watcher).await?;
-        let opened = Opened::open(into, key, &environment).await?;
+        let opened = Opened::open(into).await?;
         let import = Import {
             objects: &objects,
             backup: &backup,
@@ -99,7 +97,7 @@ pub fn import(
         };
         let brought = import.run(members, ImportHow { merge, from: 0 }).await;
         opened.close().await?;
-        let (backup, into) = (backup.name().to_owned(), into.clone());
+        let (backup, into) = (backup.name().to_owned(), into.to_owned());
         Ok(Imported { backup, into, brought: brought? })
     })
 }

@@ -1,8 +1,8 @@
 //! `minutehand installation export|import`: the collections and jobs of an installation as files, and
 //! from there into another installation.
 //!
-//! `carry` exports and imports, and says what a crash leaves. Here are places, keys, and what is said to
-//! the user. An export changes nothing of what it reads, but a data directory of an older version gets the
+//! `carry` exports and imports, and says what a crash leaves. Here are data directories, keys, and what is
+//! said to the user. An installation on AWS is moved by its archiver. An export changes nothing of what it reads, but a data directory of an older version gets the
 //! format of this one, as by a start.
 //!
 //! A crash of an export leaves a folder without a manifest, which is no backup, and with `--seal-to` a key
@@ -10,7 +10,7 @@
 
 mod export;
 mod import;
-mod place;
+mod opened;
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -20,7 +20,6 @@ use minutehand_cli::Progress;
 
 pub use export::{ExportOptions, Exported, export};
 pub use import::{ImportOptions, Imported, import};
-pub use place::Place;
 
 /// Shows how far an export or an import is: by a bar on a terminal, elsewhere by lines.
 #[derive(Default)]
