@@ -65,7 +65,7 @@ impl SqlStore {
     }
 }
 
-fn read(row: Row) -> Result<JournalEntry, StoreError> {
+pub(crate) fn read(row: Row) -> Result<JournalEntry, StoreError> {
     let mut row = Columns::new("journal", row);
     row.id()?;
     let at = row.next()?;

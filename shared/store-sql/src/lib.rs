@@ -11,7 +11,7 @@
 //! | `sqlite` | performs scripts: the thread that writes, its log, readers, files, backups |
 //! | `collections`, `jobs`, `journal`, `timers`, `attempts`, `history`, `turns`, `limits`, `snapshots`, `counters`, `other`, `browse`, `installation` | the traits of [`minutehand_ports::store`] |
 //! | `queue` | the queue, and the steps that change it together with the store |
-//! | `expired` | removes what has expired |
+//! | `ended`, `expired`, `sealed`, `states` | walks through all that is stored: for the archive, the removal of what has expired, a lost key, figures |
 //! | `changed`, `prefetched` | snapshots that are read before their attempts are due |
 //!
 //! | script | rows | what it needs |
@@ -54,6 +54,7 @@ mod browse;
 pub mod changed;
 mod collections;
 mod counters;
+mod ended;
 mod expired;
 mod history;
 mod installation;
@@ -64,13 +65,18 @@ mod other;
 mod prefetched;
 pub mod queue;
 pub mod script;
+mod sealed;
 mod snapshots;
 mod sql;
 pub mod sqlite;
+mod states;
 mod store;
 mod timers;
 mod turns;
 mod value;
 
-pub use queue::SqlQueue;
+pub use ended::{EndedPosition, EndedSlice, EndedWhen};
+pub use queue::{QueueStanding, SqlQueue};
+pub use sealed::{Sealed, SealedOf, SealedPosition};
+pub use states::{StateCounts, StatePosition};
 pub use store::SqlStore;

@@ -18,6 +18,7 @@ use minutehand_ports::{CloudServices, Disk, Pulses, Removal, StoreError};
 
 use crate::script::{Need, Row, ScriptOutcome, Statement, Value};
 use crate::sql::{jobs, other as sql};
+use crate::sqlite::SqlError;
 use crate::store::{SqlStore, background, changes, page_of, rest, rows_of};
 use crate::value::{Columns, id, params};
 
@@ -162,12 +163,20 @@ fn read_pulse(row: &mut Columns) -> Result<Pulse, StoreError> {
     })
 }
 
+/// The disk is full or read-only.
+#[derive(Debug, thiserror::Error)]
+#[error("the disk refuses a write")]
+struct NoWrites(#[source] SqlError);
+
 /// A commit that changes nothing: a full or read-only disk refuses it, and still answers reads.
 #[async_trait]
 impl Disk for SqlStore {
     async fn accepts_writes(&self) -> Result<(), StoreError> {
         let write = Statement::new(sql::WRITE_AGAIN, Vec::new());
-        self.perform(background(vec![write])).await.map(drop)
+        match self.database().perform(background(vec![write])).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(StoreError::Unavailable(Box::new(NoWrites(error)))),
+        }
     }
 }
 

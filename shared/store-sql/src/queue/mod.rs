@@ -116,7 +116,8 @@ impl SqlQueue {
     ///
     /// If the database refuses.
     pub async fn standing(&self) -> Result<QueueStanding, QueueError> {
-        let statement = Statement::new(sql::STANDING, params![self.clock.now()]);
+        let statement =
+            Statement::new(sql::STANDING, params![self.clock.now(), self.clock.work_now()]);
         let rows = Self::rows(self.database.read(record("", vec![statement])).await)?;
         let row = rows.into_iter().flatten().next().unwrap_or_default();
         let mut row = Columns::new("messages", row);

@@ -81,6 +81,13 @@ statements! {
          ORDER BY nominal_at, generation, occurrence, role, number LIMIT ?8"
     );
 
+    /// Attempts of all jobs in the order of their keys, behind a position.
+    ALL_ATTEMPTS = concat!(
+        columns!(),
+        "WHERE (job_uid, nominal_at, generation, occurrence, role, number) > (?1, ?2, ?3, ?4, ?5, ?6) \
+         ORDER BY job_uid, nominal_at, generation, occurrence, role, number LIMIT ?7"
+    );
+
     LEAVE_OUT = "INSERT INTO left_out (job_uid, first_at, generation, reason, last_at, \
          occurrences, left_at, outage_from, outage_until, expires_at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \

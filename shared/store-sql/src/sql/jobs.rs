@@ -160,6 +160,24 @@ statements! {
          timetable = NULL, due_at = NULL, is_spent = 0 \
          WHERE job_uid = ?1 AND generation = ?2 AND state = 'enabled'";
 
+    /// The states of a page of jobs that have not expired.
+    JOB_STATES = "SELECT timers.job_uid, timers.state FROM timers JOIN jobs \
+         ON jobs.collection_uid = timers.collection_uid AND jobs.name_key = timers.job_key \
+         WHERE timers.job_uid > ?1 AND (jobs.expires_at IS NULL OR jobs.expires_at > ?2) \
+         ORDER BY timers.job_uid LIMIT ?3";
+
+    /// The states of a page of collections.
+    COLLECTION_STATES = "SELECT uid, state FROM collections WHERE uid > ?1 ORDER BY uid LIMIT ?2";
+
+    /// A page of the jobs that have secrets, behind a position.
+    SEALED_JOBS = "SELECT uid, sealed, collection_uid, name_key, name FROM jobs \
+         WHERE (collection_uid, name_key) > (?1, ?2) AND sealed IS NOT NULL \
+         ORDER BY collection_uid, name_key LIMIT ?3";
+
+    /// A page of the collections that have secrets, behind a position.
+    SEALED_COLLECTIONS = "SELECT uid, sealed, subscription || '/' || resource_group || '/' || name \
+         FROM collections WHERE uid > ?1 AND sealed IS NOT NULL ORDER BY uid LIMIT ?2";
+
     /// Jobs whose timers are never due, behind a position.
     AT_REST = "SELECT job_uid, collection_uid, job_key FROM timers \
          WHERE due_at IS NULL AND job_uid > ?1 ORDER BY job_uid LIMIT ?2";

@@ -7,15 +7,30 @@ macro_rules! service {
     };
 }
 
+/// What [`crate::journal`] reads of a row.
+macro_rules! entry {
+    () => {
+        "SELECT collection_uid, at, job_key, request_id, who, operation, job, names, patches FROM journal "
+    };
+}
+
 statements! {
     ADD_ENTRY = "INSERT INTO journal (collection_uid, at, job_key, request_id, who, operation, \
          job, names, patches, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
 
     /// A page of a journal, the newest first, behind a position.
-    JOURNAL = "SELECT collection_uid, at, job_key, request_id, who, operation, job, names, \
-         patches FROM journal WHERE collection_uid = ?1 AND at <= ?2 \
-         AND (at, job_key, request_id) < (?2, ?3, ?4) ORDER BY at DESC, job_key DESC, request_id DESC LIMIT ?5";
+    JOURNAL = concat!(
+        entry!(),
+        "WHERE collection_uid = ?1 AND at <= ?2 AND (at, job_key, request_id) < (?2, ?3, ?4) \
+         ORDER BY at DESC, job_key DESC, request_id DESC LIMIT ?5"
+    );
 
+    /// Entries of all journals in the order of their keys, behind a position.
+    ALL_ENTRIES = concat!(
+        entry!(),
+        "WHERE (collection_uid, at, job_key, request_id) > (?1, ?2, ?3, ?4) \
+         ORDER BY collection_uid, at, job_key, request_id LIMIT ?5"
+    );
 
     SERVICE = concat!(service!(), "WHERE subscription_key = ?1 AND group_key = ?2");
 

@@ -37,11 +37,13 @@ statements! {
          receives = receives - leased WHERE hidden_until IS NOT NULL";
 
     /// How many messages are due and visible, are visible and not due, and are hidden; and how many dead
-    /// letters there are.
+    /// letters there are. What was hidden until now is visible, before anybody shows it again.
     STANDING = "SELECT \
-         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND due_at <= ?1), \
-         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND due_at > ?1), \
-         (SELECT count(*) FROM messages WHERE hidden_until IS NOT NULL), \
+         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND due_at <= ?1) \
+         + (SELECT count(*) FROM messages WHERE hidden_until <= ?2 AND due_at <= ?1), \
+         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND due_at > ?1) \
+         + (SELECT count(*) FROM messages WHERE hidden_until <= ?2 AND due_at > ?1), \
+         (SELECT count(*) FROM messages WHERE hidden_until > ?2), \
          (SELECT due_at FROM messages WHERE hidden_until IS NULL ORDER BY due_at LIMIT 1), \
          (SELECT count(*) FROM dead_letters)";
 

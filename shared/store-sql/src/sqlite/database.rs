@@ -15,7 +15,7 @@
 //! | an answer, with [`Durability::Normal`] | what was answered; after a power cut, what was older than [`SYNC_EVERY`](super::SYNC_EVERY) |
 //! | any step of a clean end | what the next start accepts: see [`super::copies`] |
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,12 +25,12 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot};
 
-use super::backup;
+use super::copies::CopyProblem;
 use super::error::SqlError;
 use super::files::{LogState, Paths, read_database_number};
 use super::keeper::{self, Step};
 use super::orders::{Asked, Durability, Order};
-use super::perform::{perform, write_number};
+use super::perform::perform;
 use super::schema;
 use super::writer::{Writer, WrittenLog};
 use crate::changed::Changed;
@@ -42,9 +42,6 @@ const READERS: usize = 2;
 const STATEMENTS_MAX: usize = 128;
 /// The page cache of a connection in KiB.
 const CACHE_KIB: i32 = 16 * 1024;
-
-/// The number that a database has before its first commit in a log.
-const FIRST_NUMBER: u32 = 1;
 
 /// Gives some pages back, a few milliseconds of work, and says how many are left.
 const GIVE_BACK: [&str; 2] =
@@ -64,8 +61,8 @@ struct Shared {
     readers: Option<Sender<Order>>,
     /// The number of this process.
     process: i64,
-    /// The file; `None` in memory.
-    file: Option<PathBuf>,
+    /// What tells this database from others.
+    installation: i64,
     changed: Arc<Changed>,
     /// Wakes the receiver that waits for a message.
     woken: Arc<Notify>,
@@ -81,6 +78,12 @@ impl Threads {
     pub fn join(self) {
         // A thread that panicked has said so, and has closed its connection.
         let _ = self.0.join();
+    }
+
+    /// The same, for a task that must not hold up others.
+    pub async fn ended(self) {
+        // If the runtime ends first, so does the process.
+        let _ = tokio::task::spawn_blocking(|| self.join()).await;
     }
 }
 
@@ -117,7 +120,7 @@ impl Database {
     pub fn open_copy(
         dir: &Path,
         sync: Durability,
-    ) -> Result<(Self, Threads, Option<SqlError>), SqlError> {
+    ) -> Result<(Self, Threads, Option<CopyProblem>), SqlError> {
         let paths = Paths::in_dir(dir);
         let problem = paths.look()?.err();
         if let Some(problem) = problem {
@@ -125,7 +128,7 @@ impl Database {
         }
         check_whole(&paths.database)?;
         let (database, threads) = Self::open_files(paths, sync)?;
-        Ok((database, threads, problem.map(SqlError::Copy)))
+        Ok((database, threads, problem))
     }
 
     pub(super) fn open_files(paths: Paths, sync: Durability) -> Result<(Self, Threads), SqlError> {
@@ -133,12 +136,15 @@ impl Database {
         let file = paths.database.clone();
         let mut connection = Connection::open(&file)?;
         keeper::leave_log(&connection, true)?;
-        if read_database_number(&file).map_err(SqlError::Files)?.unwrap_or_default() == 0 {
+        let number = read_database_number(&file).map_err(SqlError::Files)?;
+        let new = if number.unwrap_or_default() == 0 {
             // It only takes effect while there is no table yet.
             connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-            // Before there is a log, so that the first log follows a number.
-            write_number(&connection, FIRST_NUMBER)?;
-        }
+            // Before there is a log, so that the first log follows a number, and no table is in a log alone.
+            Some(schema::prepare(&connection)?)
+        } else {
+            None
+        };
         connection.pragma_update(None, "journal_mode", "WAL")?;
         configure(&connection)?;
         let pages = Arc::new(AtomicU64::new(0));
@@ -159,7 +165,7 @@ impl Database {
         };
         let readers = (0..READERS).map(|_| reader()).collect::<Result<Vec<_>, SqlError>>()?;
         let page_bytes: u32 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-        let opened = schema::prepare(&connection)?;
+        let opened = new.map_or_else(|| schema::prepare(&connection), Ok)?;
         let state = Arc::new(LogState::of(paths, page_bytes.into())?);
         state.committed(pages.load(Ordering::Relaxed), opened.number);
         // A log that was made anew has another salt than the record.
@@ -176,25 +182,22 @@ impl Database {
             others.push(spawn("store-reader", move || read_until_end(&connection, &orders))?);
         }
         let log = WrittenLog { state, pages, sync, commits, others, step: Step::default() };
-        Self::start(connection, opened, Some((file, read, log)))
+        Self::start(connection, opened, Some((read, log)))
     }
 
     fn start(
         connection: Connection,
-        schema::Opened { process, number }: schema::Opened,
-        files: Option<(PathBuf, Sender<Order>, WrittenLog)>,
+        schema::Opened { process, number, installation }: schema::Opened,
+        files: Option<(Sender<Order>, WrittenLog)>,
     ) -> Result<(Self, Threads), SqlError> {
-        let (file, readers, log) = match files {
-            Some((file, readers, log)) => (Some(file), Some(readers), Some(log)),
-            None => (None, None, None),
-        };
+        let (readers, log) = files.unzip();
         let (writer, orders) = mpsc::channel();
         let (changed, woken) = (Arc::new(Changed::default()), Arc::new(Notify::new()));
         let shared = Shared {
             writer,
             readers,
             process,
-            file,
+            installation,
             changed: changed.clone(),
             woken: woken.clone(),
         };
@@ -207,6 +210,12 @@ impl Database {
     #[must_use]
     pub fn process(&self) -> i64 {
         self.shared.process
+    }
+
+    /// What tells this database from others, in 16 digits. Copies and backups have the same.
+    #[must_use]
+    pub fn installation(&self) -> String {
+        format!("{:016x}", self.shared.installation)
     }
 
     /// The counts of changes that starts read.
@@ -290,21 +299,6 @@ impl Database {
         for _ in 0..READERS {
             let _ = self.shared.readers.as_ref().map(|readers| readers.send(Order::End));
         }
-    }
-
-    /// Writes a backup into a file that must not exist, without holding up anybody.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written; then a part of it may be there. A database in memory has no backup.
-    pub async fn back_up(&self, target: PathBuf) -> Result<(), SqlError> {
-        let database = self.shared.file.clone().ok_or(SqlError::NoFile)?;
-        let (done, is_done) = oneshot::channel();
-        spawn("store-backup", move || {
-            // A caller that has gone needs no answer.
-            let _ = done.send(backup::back_up(&database, &target));
-        })?;
-        is_done.await.unwrap_or(Err(SqlError::Closed))
     }
 }
 

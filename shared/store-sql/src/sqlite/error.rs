@@ -31,9 +31,12 @@ pub enum SqlError {
     /// A path cannot be given to SQLite.
     #[error("the path is not valid Unicode")]
     Path,
-    /// A database in memory has no files.
-    #[error("a store in memory has no backup")]
-    NoFile,
+    /// Something else has the name of the database.
+    #[error(
+        "it is a symbolic link, or no regular file: move the file itself there; the data directory as a whole may \
+         be a link"
+    )]
+    NotAFile,
     /// The files of the directory are of different moments.
     #[error(
         "the files of the data directory do not belong together: {0}. Restore a backup, or a copy that was \

@@ -45,6 +45,10 @@ impl Paths {
 
     /// Whether the files belong together. It only reads.
     pub(super) fn look(&self) -> Result<Result<(), CopyProblem>, SqlError> {
+        let about = found(fs::symlink_metadata(&self.database)).map_err(SqlError::Files)?;
+        if about.is_some_and(|about| !about.is_file()) {
+            return Err(SqlError::NotAFile);
+        }
         let read = || -> io::Result<_> {
             let record = found(fs::read(&self.open))?;
             let log = match found(File::open(&self.log))? {
@@ -240,7 +244,8 @@ fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-fn private() -> OpenOptions {
+/// How a file is opened or made that only its user can read.
+pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(PRIVATE);
     options

@@ -13,6 +13,9 @@ const META: &str = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, valu
 const READ: &str = "SELECT value FROM meta WHERE name = ?1";
 const WRITE: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2) \
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+/// What tells this database from others for good: made with it, and copied with it.
+const INSTALLATION: &str = "INSERT INTO meta (name, value) VALUES ('installation', random()) \
+     ON CONFLICT (name) DO NOTHING";
 const OLD_VIEWS: &str = "SELECT name FROM sqlite_master WHERE type = 'view'";
 
 /// What a program has to know of the database that it opens.
@@ -22,6 +25,8 @@ pub(super) struct Opened {
     pub(super) process: i64,
     /// The number of the last commit.
     pub(super) number: u32,
+    /// What tells this database from others.
+    pub(super) installation: i64,
 }
 
 /// Brings the schema up to date and counts this process, in one transaction.
@@ -50,10 +55,12 @@ pub(super) fn prepare(connection: &Connection) -> Result<Opened, SqlError> {
         connection.execute(WRITE, ("schema", known))?;
         connection.execute(WRITE, ("works_from", WORKS_FROM))?;
     }
+    connection.execute(INSTALLATION, [])?;
+    let installation = read(connection, "installation")?.unwrap_or_default();
     let process = read(connection, "process")?.unwrap_or(0_i64) + 1;
     connection.execute(WRITE, ("process", process))?;
     transaction.commit()?;
-    Ok(Opened { process, number })
+    Ok(Opened { process, number, installation })
 }
 
 /// The number after another one. 0 stands for none.
@@ -78,10 +85,13 @@ mod tests {
     #[test]
     fn a_new_database_gets_the_schema_and_each_process_a_number() {
         let connection = Connection::open_in_memory().unwrap();
-        for n in 1..4 {
+        let installation = prepare(&connection).unwrap().installation;
+        for n in 2..4 {
             let opened = prepare(&connection).unwrap();
-            assert_eq!(opened, Opened { process: n.into(), number: n });
+            assert_eq!(opened, Opened { process: n.into(), number: n, installation });
         }
+        let other = Connection::open_in_memory().unwrap();
+        assert_ne!(prepare(&other).unwrap().installation, installation);
         for view in ["job_overview", "history"] {
             let count =
                 connection.query_row(&format!("SELECT count(*) FROM {view}"), [], |row| row.get(0));

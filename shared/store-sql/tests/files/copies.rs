@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use minutehand_store_sql::sqlite::{CopyProblem, Database, Durability, SqlError};
+use minutehand_store_sql::sqlite::{CopyProblem, Database, Durability, SqlError, back_up};
 use rusqlite::Connection;
 
 use crate::world::{
@@ -143,7 +143,7 @@ async fn yesterdays_database_beside_todays_log_is_refused_and_accepted_when_aske
     assert!(start(copied.path()).is_err(), "a refusal changes nothing");
     let (database, threads, problem) =
         Database::open_copy(copied.path(), Durability::Full).unwrap();
-    assert!(matches!(problem, Some(SqlError::Copy(CopyProblem::OldDatabase))));
+    assert_eq!(problem, Some(CopyProblem::OldDatabase));
     add(&database, 10).await.unwrap();
     drop(database);
     threads.join();
@@ -176,9 +176,9 @@ async fn a_backup_is_a_database_of_its_own() {
     let running = Running::start();
     running.write(0..10).await;
     let backed_up = tempfile::tempdir().unwrap();
-    let target = backed_up.path().join(DATABASE);
-    running.database.back_up(target.clone()).await.unwrap();
-    assert!(running.database.back_up(target.clone()).await.is_err(), "it is there");
+    let bytes = back_up(running.dir.path(), backed_up.path(), true).unwrap();
+    assert_eq!(bytes, fs::metadata(backed_up.path().join(DATABASE)).unwrap().len());
+    assert!(back_up(running.dir.path(), backed_up.path(), true).is_err(), "it is there");
     running.write(10..20).await;
     // Beside the log of the database it was made of, it is refused.
     let mixed = tempfile::tempdir().unwrap();
@@ -201,6 +201,61 @@ async fn a_backup_is_a_database_of_its_own() {
     drop(database);
     threads.join();
     assert_eq!(start(killed.path()).unwrap(), 11);
+}
+
+#[tokio::test]
+async fn a_backup_of_a_killed_process_has_its_log_and_leaves_it_and_files_of_several_moments_have_none()
+ {
+    let running = Running::start();
+    running.write(0..10).await;
+    let killed = tempfile::tempdir().unwrap();
+    for name in [DATABASE, LOG, OPEN] {
+        copy(running.dir.path(), killed.path(), name);
+    }
+    let log = fs::read(killed.path().join(LOG)).unwrap();
+    let backed_up = tempfile::tempdir().unwrap();
+    back_up(killed.path(), backed_up.path(), false).unwrap();
+    assert_eq!(start(backed_up.path()).unwrap(), 10);
+    assert_eq!(fs::read(killed.path().join(LOG)).unwrap(), log);
+    assert_eq!(start(killed.path()).unwrap(), 10);
+
+    let mixed = tempfile::tempdir().unwrap();
+    for name in [DATABASE, OPEN] {
+        copy(running.dir.path(), mixed.path(), name);
+    }
+    let target = tempfile::tempdir().unwrap();
+    let refused = back_up(mixed.path(), target.path(), false).unwrap_err();
+    assert!(matches!(refused, SqlError::Copy(CopyProblem::NoLog)), "{refused}");
+    // Nothing is made in a directory that has no database.
+    let empty = tempfile::tempdir().unwrap();
+    assert!(back_up(empty.path(), target.path(), false).is_err());
+    assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_database_that_is_a_link_is_refused_with_what_to_do() {
+    let other = Running::start().end();
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(other.path().join(DATABASE), dir.path().join(DATABASE)).unwrap();
+    let refused = start(dir.path()).unwrap_err();
+    assert!(refused.to_string().contains("is a symbolic link, or no regular file"), "{refused}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing was created");
+}
+
+#[tokio::test]
+async fn every_file_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let running = Running::start();
+    running.write(0..10).await;
+    let backed_up = tempfile::tempdir().unwrap();
+    back_up(running.dir.path(), backed_up.path(), true).unwrap();
+    for dir in [running.dir.path(), backed_up.path()] {
+        for entry in fs::read_dir(dir).unwrap() {
+            let entry = entry.unwrap();
+            let mode = entry.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{entry:?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -5,4 +5,6 @@ mod copies;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod world;

@@ -8,4 +8,6 @@ mod prefetching;
 #[cfg(test)]
 mod steps;
 #[cfg(test)]
+mod walks;
+#[cfg(test)]
 mod world;
