@@ -204,7 +204,7 @@ mod tests {
 
         let file = folder.path().join("backup").join(name).join("manifest.json");
         let text = fs::read_to_string(&file).unwrap();
-        fs::write(&file, text.replace("\"format\": 1", "\"format\": 7")).unwrap();
+        fs::write(&file, text.replace("\"format\": 2", "\"format\": 7")).unwrap();
         let error = objects.manifest(name).await.unwrap_err();
         assert!(error.to_string().contains("manifest.json: its format is 7"), "{error}");
         fs::remove_file(&file).unwrap();
