@@ -1,4 +1,4 @@
-//! Sets `MINUTEHAND_COMMIT` and `MINUTEHAND_STORE`, the commit and the version of the embedded store.
+//! Sets `MINUTEHAND_COMMIT`, the commit.
 //!
 //! `functions/api` uses this script, too.
 
@@ -14,21 +14,10 @@ fn main() {
             println!("cargo::rerun-if-changed={path}");
         }
     }
-    let lock = "../../Cargo.lock";
-    let locked = std::fs::read_to_string(lock).unwrap_or_default();
-    let store = version_of("dynoxide-rs", &locked).unwrap_or("unknown");
-    println!("cargo::rustc-env=MINUTEHAND_STORE=dynoxide {store}");
-    println!("cargo::rerun-if-changed={lock}");
 }
 
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
     Some(text.trim().to_owned())
-}
-
-/// Finds the version of a package in the text of `Cargo.lock`.
-fn version_of<'a>(package: &str, lock: &'a str) -> Option<&'a str> {
-    let (_, after) = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?;
-    after.split('"').next()
 }

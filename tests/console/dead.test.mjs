@@ -20,10 +20,10 @@ function wearOut(data) {
 import sqlite3, sys
 queue = sqlite3.connect(sys.argv[1])
 with queue:
-    count = queue.execute("UPDATE message SET receives = ?", (int(sys.argv[2]),)).rowcount
-    queue.execute("INSERT INTO message (due, sent, body) SELECT due, sent, 'no message' FROM message LIMIT 1")
+    count = queue.execute("UPDATE messages SET receives = ?", (int(sys.argv[2]),)).rowcount
+    queue.execute("INSERT INTO messages (due_at, sent_at, body) SELECT due_at, sent_at, 'no message' FROM messages LIMIT 1")
 print(count)`;
-  const { stdout, stderr } = spawnSync('python3', ['-c', script, join(data, 'queue.db'), String(DELIVERIES)], { encoding: 'utf8' });
+  const { stdout, stderr } = spawnSync('python3', ['-c', script, join(data, 'minutehand.db'), String(DELIVERIES)], { encoding: 'utf8' });
   assert.equal(Number(stdout), NAMES.length, stderr);
 }
 

@@ -1,12 +1,8 @@
 //! `minutehand backup`: copies a data directory, completely or not at all.
 //!
-//! If no server uses the directory, it is locked during the copy, and all files are copied as they are,
-//! including the logs of store and queue.
-//!
-//! If a server uses it, the server goes on. The copy gets the store as it is at one moment, the key and
-//! the other small files, and a new queue: what the queue must have held is computed from the copied
-//! store, as `minutehand repair` does. So the copy lacks what only the server's queue knows: dead
-//! letters, and runs that were asked for and not begun.
+//! The database is written anew as of one moment, with everything in it: dead letters and runs that were
+//! asked for, too. A server that uses the directory goes on. The key and the other small files are copied as
+//! they are.
 //!
 //! The copy has the name `TARGET.partial` until everything is durable; after a crash, the next backup to
 //! that target asks the user to remove it. To restore a backup, serve from the copy.
@@ -17,39 +13,30 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use minutehand_app::fire::RepairReport;
-use minutehand_embedded::{DataDir, DataDirError, snapshot_store, sync_entries};
+use minutehand_store_sql::sqlite::{DATABASE, back_up};
 
-use crate::repair::{check_is_data, repair};
+use crate::data_dir::{DataDir, DataDirError, check_is_data, sync_entries};
 
-/// Files that belong to the running process and contain no data.
-const LEFT_OUT: [&str; 2] = ["lock", "store.db-shm"];
-/// How the names begin of what a running server changes.
-const IN_USE: [&str; 3] = ["store.db", "queue.db", "identity"];
+/// Files that belong to the process that uses the directory.
+const LEFT_OUT: [&str; 2] = ["lock", "open"];
 
 /// What a backup has copied.
 #[derive(Debug)]
 pub struct BackedUp {
     target: PathBuf,
     bytes: u64,
-    /// What the new queue holds, if a server was running.
-    queue: Option<RepairReport>,
+    /// Whether a server was running.
+    is_beside_server: bool,
 }
 
 impl fmt::Display for BackedUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { target, bytes, queue } = self;
+        let Self { target, bytes, is_beside_server } = self;
         writeln!(f, "copied {bytes} bytes to {}", target.display())?;
-        let Some(RepairReport { occurrences, attempts, unreadable, .. }) = queue else {
-            return Ok(());
-        };
-        writeln!(f, "The server went on, so the copy has a queue of its own, with")?;
-        writeln!(f, "  {occurrences} occurrences that were due or soon due,")?;
-        writeln!(f, "  {attempts} recent attempts, for retries and error actions.")?;
-        if *unreadable > 0 {
-            writeln!(f, "Left out: {unreadable} jobs that cannot be read: replace them with PUT.")?;
+        if *is_beside_server {
+            writeln!(f, "The server went on: the copy is as of the moment when the backup began.")?;
         }
-        writeln!(f, "Not in the copy: dead letters, and runs that were asked for and not begun.")
+        Ok(())
     }
 }
 
@@ -70,12 +57,14 @@ pub fn backup(data: &Path, target: &Path) -> Result<BackedUp> {
     let places = Places::choose(&from, target)?;
     create(&places.partial)
         .with_context(|| format!("cannot create {}", places.partial.display()))?;
-    let (bytes, queue) = match &dir {
-        Some(_) => (copy_files(&from, &places.partial, |name| !LEFT_OUT.contains(&name))?, None),
-        None => copy_beside_server(&from, &places.partial)?,
-    };
+    let is_beside_server = dir.is_none();
+    let database = back_up(&from, &places.partial, is_beside_server)
+        .with_context(|| format!("cannot copy {}", from.join(DATABASE).display()))?;
+    // A log and what else SQLite has beside the database is in the copy.
+    let is_wanted = |name: &str| !LEFT_OUT.contains(&name) && !name.starts_with(DATABASE);
+    let bytes = database + copy_files(&from, &places.partial, is_wanted)?;
     places.finish().with_context(|| format!("cannot finish {}", places.target.display()))?;
-    Ok(BackedUp { target: target.to_owned(), bytes, queue })
+    Ok(BackedUp { target: target.to_owned(), bytes, is_beside_server })
 }
 
 /// Where the copy is made.
@@ -116,18 +105,6 @@ impl Places {
         fs::rename(&self.partial, &self.target)?;
         sync_entries(&self.parent)
     }
-}
-
-/// Copies the directory of a running server. The copy is a complete data directory then.
-fn copy_beside_server(from: &Path, to: &Path) -> Result<(u64, Option<RepairReport>)> {
-    let is_at_rest = |name: &str| {
-        !LEFT_OUT.contains(&name) && !IN_USE.iter().any(|in_use| name.starts_with(in_use))
-    };
-    let bytes = copy_files(from, to, is_at_rest)? + snapshot_store(from, to)?;
-    let repaired = repair(to).context("cannot make a queue for the copy")?;
-    let lock = to.join("lock");
-    fs::remove_file(&lock).with_context(|| format!("cannot remove {}", lock.display()))?;
-    Ok((bytes, Some(repaired.map(|repaired| repaired.report).unwrap_or_default())))
 }
 
 fn create(dir: &Path) -> io::Result<()> {

@@ -17,7 +17,6 @@ use minutehand::backup::backup;
 use minutehand::health;
 use minutehand::installation::{self, ExportOptions, ImportOptions};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
-use minutehand::repair::repair;
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
 use minutehand::zones::TakenZones;
 use minutehand_archive_objects::Location;
@@ -83,29 +82,13 @@ Examples:
 
 The second command restores: it serves from the copy.
 
-While a server runs, the copy has collections, jobs and history as they are at one moment, and a
-queue of its own, with everything that is owed at that moment. It lacks dead letters, and runs that
-were asked for and not begun.
+The server may run. The copy has everything as it is at one moment: jobs, history, what is owed, and dead
+letters. Never copy the directory of a running server with other programs: its files would be of
+different moments.
 
 Exit codes:
   0  success
   1  failure: a file cannot be read or written
-  2  invalid argument";
-
-const REPAIR_EXAMPLES: &str = "\
-Examples:
-  minutehand repair --data /var/lib/minutehand
-
-It is for a server that refuses to start because its queue is lost or damaged. The queue is put aside \
-and made anew. From the store it computes what the queue must have held: occurrences that were due or \
-soon due, retries and error actions. The next start makes those attempts that have not ended, each \
-once. Only dead letters are lost, and runs that were asked for and not begun.
-
-A damaged store cannot be repaired: restore the data directory from a backup.
-
-Exit codes:
-  0  repaired, or nothing was damaged
-  1  failure: the data directory is in use, or only a backup helps
   2  invalid argument";
 
 const ARCHIVE_REPAIR_EXAMPLES: &str = "\
@@ -221,9 +204,6 @@ enum Command {
     /// Copy a data directory, while its server runs or when it is stopped
     #[command(after_long_help = BACKUP_EXAMPLES)]
     Backup(BackupArgs),
-    /// Mend the data directory of a stopped server that reports damage
-    #[command(after_long_help = REPAIR_EXAMPLES)]
-    Repair(RepairArgs),
     /// Look after the archive of `serve --archive`
     #[command(subcommand)]
     Archive(ArchiveCommand),
@@ -258,13 +238,6 @@ struct BackupArgs {
     /// Directory to create for the copy; it must not exist
     target: PathBuf,
     /// Data directory to copy
-    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
-    data: PathBuf,
-}
-
-#[derive(clap::Args)]
-struct RepairArgs {
-    /// Data directory to repair
     #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
     data: PathBuf,
 }
@@ -368,11 +341,6 @@ pub(crate) fn run() -> ExitCode {
         Command::Preview(args) => preview(&args),
         Command::Backup(args) => match backup(&args.data, &args.target) {
             Ok(backed_up) => print(&backed_up.to_string()),
-            Err(error) => fail(FAILED, format!("{error:#}"), None),
-        },
-        Command::Repair(args) => match repair(&args.data) {
-            Ok(Some(repaired)) => print(&repaired.to_string()),
-            Ok(None) => print("nothing is damaged, and nothing was changed\n"),
             Err(error) => fail(FAILED, format!("{error:#}"), None),
         },
         Command::Archive(ArchiveCommand::Repair(args)) => {
@@ -588,7 +556,7 @@ fn version() -> String {
         "{} (commit {}, store {}, time zones {})",
         BUILD.version,
         BUILD.commit,
-        BUILD.store,
+        BUILD.store(),
         minutehand_recurrence::zone::database_version()
     )
 }

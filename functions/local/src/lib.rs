@@ -1,17 +1,16 @@
 //! The commands of the `minutehand` program, as a library that tests can call.
 //!
 //! [`serve`] runs the whole scheduler as one process: the API, the sweeper and the executor, with an
-//! embedded store. [`preview`] shows when a job would fire. [`backup`] copies a data directory,
-//! and [`repair`] mends one that was damaged. [`archive`] keeps history for good,
-//! [`installation`] carries collections and jobs to another installation, and [`zones`] reads the time
+//! store in one file. [`preview`] shows when a job would fire. [`backup`] copies a data directory.
+//! [`archive`] keeps history for good, [`installation`] carries collections and jobs to another installation, and [`zones`] reads the time
 //! zones of the system.
 
 pub mod archive;
 pub mod backup;
+mod data_dir;
 pub mod health;
 pub mod installation;
 pub mod preview;
-pub mod repair;
 pub mod serve;
 pub mod zones;
 

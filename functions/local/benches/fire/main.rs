@@ -28,7 +28,6 @@
 mod api;
 mod burst;
 mod client;
-#[path = "../../../../shared/embedded/benches/disk/mod.rs"]
 mod disk;
 mod fair;
 mod figures;

@@ -36,8 +36,8 @@ pub(crate) async fn measure(figures: &mut Figures, server: &Server, target: &Tar
     create_all(server.address, jobs.collect(), SOAK, COLLECTIONS).await;
     assert!(minutehand_runtime::system_now() < first, "the jobs were created too slowly");
 
-    println!("memory in MiB, files and their write-ahead logs in KiB, lateness in ms");
-    println!("minute      memory    store      log    queue      log  calls     p99     max");
+    println!("memory in MiB, the database and its log in KiB, lateness in ms");
+    println!("minute      memory    store      log  calls     p99     max");
     let (mut seen, mut again, mut warm) = (HashSet::new(), 0, None);
     for minute in 1..=minutes {
         let end = first + TimeDelta::minutes(i64::try_from(minute).expect("minutes")) + LATE_MAX;
@@ -51,12 +51,10 @@ pub(crate) async fn measure(figures: &mut Figures, server: &Server, target: &Tar
         }
         late.sort_by(f64::total_cmp);
         let kib = |name| server.file_bytes(name) / 1_024;
-        let (store, store_log) = (kib("store.db"), kib("store.db-wal"));
+        let (store, log) = (kib("minutehand.db"), kib("minutehand.db-wal"));
         println!(
-            "{minute:>6}  {:>10.1} {store:>8} {store_log:>8} {:>8} {:>8}  {:>5}  {:>6.1}  {:>6.1}",
+            "{minute:>6}  {:>10.1} {store:>8} {log:>8}  {:>5}  {:>6.1}  {:>6.1}",
             f64::from(u32::try_from(server.memory_kib()).expect("a size")) / 1_024.0,
-            kib("queue.db"),
-            kib("queue.db-wal"),
             late.len(),
             part(&late, 990),
             part(&late, 1_000),

@@ -38,7 +38,7 @@ use minutehand_archive_objects::{
 use minutehand_carry::StoreOfMoves;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_runtime::chain;
-use minutehand_store_dynamodb::{DynamoStore, EndedWhen};
+use minutehand_store_sql::{EndedWhen, SqlStore};
 
 use state::State;
 use write::write;
@@ -117,13 +117,13 @@ impl Archiver {
     /// # Errors
     ///
     /// If the archive or the store fails. What is not written stays in the store.
-    pub(crate) async fn catch_up(&mut self, jobs: &DynamoStore, now: DateTime<Utc>) -> Result<()> {
+    pub(crate) async fn catch_up(&mut self, jobs: &SqlStore, now: DateTime<Utc>) -> Result<()> {
         let caught_up = self.write_days(jobs, now).await;
         self.health.note(caught_up.as_ref().err());
         caught_up
     }
 
-    async fn write_days(&mut self, jobs: &DynamoStore, now: DateTime<Utc>) -> Result<()> {
+    async fn write_days(&mut self, jobs: &SqlStore, now: DateTime<Utc>) -> Result<()> {
         // The file system of a folder may be gone by now.
         self.check().await?;
         let State { written_until, checked_until, .. } =
@@ -188,7 +188,7 @@ impl Archiver {
 
     async fn write_between(
         &mut self,
-        jobs: &DynamoStore,
+        jobs: &SqlStore,
         from: Option<NaiveDate>,
         until: NaiveDate,
     ) -> Result<Written> {

@@ -16,14 +16,13 @@ use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
 use minutehand_archive::{Contents, Line, Stream, day_folder};
 use minutehand_archive_objects::{ArchiveError, ArchiveWriter, Location, Objects, Written};
-use minutehand_embedded::{DataDir, DataDirError, Store, SyncMode, snapshot_store};
 use minutehand_runtime::system_now;
-use minutehand_store_dynamodb::{DynamoStore, EndedWhen, ensure_table};
+use minutehand_store_sql::sqlite::{Database, Durability, Threads, back_up};
+use minutehand_store_sql::{EndedWhen, SqlStore};
 
 use super::state::State;
 use super::write::write;
-use crate::repair::check_is_data;
-use crate::serve::TABLE;
+use crate::data_dir::{DataDir, DataDirError, check_is_data};
 use crate::wait_for;
 
 /// The copy of the store of a running server.
@@ -84,15 +83,13 @@ pub fn repair(
             return Err(ArchiveError::NoMark { location }.into());
         }
         let source = Source::open(data)?;
-        let client = source.store.client();
-        ensure_table(&client, TABLE).await.context("cannot read the store")?;
-        let repaired = run(&DynamoStore::new(client, TABLE), &objects, day).await;
+        let repaired = run(&SqlStore::new(source.database.clone()), &objects, day).await;
         source.close().await;
         repaired
     })
 }
 
-pub(super) async fn run(jobs: &DynamoStore, objects: &Objects, day: NaiveDate) -> Result<Repaired> {
+pub(super) async fn run(jobs: &SqlStore, objects: &Objects, day: NaiveDate) -> Result<Repaired> {
     let (mut repaired, mut known) = (Repaired::default(), HashSet::new());
     let mut damaged = Vec::new();
     for stream in Stream::ALL {
@@ -138,8 +135,11 @@ pub(super) async fn run(jobs: &DynamoStore, objects: &Objects, day: NaiveDate) -
 
 /// A store to read.
 struct Source {
-    store: Store,
-    /// The copy that it is in, if a server runs.
+    database: Database,
+    threads: Threads,
+    /// The data directory; `None` if a server has it.
+    _dir: Option<DataDir>,
+    /// The copy that is read, if a server runs.
     copy: Option<PathBuf>,
 }
 
@@ -150,21 +150,17 @@ impl Source {
             Err(DataDirError::InUse { .. }) => return Self::open_copy(data),
             Err(other) => return Err(other.into()),
         };
-        Ok(Self { store: Store::open(&dir, SyncMode::Normal)?, copy: None })
+        let (database, threads) = open(dir.path())?;
+        Ok(Self { database, threads, _dir: Some(dir), copy: None })
     }
 
     fn open_copy(data: &Path) -> Result<Self> {
         let copy = data.join(COPY);
         remove(&copy)?;
-        let making = || format!("cannot create {}", copy.display());
-        fs::create_dir(&copy).with_context(making)?;
-        let made = (|| {
-            fs::copy(data.join("format"), copy.join("format")).with_context(making)?;
-            snapshot_store(data, &copy)?;
-            Ok(Store::open(&DataDir::open(&copy)?, SyncMode::Normal)?)
-        })();
-        match made {
-            Ok(store) => Ok(Self { store, copy: Some(copy) }),
+        fs::create_dir(&copy).with_context(|| format!("cannot create {}", copy.display()))?;
+        let made = back_up(data, &copy, true).context("cannot copy the store");
+        match made.and_then(|_| open(&copy)) {
+            Ok((database, threads)) => Ok(Self { database, threads, _dir: None, copy: Some(copy) }),
             Err(error) => {
                 remove(&copy)?;
                 Err(error)
@@ -173,11 +169,16 @@ impl Source {
     }
 
     async fn close(self) {
-        self.store.close().await;
+        self.database.close();
+        self.threads.ended().await;
         if let Some(Err(error)) = self.copy.as_deref().map(remove) {
             tracing::warn!(error = %error, "the copy of the store stays; the next repair removes it");
         }
     }
+}
+
+fn open(dir: &Path) -> Result<(Database, Threads)> {
+    Database::open(dir, Durability::Normal).context("cannot read the store")
 }
 
 fn remove(copy: &Path) -> Result<()> {

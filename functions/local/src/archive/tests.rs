@@ -14,14 +14,12 @@ use minutehand_archive_objects::{ArchivedHistory, Location};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
 use minutehand_domain::history_days::HistoryPast;
 use minutehand_domain::work_item::JobRef;
-use minutehand_embedded::Store;
 use minutehand_ports::store::{Claim, ClaimRequest, Claimed, HistoryEntry, PageRequest, Recorded};
 use minutehand_ports::{Attempts as _, History as _};
-use minutehand_store_dynamodb::ensure_table;
+use minutehand_store_sql::sqlite::Database;
 use tempfile::TempDir;
 
 use super::*;
-use crate::serve::TABLE;
 
 #[path = "../../tests/serve/bucket.rs"]
 mod bucket;
@@ -40,19 +38,17 @@ fn day(n: i64) -> NaiveDate {
 }
 
 struct World {
-    store: Store,
-    jobs: DynamoStore,
+    jobs: SqlStore,
     data: TempDir,
     folder: TempDir,
 }
 
 impl World {
-    async fn new() -> Self {
-        let store = Store::in_memory().unwrap();
-        ensure_table(&store.client(), TABLE).await.unwrap();
-        let jobs = DynamoStore::new(store.client(), TABLE);
+    fn new() -> Self {
+        let (database, _threads) = Database::in_memory().unwrap();
+        let jobs = SqlStore::new(database);
         let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        Self { store, jobs, data, folder }
+        Self { jobs, data, folder }
     }
 
     /// An attempt of a job that was due and ended at this second.
@@ -141,7 +137,7 @@ impl World {
 
 #[tokio::test]
 async fn a_day_is_archived_when_it_is_over_and_deleted_when_it_has_expired() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     for hour in 0..48 {
         world.execute("1a", hour * HOUR).await;
@@ -160,12 +156,11 @@ async fn a_day_is_archived_when_it_is_over_and_deleted_when_it_has_expired() {
     assert_eq!(world.hour(&mut archiver, 62 * DAY).await, 48);
     assert_eq!(world.archived("1a").await, (0..48).rev().map(|n| n * HOUR).collect::<Vec<_>>());
     assert_eq!(world.names().await, names, "the second time makes the same objects");
-    world.store.close().await;
 }
 
 #[tokio::test]
 async fn without_its_archive_history_stays_and_nothing_is_written_elsewhere() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     world.execute("1a", HOUR).await;
     // Its file system is gone: the folder is empty.
@@ -208,7 +203,7 @@ async fn without_its_archive_history_stays_and_nothing_is_written_elsewhere() {
 #[tokio::test]
 async fn whatever_a_bucket_answers_history_stays_until_it_answers_well_again() {
     for bad in BAD {
-        let (world, service) = (World::new().await, Service::start());
+        let (world, service) = (World::new(), Service::start());
         let variables = service.variables();
         let value = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.clone());
         let location = Location::parse("s3://bucket/a").unwrap();
@@ -235,7 +230,7 @@ async fn whatever_a_bucket_answers_history_stays_until_it_answers_well_again() {
 
 #[tokio::test]
 async fn a_day_counts_as_archived_only_if_the_archive_is_there_afterwards() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     world.execute("1a", HOUR).await;
     archiver.write_between(&world.jobs, None, day(1)).await.unwrap();
@@ -247,7 +242,7 @@ async fn a_day_counts_as_archived_only_if_the_archive_is_there_afterwards() {
 
 #[tokio::test]
 async fn what_cannot_be_written_is_written_by_a_later_run() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     world.execute("1a", HOUR).await;
     world.execute("1a", DAY + HOUR).await;
@@ -268,7 +263,7 @@ async fn what_cannot_be_written_is_written_by_a_later_run() {
 
 #[tokio::test]
 async fn what_is_recorded_late_is_archived_before_it_is_deleted() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     world.execute("1a", HOUR).await;
     world.hour(&mut archiver, 3 * DAY).await;
@@ -288,7 +283,7 @@ async fn what_is_recorded_late_is_archived_before_it_is_deleted() {
 
 #[tokio::test]
 async fn a_long_retry_is_in_the_day_of_its_occurrence() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     world.end("1a", HOUR, 100 * DAY).await;
     world.hour(&mut archiver, 102 * DAY).await;
@@ -299,7 +294,7 @@ async fn a_long_retry_is_in_the_day_of_its_occurrence() {
 
 #[tokio::test]
 async fn a_repair_replaces_what_is_damaged_and_restores_what_is_missing() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     for n in 0..200 {
         world.execute("1a", n).await;
@@ -338,7 +333,7 @@ async fn a_repair_replaces_what_is_damaged_and_restores_what_is_missing() {
 
 #[tokio::test]
 async fn lines_of_a_newer_version_are_never_deleted() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     world.execute("1a", HOUR).await;
     world.hour(&mut archiver, 3 * DAY).await;
@@ -357,7 +352,7 @@ async fn lines_of_a_newer_version_are_never_deleted() {
 
 #[tokio::test]
 async fn with_seven_days_the_archive_has_the_rest_whatever_the_setting_was_before() {
-    let mut world = World::new().await;
+    let mut world = World::new();
     let mut past = HistoryPast::default();
     let mut days = 0;
     // 60 days, then 7, then 60 again.
@@ -398,8 +393,7 @@ async fn read_back(world: &World, job: &str, now: i64, items_max: u32) -> Vec<i6
 }
 
 async fn read_until(world: &World, job: &str, until: DateTime<Utc>, items_max: u32) -> Vec<i64> {
-    let client = world.store.client();
-    let history = ArchivedHistory::new(Arc::new(DynamoStore::new(client, TABLE)), world.objects());
+    let history = ArchivedHistory::new(Arc::new(world.jobs.clone()), world.objects());
     let (mut from, mut all, mut pages) = (None, Vec::new(), 0);
     loop {
         let request = PageRequest { from, items_max };
@@ -418,7 +412,7 @@ async fn read_until(world: &World, job: &str, until: DateTime<Utc>, items_max: u
 
 #[tokio::test]
 async fn what_has_expired_reads_back_once_in_the_order_of_the_api_and_nothing_else() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     for hour in 0..72 {
         world.execute("1a", hour * HOUR).await;
@@ -442,17 +436,14 @@ async fn what_has_expired_reads_back_once_in_the_order_of_the_api_and_nothing_el
 
 #[tokio::test]
 async fn a_page_reads_a_bounded_number_of_days_and_the_next_one_goes_on() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     for n in 0..100 {
         world.execute("2b", n * DAY).await;
     }
     world.execute("1a", HOUR).await;
     world.hour(&mut archiver, 101 * DAY).await;
-    let history = ArchivedHistory::new(
-        Arc::new(DynamoStore::new(world.store.client(), TABLE)),
-        world.objects(),
-    );
+    let history = ArchivedHistory::new(Arc::new(world.jobs.clone()), world.objects());
     let first = PageRequest { from: None, items_max: 500 };
     let first = history.list_archived("1a", first, gone_until(300 * DAY)).await.unwrap();
     assert!(first.items.is_empty() && first.next.is_some());
@@ -462,16 +453,13 @@ async fn a_page_reads_a_bounded_number_of_days_and_the_next_one_goes_on() {
 
 #[tokio::test]
 async fn a_damaged_object_is_an_error_that_says_how_to_repair_it() {
-    let world = World::new().await;
+    let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     world.execute("1a", HOUR).await;
     world.hour(&mut archiver, 3 * DAY).await;
     let bytes = fs::read(world.file(0)).unwrap();
     fs::write(world.file(0), &bytes[..bytes.len() - 1]).unwrap();
-    let history = ArchivedHistory::new(
-        Arc::new(DynamoStore::new(world.store.client(), TABLE)),
-        world.objects(),
-    );
+    let history = ArchivedHistory::new(Arc::new(world.jobs.clone()), world.objects());
     let request = PageRequest { from: None, items_max: 10 };
     let error = history.list_archived("1a", request, gone_until(100 * DAY)).await.unwrap_err();
     assert!(error.to_string().contains("`minutehand archive repair` writes its day"), "{error}");
@@ -498,7 +486,7 @@ async fn backups(world: &World) -> Vec<i64> {
 
 #[tokio::test]
 async fn a_backup_is_written_each_day_and_two_are_kept() {
-    let world = World::new().await;
+    let world = World::new();
     let (mut archiver, newest) = with_backups(&world).await;
     assert_eq!(newest.second(), None);
     let mut expected = Vec::new();
@@ -537,7 +525,7 @@ async fn a_backup_is_written_each_day_and_two_are_kept() {
 
 #[tokio::test]
 async fn a_backup_that_fails_is_tried_again_and_leaves_what_is_there() {
-    let world = World::new().await;
+    let world = World::new();
     let (mut archiver, newest) = with_backups(&world).await;
     let (folder, aside) = (world.folder.path().join("backup"), world.folder.path().join("aside"));
     fs::write(&folder, "in the way").unwrap();
@@ -549,9 +537,12 @@ async fn a_backup_that_fails_is_tried_again_and_leaves_what_is_there() {
     assert_eq!(newest.second(), Some(DAY + HOUR));
 
     // The store fails.
-    let no_table = DynamoStore::new(world.store.client(), "no-table");
-    archiver.back_up(&no_table, at(2 * DAY)).await.unwrap();
-    let error = archiver.back_up(&no_table, at(3 * DAY)).await.unwrap_err();
+    let (database, threads) = Database::in_memory().unwrap();
+    database.close();
+    threads.join();
+    let closed = SqlStore::new(database);
+    archiver.back_up(&closed, at(2 * DAY)).await.unwrap();
+    let error = archiver.back_up(&closed, at(3 * DAY)).await.unwrap_err();
     assert!(format!("{error:#}").contains("cannot read the store for a backup"), "{error:#}");
     assert_eq!((backups(&world).await, newest.second()), (vec![DAY + HOUR], Some(DAY + HOUR)));
     // The file system is gone.

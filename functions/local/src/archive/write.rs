@@ -3,12 +3,12 @@
 use anyhow::{Context, Result};
 use minutehand_archive::Line;
 use minutehand_archive_objects::ArchiveWriter;
-use minutehand_store_dynamodb::{DynamoStore, EndedWhen};
+use minutehand_store_sql::{EndedWhen, SqlStore};
 
 /// Walks through the store, and adds the lines that are wanted. Returns how many items cannot be read, which
 /// are in the log.
 pub(super) async fn write(
-    jobs: &DynamoStore,
+    jobs: &SqlStore,
     writer: &mut ArchiveWriter<'_>,
     when: EndedWhen,
     mut is_wanted: impl FnMut(&Line) -> bool,

@@ -14,7 +14,7 @@ use minutehand_runtime::system_now;
 
 use super::Shown;
 use super::opened::Opened;
-use crate::repair::check_is_data;
+use crate::data_dir::check_is_data;
 use crate::serve::{create_key_file, written_by};
 use crate::wait_for;
 
@@ -106,7 +106,7 @@ pub fn export(
         let (store, watcher) = (&*opened.store, Shown::default());
         let export = Export { store, objects: &objects, resealing: &resealing, watcher: &watcher };
         let exported = export.run(about).await;
-        opened.close().await?;
+        opened.close().await;
         if let (Err(_), Some(file)) = (&exported, seal_to) {
             // Nothing is sealed with this key.
             fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;

@@ -96,7 +96,7 @@ pub fn import(
             now: system_now(),
         };
         let brought = import.run(members, ImportHow { merge, from: 0 }).await;
-        opened.close().await?;
+        opened.close().await;
         let (backup, into) = (backup.name().to_owned(), into.to_owned());
         Ok(Imported { backup, into, brought: brought? })
     })

@@ -2,8 +2,8 @@
 //! from there into another installation.
 //!
 //! `carry` exports and imports, and says what a crash leaves. Here are data directories, keys, and what is
-//! said to the user. An installation on AWS is moved by its archiver. An export changes nothing of what it reads, but a data directory of an older version gets the
-//! format of this one, as by a start.
+//! said to the user. An installation on AWS is moved by its archiver. An export changes nothing of what it
+//! reads, but the database of an older version gets the schema of this one, as by a start.
 //!
 //! A crash of an export leaves a folder without a manifest, which is no backup, and with `--seal-to` a key
 //! file for nothing. The next export writes another folder.

@@ -1,45 +1,46 @@
-//! A data directory that is open for an export or an import.
+//! The data directory of an installation, open.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use minutehand_carry::StoreOfMoves;
-use minutehand_embedded::{DataDirectory, SyncMode};
 use minutehand_ports::Sealer;
-use minutehand_runtime::ProcessClock;
-use minutehand_store_dynamodb::{DynamoStore, Groups, ensure_table};
+use minutehand_store_sql::SqlStore;
+use minutehand_store_sql::sqlite::{Database, Durability, Threads};
 
-use crate::serve::{Home, Storage, TABLE, check_key};
+use crate::data_dir::DataDir;
+use crate::serve::{Home, Storage, check_key};
 
 /// An installation that is open.
 pub(super) struct Opened {
     pub(super) store: Arc<dyn StoreOfMoves>,
     /// What seals its secrets.
     pub(super) sealer: Arc<dyn Sealer>,
-    directory: Option<DataDirectory>,
+    database: Database,
+    threads: Threads,
+    /// Locked until the database is closed.
+    _dir: Option<DataDir>,
 }
 
 impl Opened {
     /// Opens a data directory. One that does not exist is created.
     pub(super) async fn open(path: &Path) -> Result<Self> {
-        let storage = Storage::Directory { path: path.to_owned(), sync: SyncMode::Normal };
-        let home = Home::open(&storage, false, Arc::new(ProcessClock::new()))?;
-        let Home { dir, sealer, store, queue } = home;
-        let (dir, mark) = dir.unzip();
-        ensure_table(&store.client(), TABLE).await.context("cannot open the store")?;
-        let jobs = DynamoStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
+        let (path, sync) = (path.to_owned(), Durability::Normal);
+        let storage = Storage::Directory { path, sync, accept_copy: false };
+        let Home { dir, sealer, database, threads } = Home::open(&storage, false)?;
+        let store = SqlStore::new(database.clone());
         if let Some(dir) = &dir {
-            check_key(dir, &sealer, &jobs, false).await?;
+            check_key(dir, &sealer, &store, false).await?;
         }
-        let directory = mark.map(|mark| DataDirectory { mark, store, queue });
-        Ok(Self { store: Arc::new(jobs), sealer: Arc::new(sealer), directory })
+        let (store, sealer) = (Arc::new(store), Arc::new(sealer));
+        Ok(Self { store, sealer, database, threads, _dir: dir })
     }
 
-    pub(super) async fn close(self) -> Result<()> {
-        match self.directory {
-            Some(directory) => Ok(directory.close().await?),
-            None => Ok(()),
-        }
+    /// Closes it.
+    pub(super) async fn close(self) {
+        let Self { database, threads, _dir, .. } = self;
+        database.close();
+        threads.ended().await;
     }
 }

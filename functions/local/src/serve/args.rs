@@ -113,6 +113,13 @@ pub struct ServeArgs {
     /// with their secrets. With the right key it changes nothing.
     #[arg(long, hide_short_help = true, help_heading = DATA)]
     pub(super) forget_secrets: bool,
+    /// Start on a copy whose files do not belong together
+    ///
+    /// A copy of a running server's directory may have a database and a log of different moments. Without this,
+    /// the server refuses it. With it, the server checks the whole database, makes what it can of the files, and
+    /// says in the log what may be missing. A backup is better: `minutehand backup` copies a running server.
+    #[arg(long, hide_short_help = true, help_heading = DATA)]
+    pub(super) accept_copy: bool,
     /// Days for which history is kept: 7, 15, 30 or 60
     ///
     /// It holds for what ends from then on. Messages and dead letters are kept a day less: a machine that

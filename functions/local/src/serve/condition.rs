@@ -4,14 +4,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use minutehand_app::fire::Pass;
-use minutehand_embedded::Queue;
 use minutehand_rest::{HealthNote, Readiness};
+use minutehand_store_sql::SqlQueue;
 
 use crate::archive::ArchiveHealth;
 
 /// Whether messages are taken and timers are swept.
 pub(super) struct Condition {
-    queue: Queue,
+    queue: SqlQueue,
     /// How many shards the last pass did not finish.
     unswept: Mutex<Option<u32>>,
     /// When a pass last read all shards, or when the sweeper started; `None` without a sweeper.
@@ -21,7 +21,7 @@ pub(super) struct Condition {
 }
 
 impl Condition {
-    pub(super) const fn of(queue: Queue) -> Self {
+    pub(super) const fn of(queue: SqlQueue) -> Self {
         Self {
             queue,
             unswept: Mutex::new(None),
@@ -92,12 +92,15 @@ mod tests {
 
     use minutehand_ports::Deliveries as _;
     use minutehand_runtime::ProcessClock;
+    use minutehand_store_sql::sqlite::Database;
 
     use super::*;
 
     #[tokio::test]
     async fn shards_and_messages_that_fail_are_trouble_until_they_do_not() {
-        let queue = Queue::in_memory(Arc::new(ProcessClock::new())).unwrap();
+        let (database, threads) = Database::in_memory().unwrap();
+        let clock = Arc::new(ProcessClock::new());
+        let queue = SqlQueue::alone(database.clone(), clock).await.unwrap();
         let condition = Condition::of(queue.clone());
         let pass = |failed, is_cut| Pass { failed, is_cut, ..Pass::default() };
         assert_eq!(condition.trouble(), None);
@@ -106,7 +109,8 @@ mod tests {
         condition.note(&pass(0, false));
         assert_eq!(condition.trouble(), None);
 
-        queue.clone().close().await;
+        database.close();
+        threads.ended().await;
         assert!(queue.receive(1).await.is_err());
         assert!(condition.trouble().unwrap().starts_with("Messages cannot be taken"));
     }

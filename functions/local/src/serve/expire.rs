@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_domain::history_days::HistoryDays;
-use minutehand_embedded::Queue;
 use minutehand_ports::{Clock, ErrorType};
 use minutehand_runtime::chain;
-use minutehand_store_dynamodb::DynamoStore;
+use minutehand_store_sql::{SqlQueue, SqlStore};
 
 use super::tasks::Stop;
 use crate::archive::Archiver;
@@ -21,8 +20,8 @@ const EXPIRE_EVERY: Duration = Duration::from_hours(1);
 
 /// Deletes what has expired again and again, until it is asked to stop.
 pub(super) async fn expire(
-    jobs: Arc<DynamoStore>,
-    (queue, history): (Queue, HistoryDays),
+    jobs: Arc<SqlStore>,
+    (queue, history): (SqlQueue, HistoryDays),
     mut archiver: Option<Archiver>,
     clock: Arc<dyn Clock>,
     stop: Stop,
@@ -71,6 +70,12 @@ pub(super) async fn expire(
                 Err(error) => {
                     tracing::error!(error = chain(&error), "cannot delete old messages");
                 }
+            }
+            if let Err(error) = jobs.database().give_back_space().await {
+                tracing::error!(
+                    error = chain(&error),
+                    "cannot give back the space of what is removed"
+                );
             }
             clock.wait(EXPIRE_EVERY).await;
         };

@@ -10,7 +10,7 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_ports::Browse as _;
 use minutehand_ports::store::ResourceGroup;
 use minutehand_runtime::chain;
-use minutehand_store_dynamodb::{DynamoStore, WithSecrets};
+use minutehand_store_sql::{SealedOf, SqlStore};
 
 /// The author of these changes in the journal.
 const AUTHOR: &str = "serve --forget-secrets";
@@ -24,22 +24,22 @@ pub(super) struct Forgotten {
 
 /// Disables the jobs whose secrets do not open, takes such failure actions from collections, and names
 /// each of them in the log.
-pub(super) async fn forget(manage: &Manage, store: &DynamoStore) -> Result<Forgotten> {
+pub(super) async fn forget(manage: &Manage, store: &SqlStore) -> Result<Forgotten> {
     let author = Author { who: AUTHOR.to_owned(), ..Author::default() };
     let manage = manage.on_behalf_of(author);
     let (mut forgotten, mut from) = (Forgotten::default(), None);
     // Bounded by the size of the store.
     loop {
-        let (found, next) = store.with_secrets(from).await.context("cannot look for secrets")?;
+        let (found, next) = store.sealed(from).await.context("cannot look for secrets")?;
         for it in found {
-            match it {
-                WithSecrets::Job { collection_uid, name } => {
+            match it.of {
+                SealedOf::Job { collection_uid, name } => {
                     let path = store.collection_path(&collection_uid).await;
                     // The jobs of a deleted collection are deleted as well.
                     let Some(path) = path.context("cannot read a collection")? else { continue };
                     forgotten.jobs += forget_job(&manage, &path, &name).await?;
                 }
-                WithSecrets::Collection(path) => {
+                SealedOf::Collection(path) => {
                     forgotten.collections += forget_collection(&manage, &path).await?;
                 }
             }

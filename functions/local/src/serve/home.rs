@@ -1,40 +1,33 @@
 //! Storage: a data directory, or memory only.
 
-use std::sync::Arc;
-
-use anyhow::{Context, Result, bail};
-use minutehand_embedded::{DataDir, DataDirectory, OpenError, OpenMark, Queue, Store};
-use minutehand_ports::{Clock, IdSource};
-use minutehand_runtime::RandomIds;
+use anyhow::{Context, Result, anyhow, bail};
 use minutehand_sealer_aes::AesSealer;
+use minutehand_store_sql::sqlite::{CopyProblem, DATABASE, Database, SqlError, Threads};
 
 use super::secrets;
 use super::settings::Storage;
+use crate::data_dir::DataDir;
 
 /// Opened storage.
 pub(crate) struct Home {
-    /// The data directory and the mark that it is open; `None` if everything is in memory.
-    pub(crate) dir: Option<(DataDir, OpenMark)>,
+    /// The data directory; `None` if everything is in memory.
+    pub(crate) dir: Option<DataDir>,
     pub(crate) sealer: AesSealer,
-    pub(crate) store: Store,
-    pub(crate) queue: Queue,
+    pub(crate) database: Database,
+    pub(crate) threads: Threads,
 }
 
 impl Home {
-    /// Opens the storage. The key comes before the store, so that a crash leaves no store without a
+    /// Opens the storage. The key comes before the database, so that a crash leaves no database without a
     /// key.
-    pub(crate) fn open(
-        storage: &Storage,
-        forget_secrets: bool,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Self> {
+    pub(crate) fn open(storage: &Storage, forget_secrets: bool) -> Result<Self> {
         match storage {
             Storage::Memory => {
-                let store = Store::in_memory().context("cannot create the store in memory")?;
-                let queue = Queue::in_memory(clock).context("cannot create the queue in memory")?;
-                Ok(Self { dir: None, sealer: secrets::temporary_sealer()?, store, queue })
+                let opened = Database::in_memory().context("cannot create the store in memory")?;
+                let (database, threads) = opened;
+                Ok(Self { dir: None, sealer: secrets::temporary_sealer()?, database, threads })
             }
-            Storage::Directory { path, sync } => {
+            Storage::Directory { path, sync, accept_copy } => {
                 if path.exists() && !path.is_dir() {
                     bail!("{} is not a directory: give one with --data", path.display());
                 }
@@ -43,23 +36,42 @@ impl Home {
                     tracing::warn!("{mended}");
                 }
                 let sealer = secrets::open_sealer(&dir, forget_secrets)?;
-                let id = RandomIds.new_id();
-                let opened = DataDirectory::open(&dir, *sync, clock, &id).map_err(with_advice)?;
-                let DataDirectory { mark, store, queue } = opened;
-                Ok(Self { dir: Some((dir, mark)), sealer, store, queue })
+                let cannot = |error| cannot_open(&dir, error);
+                let (database, threads) = if *accept_copy {
+                    let (database, threads, problem) =
+                        Database::open_copy(dir.path(), *sync).map_err(cannot)?;
+                    log_accepted(problem);
+                    (database, threads)
+                } else {
+                    Database::open(dir.path(), *sync).map_err(cannot)?
+                };
+                Ok(Self { dir: Some(dir), sealer, database, threads })
             }
         }
     }
 }
 
-/// Says what to do about a damaged database: the library's own message suggests something else.
-fn with_advice(error: OpenError) -> anyhow::Error {
-    let may_be_damaged = matches!(error, OpenError::Database { .. });
-    let error = anyhow::Error::from(error);
-    if may_be_damaged {
-        error
-            .context("the database may be damaged; if so, restore the data directory from a backup")
+/// Says what may be missing in files that are used although they do not belong together.
+fn log_accepted(problem: Option<CopyProblem>) {
+    if let Some(problem) = problem {
+        tracing::warn!(
+            %problem,
+            "--accept-copy: what was answered before the copy was made may be missing: jobs and changes, runs \
+             that were due, history; start without the flag from now on"
+        );
     } else {
-        error
+        tracing::warn!("--accept-copy: the files belong together, and nothing is missing");
+    }
+}
+
+/// Says which database cannot be opened, and what to do about a damaged one: the library's own message
+/// suggests something else.
+fn cannot_open(dir: &DataDir, error: SqlError) -> anyhow::Error {
+    let file = dir.path().join(DATABASE);
+    let file = file.display();
+    if error.is_damage() {
+        anyhow!("{file} is damaged, or not a database: restore the data directory from a backup")
+    } else {
+        anyhow::Error::from(error).context(format!("cannot open {file}"))
     }
 }

@@ -11,7 +11,7 @@
 //! 5. the first signal asks all tasks to stop; the store is closed after they have ended.
 //!
 //! A crash during any of these steps needs no manual repair. `secrets::private_file` describes what it
-//! leaves of key and token files, `embedded` what it leaves of the store.
+//! leaves of key and token files, `store_sql` what it leaves of the database.
 
 mod alarm;
 mod args;
@@ -25,20 +25,22 @@ mod forget;
 mod home;
 mod http;
 mod parts;
+mod permits;
 mod places;
 mod run;
 mod secrets;
 mod settings;
 mod signals;
+mod starts;
 mod state_count;
 mod sweep;
 mod tasks;
+mod timer_changes;
 mod under_way;
 mod worker;
 
 pub(crate) use build_info::written_by;
 pub(crate) use home::Home;
-pub(crate) use parts::TABLE;
 pub(crate) use secrets::{
     check_key, create_key_file, read_key_file, read_private_file, write_private_file,
 };

@@ -1,24 +1,24 @@
 //! Puts the parts of the process together: the store, the queue, and the services over them.
+//!
+//! Store and queue are one database. So what a sweep or the end of an attempt changes in both is one
+//! transaction.
 
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use minutehand_actions::Actions;
 use minutehand_app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, SendThenCount, Sweeper,
-    Worker,
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, Worker,
 };
 use minutehand_app::{Manage, ManagePorts};
 use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
 use minutehand_domain::own::OwnResources;
-use minutehand_embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
 use minutehand_ports::store::PulseOf;
-use minutehand_ports::{Clock, DispatchQueue, History, IdSource, Timers};
-use minutehand_runtime::{
-    Metrics, PfxReader, ProcessClock, RandomIds, TestClock, chain, system_now,
-};
+use minutehand_ports::{Clock, DispatchStep, History, IdSource};
+use minutehand_runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, system_now};
 use minutehand_sealer_aes::AesSealer;
-use minutehand_store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
+use minutehand_store_sql::sqlite::Threads;
+use minutehand_store_sql::{SqlQueue, SqlStore};
 
 use super::build_info::BUILD;
 use super::condition::Condition;
@@ -27,27 +27,27 @@ use super::home::Home;
 use super::http::PrometheusPage;
 use super::secrets::{self, KeyFound};
 use super::settings::{ClockSettings, ServeSettings};
+use super::starts::with_limited_starts;
 use super::state_count::StateCount;
+use super::timer_changes::{TimerChanges, ToldStep};
 use super::under_way::UnderWay;
 use crate::archive::{DailyBackups, NewestBackup};
+use crate::data_dir::DataDir;
 
-/// The one table of the store.
-pub(crate) const TABLE: &str = "minutehand";
 /// The location of collections that name none, and the region that targets are told.
 const REGION: &str = "local";
 
 /// The parts that several services share.
 pub(super) struct Parts {
-    /// The first field, so that a start that fails drops it before the databases.
-    mark: Option<OpenMark>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
-    pub(super) queue: Queue,
+    pub(super) queue: SqlQueue,
     /// The data directory; `None` if everything is in memory.
     pub(super) dir: Option<DataDir>,
-    pub(super) store: Store,
-    pub(super) jobs: Arc<DynamoStore>,
-    batching: Arc<BatchingStore>,
+    pub(super) jobs: Arc<SqlStore>,
+    /// The threads of the database.
+    threads: Threads,
+    timer_changes: Arc<TimerChanges>,
     key: KeyFound,
     sealer: Arc<AesSealer>,
     metrics: Arc<Metrics>,
@@ -61,39 +61,31 @@ impl Parts {
     /// Opens the store and the queue. It must be called within a runtime.
     pub(super) async fn open(settings: &ServeSettings) -> Result<Self> {
         let clock = clock(settings.clock);
-        let Home { dir, sealer, store, queue } =
-            Home::open(&settings.storage, settings.forget_secrets, clock.clone())?;
-        let (dir, mark) = dir.unzip();
-        ensure_table(&store.client(), TABLE).await.context("cannot create the table")?;
-        let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
-        // Here a commit is what costs, and not a write. And only one process uses a data directory.
-        let jobs = DynamoStore::new(store.client(), TABLE)
-            .with_connector(Some(store.connector()))
-            .with_groups(Groups::Transactions)
-            .with_history(settings.history)
-            .alone(ids.new_id());
-        let jobs = Arc::new(jobs);
+        let Home { dir, sealer, database, threads } =
+            Home::open(&settings.storage, settings.forget_secrets)?;
+        // Only one process uses a data directory.
+        let jobs = Arc::new(SqlStore::new(database.clone()).with_history(settings.history).alone());
         let mut key = KeyFound::Right;
         if let Some(dir) = &dir {
             key = secrets::check_key(dir, &sealer, &jobs, settings.forget_secrets).await?;
         }
-        let sealer = Arc::new(sealer);
+        let queue =
+            SqlQueue::alone(database, clock.clone()).await.context("cannot open the queue")?;
         Ok(Self {
-            batching: Arc::new(BatchingStore::new(jobs.clone())),
             key,
-            sealer,
+            sealer: Arc::new(sealer),
             metrics: Arc::default(),
             under_way: UnderWay::default(),
             condition: Arc::new(Condition::of(queue.clone())),
             state_count: StateCount::default(),
             newest_backup: NewestBackup::default(),
+            timer_changes: Arc::default(),
+            ids: Arc::new(RandomIds),
             clock,
-            ids,
             queue,
             dir,
-            mark,
-            store,
             jobs,
+            threads,
         })
     }
 
@@ -108,7 +100,7 @@ impl Parts {
             return Ok(());
         };
         let Forgotten { jobs, collections } = forget(&self.manage(settings), &self.jobs).await?;
-        secrets::remember_key(dir, &self.sealer)?;
+        secrets::remember_key(dir, &self.sealer, &self.jobs.database().installation())?;
         tracing::warn!(
             jobs,
             collections,
@@ -129,14 +121,17 @@ impl Parts {
             jobs: self.jobs.clone(),
             history,
             browse: self.jobs.clone(),
-            queue: self.messages(),
+            queue: Arc::new(self.queue.clone()),
             dead_letters: Arc::new(self.queue.clone()),
-            dispatcher: self.dispatcher(self.batching.clone()),
+            dispatcher: self.dispatcher(Arc::new(ToldStep {
+                step: self.jobs.clone(),
+                changes: self.timer_changes.clone(),
+            })),
             sealer: self.sealer.clone(),
             certificates: Arc::new(PfxReader),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
-            disk: Arc::new(self.write_probe()),
+            disk: self.jobs.clone(),
             bodies: settings
                 .archive
                 .clone()
@@ -152,9 +147,7 @@ impl Parts {
         Manage::new(ports, settings)
     }
 
-    /// The sweeper. It does not use the batching layer: it moves a page of timers at a time, and need
-    /// not wake itself. It processes one page at a time, so that attempts get the store's thread in
-    /// between.
+    /// The sweeper, which need not be told of the timers that it moves itself.
     pub(super) fn sweeper(&self) -> Sweeper {
         let heartbeat = Heartbeat::new(self.jobs.clone(), self.clock.clone(), PulseOf::Sweepers);
         let dispatcher = self.dispatcher(self.jobs.clone());
@@ -163,7 +156,7 @@ impl Parts {
 
     /// Tells the sweeper of timers that the API has moved.
     pub(super) fn timer_changes(&self) -> Arc<TimerChanges> {
-        self.batching.timer_changes()
+        self.timer_changes.clone()
     }
 
     /// The worker that performs deliveries, and its signs of life. It keeps at most `idle_max` idle
@@ -173,12 +166,10 @@ impl Parts {
         settings: &ServeSettings,
         idle_max: usize,
     ) -> Result<(Worker, Arc<Heartbeat>)> {
-        let settle = SendThenCount::new(self.messages(), self.batching.clone())
-            .finishing(Arc::new(self.queue.clone()));
         let ports = FirePorts {
-            store: FireStore::new(self.batching.clone()),
-            queue: self.messages(),
-            settle: Arc::new(settle),
+            store: with_limited_starts(FireStore::new(self.jobs.clone())),
+            queue: Arc::new(self.queue.clone()),
+            settle: self.jobs.clone(),
             sender: Arc::new(self.under_way.clone().around(actions(settings, idle_max)?)),
             sealer: self.sealer.clone(),
             events: self.metrics.clone(),
@@ -203,7 +194,7 @@ impl Parts {
 
     /// What writes backups; `None` if none are made.
     pub(super) fn backups(&self, settings: &ServeSettings) -> Option<DailyBackups> {
-        let installation = self.mark.as_ref()?.id().to_owned();
+        let installation = self.jobs.database().installation();
         let (kept, newest) = (settings.backups_kept?, self.newest_backup.clone());
         Some(DailyBackups { installation, kept, newest })
     }
@@ -218,35 +209,22 @@ impl Parts {
             condition: self.condition.clone(),
             state_count: self.state_count.clone(),
             newest_backup: self.newest_backup.clone(),
-            disk: self.write_probe(),
+            disk: self.jobs.clone(),
             data: self.dir.as_ref().map(|dir| dir.path().to_owned()),
             requests: Mutex::default(),
         }
     }
 
-    /// Closes the queue and the store, after they have done what they have accepted.
+    /// Closes the database, after it has done what it has accepted.
     pub(super) async fn close(self) {
-        if let Some(Err(error)) = self.mark.map(OpenMark::end) {
-            tracing::error!(
-                error = chain(&error),
-                "the data directory could not be marked as closed"
-            );
-        }
-        self.queue.close().await;
-        self.store.close().await;
+        self.jobs.database().close();
+        self.threads.ended().await;
     }
 
-    fn write_probe(&self) -> WriteProbe {
-        WriteProbe::under(&self.store, &self.queue)
-    }
-
-    fn messages(&self) -> Arc<dyn DispatchQueue> {
-        Arc::new(self.queue.clone())
-    }
-
-    fn dispatcher(&self, timers: Arc<dyn Timers>) -> Dispatcher {
-        let (queue, events) = (self.messages(), self.metrics.clone());
-        Dispatcher::new(timers, self.jobs.clone(), queue, events, self.clock.clone())
+    fn dispatcher(&self, step: Arc<dyn DispatchStep>) -> Dispatcher {
+        let (queue, events) = (Arc::new(self.queue.clone()), self.metrics.clone());
+        let clock = self.clock.clone();
+        Dispatcher::new(self.jobs.clone(), self.jobs.clone(), queue, events, clock).with_step(step)
     }
 }
 

@@ -30,6 +30,7 @@ use super::tasks::Tasks;
 use super::under_way::UnderWay;
 use super::worker::work;
 use crate::archive::Archiver;
+use crate::data_dir::DataDir;
 use crate::zones::TakenZones;
 
 /// How long the store may take to close. With the time to cancel tasks it stays below the three
@@ -92,7 +93,7 @@ async fn open_archive(parts: &Parts, settings: &ServeSettings) -> Result<Option<
     let Some(objects) = settings.archive.clone() else {
         return Ok(None);
     };
-    let dir = parts.dir.as_ref().map(minutehand_embedded::DataDir::path);
+    let dir = parts.dir.as_ref().map(DataDir::path);
     let archiver = Archiver::open(objects, dir, parts.ids.new_id(), settings.history).await?;
     Ok(Some(archiver.with_backups(parts.backups(settings))))
 }
@@ -286,11 +287,7 @@ struct Tokens {
 }
 
 /// The tokens that give access. A token file is watched for changes from here on.
-fn tokens(
-    auth: Auth,
-    dir: Option<&minutehand_embedded::DataDir>,
-    tasks: &mut Tasks,
-) -> Result<Tokens> {
+fn tokens(auth: Auth, dir: Option<&DataDir>, tasks: &mut Tasks) -> Result<Tokens> {
     let mut made = None;
     let access = match auth {
         Auth::Open => Access::ThisMachine,
@@ -325,7 +322,7 @@ fn build_info() -> BuildInfo {
     BuildInfo {
         version: BUILD.version.to_owned(),
         commit: BUILD.commit.to_owned(),
-        store: BUILD.store.to_owned(),
+        store: BUILD.store(),
         time_zones: zone::database_version().to_owned(),
         time_zones_date: zone::database_date(),
     }

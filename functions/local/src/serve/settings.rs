@@ -12,8 +12,8 @@ use minutehand_archive_objects::{Location, Objects};
 use minutehand_domain::arn::is_region;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::plan::PlanLimits;
-use minutehand_embedded::SyncMode;
 use minutehand_runtime::{LogFormat, LogLevel, Rate, chain, system_now};
+use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
 
 use super::args::{Format, KeptBodies, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};
@@ -73,7 +73,12 @@ pub struct ServeSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Storage {
     Memory,
-    Directory { path: PathBuf, sync: SyncMode },
+    Directory {
+        path: PathBuf,
+        sync: Durability,
+        /// Whether files may be used that do not belong together.
+        accept_copy: bool,
+    },
 }
 
 /// How callers are authenticated. `Debug` is written by hand because a token is a secret.
@@ -217,15 +222,16 @@ fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
     problems.only_one(&[("--memory", args.memory), ("--data", args.data.is_some())]);
     problems.only_one(&[("--memory", args.memory), ("--sync", args.sync.is_some())]);
     problems.only_one(&[("--memory", args.memory), ("--forget-secrets", args.forget_secrets)]);
+    problems.only_one(&[("--memory", args.memory), ("--accept-copy", args.accept_copy)]);
     if args.memory {
         return Storage::Memory;
     }
     let path = args.data.clone().unwrap_or_else(|| DATA_DIR.into());
     let sync = match args.sync {
-        Some(Sync::Full) => SyncMode::Full,
-        Some(Sync::Normal) | None => SyncMode::Normal,
+        Some(Sync::Full) => Durability::Full,
+        Some(Sync::Normal) | None => Durability::Normal,
     };
-    Storage::Directory { path, sync }
+    Storage::Directory { path, sync, accept_copy: args.accept_copy }
 }
 
 fn archive(
@@ -521,7 +527,10 @@ mod tests {
     fn settings_that_are_not_given_have_defaults() {
         let settings = read("", None);
         let path = PathBuf::from(DATA_DIR);
-        assert_eq!(settings.storage, Storage::Directory { path, sync: SyncMode::Normal });
+        assert_eq!(
+            settings.storage,
+            Storage::Directory { path, sync: Durability::Normal, accept_copy: false }
+        );
         assert_eq!(settings.roles, Roles { api: true, sweeper: true, executor: true });
         assert_eq!((settings.clock, settings.tls), (None, Tls::Off));
         assert_eq!(settings.drain, Duration::from_secs(7));

@@ -1,15 +1,15 @@
 //! Counts collections and jobs by state for `GET /metrics`: in the background, at the start and every
 //! five minutes, and never for a scrape.
 //!
-//! It reads a small page at a time and pauses in between, so that it takes at most a tenth of the
-//! store's time however many jobs there are. A scrape gets the last complete count and its age.
+//! It reads a small page at a time and pauses in between, so that it takes at most a tenth of a
+//! processor's time however many jobs there are. A scrape gets the last complete count and its age.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use minutehand_ports::{Clock, StoreError};
 use minutehand_runtime::chain;
-use minutehand_store_dynamodb::{DynamoStore, StateCounts, StatePosition};
+use minutehand_store_sql::{SqlStore, StateCounts, StatePosition};
 
 use super::tasks::Stop;
 
@@ -44,7 +44,7 @@ impl CountedStates {
 
 /// Counts again and again, until it is asked to stop.
 pub(super) async fn count_states(
-    jobs: Arc<DynamoStore>,
+    jobs: Arc<SqlStore>,
     last: StateCount,
     clock: Arc<dyn Clock>,
     stop: Stop,
@@ -70,7 +70,7 @@ pub(super) async fn count_states(
     }
 }
 
-async fn count(jobs: &DynamoStore, clock: &dyn Clock) -> Result<StateCounts, StoreError> {
+async fn count(jobs: &SqlStore, clock: &dyn Clock) -> Result<StateCounts, StoreError> {
     let mut states = StateCounts::default();
     let mut from = StatePosition::default();
     loop {

@@ -8,10 +8,10 @@ use minutehand_app::fire::Sweeper;
 use minutehand_domain::firing::limits::{AHEAD, PASS};
 use minutehand_ports::Clock;
 use minutehand_runtime::chain;
-use minutehand_store_dynamodb::TimerChanges;
 
 use super::condition::Condition;
 use super::tasks::Stop;
+use super::timer_changes::TimerChanges;
 
 /// The longest wait between two passes: half of the minute between two ticks on AWS.
 const PASS_EVERY: Duration = Duration::from_secs(30);

@@ -205,15 +205,21 @@ mod tests {
     use minutehand_app::fire::{DeliveryPlace, Performed};
     use minutehand_domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
     use minutehand_domain::work_item::WorkItem;
-    use minutehand_embedded::Queue;
-    use minutehand_embedded::queue::QueueStats;
-    use minutehand_ports::{DispatchQueue as _, QueueMessage, StoreError};
+    use minutehand_ports::{DeadLetters as _, DispatchQueue as _, QueueMessage, StoreError};
     use minutehand_runtime::{ProcessClock, system_now};
+    use minutehand_store_sql::sqlite::Database;
+    use minutehand_store_sql::{QueueStanding, SqlQueue};
     use minutehand_testkit::{ManualClock, SetClock};
     use tokio::sync::{Semaphore, mpsc, oneshot};
     use tokio::task::JoinHandle;
 
     use super::*;
+
+    /// A queue in memory.
+    async fn queue_in_memory(clock: Arc<dyn Clock>) -> SqlQueue {
+        let (database, _threads) = Database::in_memory().unwrap();
+        SqlQueue::alone(database, clock).await.unwrap()
+    }
 
     /// The store is down.
     struct Failing;
@@ -244,7 +250,7 @@ mod tests {
 
     struct World<P> {
         clock: SetClock,
-        queue: Queue,
+        queue: SqlQueue,
         worker: Worker<P>,
     }
 
@@ -253,7 +259,7 @@ mod tests {
         async fn with_message(performer: P) -> Self {
             let clock = SetClock::at(DateTime::UNIX_EPOCH);
             let shared: Arc<dyn Clock> = Arc::new(clock.clone());
-            let queue = Queue::in_memory(shared.clone()).unwrap();
+            let queue = queue_in_memory(shared.clone()).await;
             let work_item = WorkItem::PurgeCollection { collection_uid: "c".to_owned() };
             let message = QueueMessage { work_item, due_at: clock.now() };
             queue.send(&[message], clock.now()).await.unwrap();
@@ -271,8 +277,8 @@ mod tests {
             handle(&self.queue, &self.worker, &message, place, until).await;
         }
 
-        async fn stats(&self) -> QueueStats {
-            self.queue.stats().await.unwrap()
+        async fn standing(&self) -> QueueStanding {
+            self.queue.standing().await.unwrap()
         }
     }
 
@@ -284,18 +290,22 @@ mod tests {
             world.deliver().await;
         }
         world.clock.advance(start + chrono::TimeDelta::minutes(30) - world.clock.work_now());
-        let stats = world.stats().await;
+        let stats = world.standing().await;
         assert_eq!((stats.hidden, stats.dead_letters), (1, 0));
         // Only the twentieth failure is the last.
         world.deliver().await;
         assert!(world.clock.work_now() - start > chrono::TimeDelta::minutes(30));
-        let dead = world.queue.dead_letters(10).await.unwrap();
+        let dead = world.queue.look(10).await.unwrap().items;
         assert_eq!(
-            dead[0].reason,
-            "delivered 20 times; the last time it failed: \
-             the store is not available: as the test asked for"
+            dead[0].reason.as_deref(),
+            Some(
+                "delivered 20 times; the last time it failed: the store is not available: as the test asked for"
+            )
         );
-        assert_eq!(world.stats().await, QueueStats { dead_letters: 1, ..QueueStats::default() });
+        assert_eq!(
+            world.standing().await,
+            QueueStanding { dead_letters: 1, ..QueueStanding::default() }
+        );
     }
 
     #[tokio::test]
@@ -305,17 +315,17 @@ mod tests {
         let jumped = jump.clone();
         let system = move || start + TimeDelta::seconds(jumped.load(Ordering::Relaxed));
         let clock: Arc<dyn Clock> = Arc::new(ProcessClock::over(system));
-        let queue = Queue::in_memory(clock.clone()).unwrap();
+        let queue = queue_in_memory(clock.clone()).await;
         let work_item = WorkItem::PurgeCollection { collection_uid: "c".to_owned() };
         queue.send(&[QueueMessage { work_item, due_at: start }], start).await.unwrap();
         let held = queue.receive(1).await.unwrap().pop().unwrap();
         for seconds in [130, 86_400, -600] {
             jump.store(seconds, Ordering::Relaxed);
-            let stats = queue.stats().await.unwrap();
+            let stats = queue.standing().await.unwrap();
             assert_eq!((stats.hidden, stats.visible), (1, 0), "after a jump by {seconds} s");
         }
         queue.finish(&[held.receipt]).await.unwrap();
-        assert_eq!(queue.stats().await.unwrap(), QueueStats::default());
+        assert_eq!(queue.standing().await.unwrap(), QueueStanding::default());
     }
 
     #[tokio::test]
@@ -324,9 +334,9 @@ mod tests {
         let start = world.clock.work_now();
         world.deliver().await;
         assert_eq!(world.clock.work_now() - start, FUNCTION);
-        assert_eq!(world.stats().await.hidden, 1);
+        assert_eq!(world.standing().await.hidden, 1);
         world.clock.advance(VISIBILITY - FUNCTION);
-        assert_eq!(world.stats().await.visible, 1);
+        assert_eq!(world.standing().await.visible, 1);
     }
 
     /// Tells which collection it works for, and works until the test lets it end.
@@ -352,7 +362,7 @@ mod tests {
     /// A worker's task with so many places, on a queue with a message for each collection.
     struct Hosted {
         clock: Arc<ManualClock>,
-        queue: Queue,
+        queue: SqlQueue,
         begun: mpsc::UnboundedReceiver<String>,
         open: Arc<Semaphore>,
         task: JoinHandle<()>,
@@ -362,7 +372,7 @@ mod tests {
     impl Hosted {
         async fn with(places: usize, collections: &[&str]) -> Self {
             let clock = Arc::new(ManualClock::at(DateTime::UNIX_EPOCH));
-            let queue = Queue::in_memory(clock.clone()).unwrap();
+            let queue = queue_in_memory(clock.clone()).await;
             let due_at = clock.now();
             let message = |collection: &&str| {
                 let collection_uid = (*collection).to_owned();
@@ -383,11 +393,11 @@ mod tests {
 
         /// Asks the task to stop, and lets so many messages end that it has begun. Returns what is
         /// left in the queue.
-        async fn end(self, begun: usize) -> QueueStats {
+        async fn end(self, begun: usize) -> QueueStanding {
             self.stop.send(()).unwrap();
             self.open.add_permits(begun);
             self.task.await.unwrap();
-            self.queue.stats().await.unwrap()
+            self.queue.standing().await.unwrap()
         }
     }
 
@@ -405,7 +415,7 @@ mod tests {
         assert_eq!(hosted.begun.recv().await.unwrap(), "busy");
         let waited = hosted.clock.now() - DateTime::UNIX_EPOCH;
         assert!(waited > chrono::TimeDelta::hours(3), "{waited}");
-        assert_eq!(hosted.end(1).await, QueueStats::default());
+        assert_eq!(hosted.end(1).await, QueueStanding::default());
     }
 
     #[tokio::test]
@@ -420,7 +430,7 @@ mod tests {
         assert_eq!(begun.iter().filter(|it| *it == "burst").count(), 7, "{begun:?}");
         assert_eq!(begun[7], "other");
         // What has no place waits in the queue, and for the next process.
-        let stats = hosted.queue.stats().await.unwrap();
+        let stats = hosted.queue.standing().await.unwrap();
         assert_eq!((stats.visible, stats.hidden), (0, 1_001));
         let stats = hosted.end(8).await;
         assert_eq!((stats.hidden, stats.dead_letters), (993, 0));

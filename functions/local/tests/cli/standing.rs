@@ -21,7 +21,6 @@ use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_domain::work_item::WorkItem;
-use minutehand_embedded::{Queue, Store};
 use minutehand_ports::store::PulseOf;
 use minutehand_ports::{
     ActionOutcome, ActionSender, AttemptContext, Clock, Deliveries as _, DispatchQueue, NotMade,
@@ -29,7 +28,8 @@ use minutehand_ports::{
 };
 use minutehand_recurrence::WrittenDate;
 use minutehand_rest::{Access, BuildInfo, Home, Rest, Scheme, router};
-use minutehand_store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_store_sql::sqlite::Database;
+use minutehand_store_sql::{SqlQueue, SqlStore};
 use minutehand_testkit::SetClock;
 use minutehand_testkit::services::{CountedIds, fire_ports, manage_ports};
 use tokio::net::TcpListener;
@@ -47,7 +47,7 @@ pub(crate) struct Standing {
     sweeper: Sweeper,
     executor: Executor,
     queue: Arc<Sent>,
-    letters: Queue,
+    letters: SqlQueue,
     pub(crate) address: SocketAddr,
 }
 
@@ -66,11 +66,11 @@ impl Standing {
         let clock = SetClock::at(instant(now));
         let runtime = Runtime::new().unwrap();
         let entered = runtime.enter();
-        let memory = Store::in_memory().unwrap();
-        runtime.block_on(ensure_table(&memory.client(), "minutehand")).unwrap();
-        let store = Arc::new(DynamoStore::new(memory.client(), "minutehand"));
+        let (database, _threads) = Database::in_memory().unwrap();
+        let store = Arc::new(SqlStore::new(database.clone()));
         let queue = Arc::new(Sent::default());
-        let letters = Queue::in_memory(Arc::new(clock.clone())).unwrap();
+        let letters = SqlQueue::alone(database, Arc::new(clock.clone()));
+        let letters = runtime.block_on(letters).unwrap();
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let dispatcher = Dispatcher::new(
             store.clone(),

@@ -1,10 +1,10 @@
-//! Damaged data directories: a start is refused with what to do, and after `minutehand repair` fires
-//! everything that was owed, once.
+//! Damaged data directories and copies of several moments: a start is refused with what to do, each time, and
+//! what is whole fires everything that was owed, once.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use chrono::TimeDelta;
 use minutehand_runtime::system_now;
@@ -12,7 +12,6 @@ use minutehand_testkit::InTime as _;
 use serde_json::json;
 
 use crate::jobs::{counters, format_instant, job, on, until_state, with_collection};
-use crate::server::Server;
 use crate::target::Target;
 
 /// Damages a data directory.
@@ -20,6 +19,9 @@ type Damage<'a> = &'a dyn Fn(&Path);
 
 /// A page of a database.
 const PAGE: usize = 4096;
+
+const DATABASE: &str = "minutehand.db";
+const LOG: &str = "minutehand.db-wal";
 
 fn refused(data: &Path) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
@@ -29,22 +31,11 @@ fn refused(data: &Path) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-fn repair(data: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-    command.args(["repair", "--data"]).arg(data).output_in_time()
-}
-
-#[track_caller]
-fn repaired(data: &Path) -> String {
-    let output = repair(data);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// A directory whose queue holds the messages of three jobs, of a server that was stopped or killed.
+/// A directory with the messages of three jobs, of a server that was stopped or killed.
 fn with_queued_jobs(data: &Path, target: &Target, signal: &str) {
-    // Without an executor, the messages stay in the queue.
-    let server = with_collection(on(data, &["--roles", "api,sweeper"]));
+    // Without an executor, the messages stay in the queue. What is answered is on the disk at once, so the
+    // record says so, however soon the server is killed.
+    let server = with_collection(on(data, &["--roles", "api,sweeper", "--sync", "full"]));
     let soon = format_instant(system_now() + TimeDelta::milliseconds(200));
     for (name, more) in [
         ("due", json!({})),
@@ -58,15 +49,8 @@ fn with_queued_jobs(data: &Path, target: &Target, signal: &str) {
     server.wait();
 }
 
-/// Starts a server on the directory and kills it: the logs of the databases are left.
-fn start_and_kill(data: &Path) {
-    let server = on(data, &["--roles", "api,sweeper"]);
-    server.signal("KILL");
-    server.wait();
-}
-
-fn fires_everything_once(data: &Path, target: &Target) {
-    let server = on(data, &[]);
+fn fires_everything_once(data: &Path, target: &Target, arguments: &[&str]) {
+    let server = on(data, arguments);
     let mut paths: Vec<String> = target.next_n(3).into_iter().map(|seen| seen.path).collect();
     paths.sort();
     assert_eq!(paths, ["/due", "/often", "/soon"]);
@@ -79,40 +63,47 @@ fn fires_everything_once(data: &Path, target: &Target) {
     assert_eq!(target.rest().len(), 0);
 }
 
-fn truncate(path: &Path) {
-    fs::write(path, "").unwrap();
-}
-
 fn damage_page(path: &Path, page: usize) {
     let file = OpenOptions::new().write(true).open(path).unwrap();
     let start = u64::try_from((page - 1) * PAGE).unwrap();
     file.write_all_at(&[0xa5; PAGE], start).unwrap();
 }
 
+fn halve(path: &Path) {
+    let bytes = fs::read(path).unwrap();
+    fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+}
+
 #[test]
-fn a_lost_or_damaged_queue_is_refused_and_after_a_repair_everything_fires() {
+fn what_was_stopped_or_killed_fires_everything_once() {
+    for signal in ["TERM", "KILL"] {
+        for arguments in [&[][..], &["--accept-copy"]] {
+            let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
+            with_queued_jobs(dir.path(), &target, signal);
+            fires_everything_once(dir.path(), &target, arguments);
+        }
+    }
+}
+
+#[test]
+fn a_lost_or_damaged_database_is_refused_and_only_a_backup_helps() {
     let other = tempfile::tempdir().unwrap();
     with_collection(on(other.path(), &[])).stop().is_clean();
-    let foreign = other.path().join("queue.db");
-    let damages: [(&str, Damage<'_>); 8] = [
-        ("missing or empty", &|data| fs::remove_file(data.join("queue.db")).unwrap()),
-        ("missing or empty", &|data| truncate(&data.join("queue.db"))),
-        ("another data directory", &|data| {
-            fs::copy(&foreign, data.join("queue.db")).unwrap();
+    let foreign = other.path().join(DATABASE);
+    let lost =
+        "is missing or empty, and it was there before: restore the data directory from a backup";
+    let damages: [(&str, Damage<'_>); 5] = [
+        (lost, &|data| fs::remove_file(data.join(DATABASE)).unwrap()),
+        (lost, &|data| fs::write(data.join(DATABASE), "").unwrap()),
+        ("is of another directory: restore both", &|data| {
+            fs::copy(&foreign, data.join(DATABASE)).unwrap();
         }),
-        ("is damaged", &|data| damage_page(&data.join("queue.db"), 2)),
-        ("is damaged", &|data| damage_page(&data.join("queue.db"), 3)),
-        ("its log is missing", &|data| {
-            start_and_kill(data);
-            fs::remove_file(data.join("queue.db-wal")).unwrap();
+        ("is damaged, or not a database: restore the data directory from a backup", &|data| {
+            damage_page(&data.join(DATABASE), 1);
         }),
-        ("its log is damaged", &|data| {
-            start_and_kill(data);
-            fs::write(data.join("queue.db-wal"), "junk").unwrap();
-        }),
-        ("its log is missing", &|data| {
-            start_and_kill(data);
-            fs::remove_file(data.join("store.db-wal")).unwrap();
+        ("is a symbolic link, or no regular file", &|data| {
+            fs::rename(data.join(DATABASE), data.join("moved")).unwrap();
+            std::os::unix::fs::symlink("moved", data.join(DATABASE)).unwrap();
         }),
     ];
     for (number, (why, damage)) in damages.into_iter().enumerate() {
@@ -123,100 +114,74 @@ fn a_lost_or_damaged_queue_is_refused_and_after_a_repair_everything_fires() {
         for _ in 0..2 {
             let said = refused(dir.path());
             assert!(said.contains(why), "{number}: {said}");
-            assert!(said.contains("run `minutehand repair`"), "{number}: {said}");
         }
-        let report = repaired(dir.path());
-        assert!(report.contains("looked at 3 enabled jobs"), "{number}: {report}");
-        assert!(report.contains("Lost: dead letters, and runs"), "{number}: {report}");
-        let sent = "sent again: 3 occurrences that were due or soon due";
-        assert!(report.contains(sent), "{number}: {report}");
-        fires_everything_once(dir.path(), &target);
     }
 }
 
 #[test]
-fn a_lost_store_is_refused_and_only_a_backup_helps() {
-    let other = tempfile::tempdir().unwrap();
-    with_collection(on(other.path(), &[])).stop().is_clean();
-    let foreign = other.path().join("store.db");
-    let damages: [(&str, Damage<'_>); 3] = [
-        ("missing or empty", &|data| fs::remove_file(data.join("store.db")).unwrap()),
-        ("missing or empty", &|data| truncate(&data.join("store.db"))),
-        ("another data directory", &|data| {
-            fs::copy(&foreign, data.join("store.db")).unwrap();
-        }),
+fn files_that_do_not_belong_together_are_refused_until_the_user_accepts_them() {
+    let damages: [(&str, Damage<'_>); 6] = [
+        ("its log is missing or empty", &|data| fs::remove_file(data.join(LOG)).unwrap()),
+        ("its log is missing or empty", &|data| fs::write(data.join(LOG), "").unwrap()),
+        ("its log is cut off", &|data| fs::write(data.join(LOG), "junk").unwrap()),
+        ("its log is cut off", &|data| halve(&data.join(LOG))),
+        ("the file `open`, which says", &|data| fs::remove_file(data.join("open")).unwrap()),
+        ("the file `open`, which says", &|data| halve(&data.join("open"))),
     ];
-    for (why, damage) in damages {
+    for (number, (why, damage)) in damages.into_iter().enumerate() {
         let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
-        with_queued_jobs(dir.path(), &target, "TERM");
+        with_queued_jobs(dir.path(), &target, "KILL");
         damage(dir.path());
         for _ in 0..2 {
             let said = refused(dir.path());
-            assert!(said.contains(why) && said.contains("restore the data directory"), "{said}");
-            assert!(!said.contains("minutehand repair"), "{said}");
-            let output = repair(dir.path());
-            assert_eq!(output.status.code(), Some(1), "{output:?}");
+            assert!(said.contains(why), "{number}: {said}");
+            assert!(said.contains("do not belong together"), "{number}: {said}");
+            assert!(said.contains("Restore a backup"), "{number}: {said}");
         }
+        let server = on(dir.path(), &["--accept-copy"]);
+        let ended = server.stop();
+        assert!(ended.log.contains("may be missing"), "{number}: {}", ended.log);
+        on(dir.path(), &[]).stop().is_clean();
     }
 }
 
 #[test]
-fn a_repair_of_what_is_not_damaged_changes_nothing() {
-    for signal in ["TERM", "KILL"] {
-        let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
-        with_queued_jobs(dir.path(), &target, signal);
-        assert_eq!(repaired(dir.path()), "nothing is damaged, and nothing was changed\n");
-        fires_everything_once(dir.path(), &target);
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let output = repair(&dir.path().join("none"));
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing was created");
-}
-
-#[test]
-fn a_repair_that_was_interrupted_is_gone_on_with() {
+fn yesterdays_database_beside_todays_log_is_refused_and_makes_what_it_has() {
     let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
     with_queued_jobs(dir.path(), &target, "TERM");
-    // As a crash leaves it after the queue was put aside, and before the messages were sent.
-    let identity = fs::read_to_string(dir.path().join("identity")).unwrap();
-    fs::write(dir.path().join("identity"), identity.replace("closed", "damaged")).unwrap();
-    fs::rename(dir.path().join("queue.db"), dir.path().join("queue.db.damaged")).unwrap();
-    let kept = fs::read(dir.path().join("queue.db.damaged")).unwrap();
+    let yesterday = fs::read(dir.path().join(DATABASE)).unwrap();
+    let server = on(dir.path(), &["--roles", "api,sweeper", "--sync", "full"]);
+    let late = format_instant(system_now() + TimeDelta::days(300));
+    let more = json!({"startTime": late});
+    server.must("PUT", "/jc/jobs/later", &job(&target.url("/later"), &more));
+    server.stop().is_clean();
+    let server = on(dir.path(), &["--roles", "api,sweeper", "--sync", "full"]);
+    server.must("PUT", "/jc/jobs/latest", &job(&target.url("/latest"), &more));
+    server.signal("KILL");
+    server.wait();
+    fs::write(dir.path().join(DATABASE), yesterday).unwrap();
     let said = refused(dir.path());
-    assert!(said.contains("missing or empty"), "{said}");
-    repaired(dir.path());
-    assert_eq!(fs::read(dir.path().join("queue.db.damaged")).unwrap(), kept);
-    fires_everything_once(dir.path(), &target);
-
-    let identity = fs::read_to_string(dir.path().join("identity")).unwrap();
-    fs::write(dir.path().join("identity"), identity.replace("closed", "damaged")).unwrap();
-    let said = refused(dir.path());
-    assert!(said.contains("a repair was interrupted"), "{said}");
-    repaired(dir.path());
-    Server::open(dir.path()).stop().is_clean();
-    assert_eq!(target.rest().len(), 0, "what has ended is not made again");
+    assert!(said.contains("the database is older than its log"), "{said}");
+    fires_everything_once(dir.path(), &target, &["--accept-copy"]);
+    let server = on(dir.path(), &[]);
+    for lost in ["later", "latest"] {
+        assert_eq!(server.ask("GET", &format!("/jc/jobs/{lost}"), "").status, 404);
+    }
+    server.stop().is_clean();
 }
 
 #[test]
-fn the_first_start_of_an_earlier_versions_directory_adds_the_identity() {
-    let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
-    let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frozen/format-1");
-    for name in ["format", "key", "key.check", "store.db", "queue.db"] {
-        let copy = dir.path().join(name);
-        fs::write(&copy, fs::read(frozen.join(name)).unwrap()).unwrap();
-        fs::set_permissions(&copy, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+fn a_directory_of_an_earlier_version_is_refused_by_name_and_not_changed() {
+    for names in [&["format", "store.db", "queue.db"][..], &["store.db"], &["queue.db"]] {
+        let dir = tempfile::tempdir().unwrap();
+        for name in names {
+            fs::write(dir.path().join(name), "of before").unwrap();
+        }
+        let said = refused(dir.path());
+        assert!(said.contains("is of an earlier version, which kept its data in"), "{said}");
+        for way in ["`minutehand export`", "`minutehand apply`", "Secrets are not in them"] {
+            assert!(said.contains(way), "{said}");
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), names.len(), "nothing was created");
     }
-    // Damage of before the identity is found, too.
-    let aside = dir.path().join("aside");
-    fs::rename(dir.path().join("queue.db"), &aside).unwrap();
-    assert!(refused(dir.path()).contains("missing or empty"));
-    fs::rename(&aside, dir.path().join("queue.db")).unwrap();
-
-    on(dir.path(), &["--roles", "api"]).stop().is_clean();
-    let identity = fs::read_to_string(dir.path().join("identity")).unwrap();
-    assert!(identity.ends_with("\nclosed\n"), "{identity}");
-    fs::remove_file(dir.path().join("queue.db")).unwrap();
-    assert!(refused(dir.path()).contains("run `minutehand repair`"));
-    assert_eq!(target.rest().len(), 0);
 }

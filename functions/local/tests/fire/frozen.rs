@@ -1,5 +1,5 @@
 //! Data directories of earlier versions: this build must serve and fire from a directory of each
-//! format. `tests/frozen/README.md` describes their contents.
+//! schema. `tests/frozen/README.md` describes their contents.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,24 +20,27 @@ const RATE: &str = "600";
 
 /// The recorded answers of the API.
 const ANSWERS: &str = "answers.json";
-const ASKED: [&str; 6] = [
+const ASKED: [&str; 10] = [
     "",
     "/jc",
     "/jc/jobs",
     "/jc/jobs/done/history",
     "/jc/jobs/fails/history",
     "/jc/jobs/hourly/history",
+    "/jc/jobs/broken/history",
+    "/limited",
+    "/limited/jobs",
+    "/limited/jobs/first/history",
 ];
-/// What is asked since format 2, too.
-const ASKED_SINCE_2: [&str; 1] = ["/jc/jobs/broken/history"];
-/// What is asked since format 4, too.
-const ASKED_SINCE_4: [&str; 3] = ["/limited", "/limited/jobs", "/limited/jobs/first/history"];
 /// The secrets in it, which were made up for the test.
 const SIGNATURE: &str = "sv=2030-01-01&sig=frozen";
 const PASSWORD: &str = "frozen-password";
 
-fn frozen(format: u32) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/frozen/format-{format}"))
+/// The schemas of databases that were frozen.
+const SCHEMAS: [u32; 1] = [1];
+
+fn frozen(schema: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/frozen/schema-{schema}"))
 }
 
 /// A job that sends a message to the queue with the job's name.
@@ -55,18 +58,15 @@ fn look(data: &Path) -> Server {
     on(data, &["--roles", "api", "--clock-start", LOOKED_AT])
 }
 
-fn answers(server: &Server, format: u32) -> Value {
-    let since_2 = ASKED_SINCE_2.iter().filter(|_| format >= 2);
-    let since_4 = ASKED_SINCE_4.iter().filter(|_| format >= 4);
-    let asked = ASKED.iter().chain(since_2).chain(since_4);
-    asked.map(|path| ((*path).to_owned(), server.must("GET", path, "").json())).collect()
+fn answers(server: &Server) -> Value {
+    ASKED.iter().map(|path| ((*path).to_owned(), server.must("GET", path, "").json())).collect()
 }
 
 #[test]
-fn a_directory_of_every_format_is_served_and_fires() {
-    for format in 1..=minutehand_embedded::FORMAT {
+fn a_directory_of_every_schema_is_served_and_fires() {
+    for schema in SCHEMAS {
         let dir = tempfile::tempdir().unwrap();
-        for file in fs::read_dir(frozen(format)).unwrap() {
+        for file in fs::read_dir(frozen(schema)).unwrap() {
             let file = file.unwrap();
             let copy = dir.path().join(file.file_name());
             fs::copy(file.path(), &copy).unwrap();
@@ -76,30 +76,22 @@ fn a_directory_of_every_format_is_served_and_fires() {
         let expected = fs::read(dir.path().join(ANSWERS)).unwrap();
         let expected: Value = serde_json::from_slice(&expected).unwrap();
         let server = look(dir.path());
-        assert_eq!(answers(&server, format), expected, "format {format}");
+        assert_eq!(answers(&server), expected, "schema {schema}");
         // The change is accepted without the password, so the stored one was opened.
         let patch = r#"{"properties":{"action":{"request":{"method":"PUT"}}}}"#;
         server.must("PATCH", "/jc/jobs/zoned", patch);
         server.stop().is_clean();
-        fires(dir.path(), format);
-        // An older version refuses it now.
-        let written = fs::read_to_string(dir.path().join("format")).unwrap();
-        assert_eq!(written, format!("{}\n", minutehand_embedded::FORMAT));
+        fires(dir.path());
     }
 }
 
-/// Asserts that a queued job, a timer and a retry fire, since format 2 the retry of a notice, and since
-/// format 4 a job of a collection with limits.
-fn fires(data: &Path, format: u32) {
+/// Asserts that queued jobs, a timer, a retry and the retry of a notice fire.
+fn fires(data: &Path) {
     let target = Target::start(|_| status("201 Created"));
     let endpoint = target.url("");
     let clock = ["--clock-start", RESUMED_AT, "--clock-rate", RATE];
     let server = on(data, &[&clock[..], &["--storage-endpoint", &endpoint]].concat());
-    let queues: &[&str] = match format {
-        1 => &["fails", "hourly", "soon"],
-        2 | 3 => &["fails", "hourly", "soon", "told"],
-        _ => &["fails", "hourly", "next", "soon", "told"],
-    };
+    let queues = ["fails", "hourly", "next", "soon", "told"];
     let mut seen = target.next_n(queues.len());
     seen.sort_by(|one, other| one.path.cmp(&other.path));
     for (seen, name) in seen.iter().zip(queues) {
@@ -112,9 +104,7 @@ fn fires(data: &Path, format: u32) {
     assert_eq!(counters(&retried), [2, 1, 0]);
     assert_eq!(history(&server, "/jc/jobs/fails").len(), 2);
     until(&server, "/jc/jobs/hourly", |now| counters(now)[0] >= 1);
-    if format >= 4 {
-        until_state(&server, "/limited/jobs/next", "completed");
-    }
+    until_state(&server, "/limited/jobs/next", "completed");
     let done = properties(&server, "/jc/jobs/done");
     assert_eq!((&done["state"], counters(&done)), (&"completed".into(), [1, 0, 0]));
     server.stop().is_clean();
@@ -123,9 +113,9 @@ fn fires(data: &Path, format: u32) {
 }
 
 #[test]
-#[ignore = "creates the directory of this build's format, once; see tests/frozen/README.md"]
+#[ignore = "creates the directory of this build's schema, once; see tests/frozen/README.md"]
 fn make() {
-    let dir = frozen(minutehand_embedded::FORMAT);
+    let dir = frozen(SCHEMAS[SCHEMAS.len() - 1]);
     assert!(
         !dir.exists(),
         "{} is frozen: delete it first if you really want to replace it",
@@ -182,7 +172,7 @@ fn make() {
     until(&server, "/jc/jobs/broken", |_| history(&server, "/jc/jobs/broken").len() == 2);
     server.stop().is_clean();
     let server = look(&dir);
-    let answers = answers(&server, minutehand_embedded::FORMAT);
+    let answers = answers(&server);
     let answers = serde_json::to_string_pretty(&answers).unwrap();
     server.stop().is_clean();
     // Nothing may refer to the machine on which the directory is created.

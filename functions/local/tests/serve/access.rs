@@ -39,7 +39,7 @@ fn a_token_is_created_at_the_first_start_printed_once_and_saved() {
 
     let kept = data.join("token");
     assert_eq!(fs::read_to_string(&kept).unwrap().trim(), token);
-    for name in ["token", "key", "key.check", "store.db"] {
+    for name in ["token", "key", "key.check", "minutehand.db"] {
         let mode = fs::metadata(data.join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }

@@ -42,7 +42,7 @@ fn the_server_prints_its_address_reports_its_version_and_stops_on_a_signal() {
         let health = health.json();
         assert_eq!(health["status"], "ready");
         assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
-        assert!(health["store"].as_str().unwrap().starts_with("dynoxide 3."), "{health}");
+        assert!(health["store"].as_str().unwrap().starts_with("SQLite 3."), "{health}");
         for name in ["commit", "timeZones"] {
             assert!(health[name].as_str().is_some_and(|text| !text.is_empty()), "{health}");
         }
@@ -239,7 +239,7 @@ fn the_default_data_directory_is_in_the_working_directory() {
     let data = dir.path().canonicalize().unwrap().join(".minutehand");
     assert_eq!(first.notes[0], format!("new data directory: {}", data.display()));
     first.stop().is_clean();
-    assert!(data.join("store.db").exists());
+    assert!(data.join("minutehand.db").exists());
     let again = start();
     assert_eq!(again.notes[0], format!("data: {}", data.display()));
     again.stop().is_clean();

@@ -9,11 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode};
 use chrono::{DateTime, Utc};
-use minutehand_embedded::queue::QueueStats;
-use minutehand_embedded::{Queue, WriteProbe};
 use minutehand_ports::{Clock, Disk as _};
 use minutehand_rest::{MetricsError, MetricsPage, Readiness as _};
 use minutehand_runtime::{Metrics, gauge, head};
+use minutehand_store_sql::{QueueStanding, SqlQueue, SqlStore};
 use rustix::fs::statvfs;
 
 use super::process_figures::ProcessFigures;
@@ -26,13 +25,13 @@ use crate::serve::under_way::UnderWay;
 /// Renders `GET /metrics` in the text format of Prometheus.
 pub(in crate::serve) struct PrometheusPage {
     pub(in crate::serve) metrics: Arc<Metrics>,
-    pub(in crate::serve) queue: Queue,
+    pub(in crate::serve) queue: SqlQueue,
     pub(in crate::serve) clock: Arc<dyn Clock>,
     pub(in crate::serve) under_way: UnderWay,
     pub(in crate::serve) condition: Arc<Condition>,
     pub(in crate::serve) state_count: StateCount,
     pub(in crate::serve) newest_backup: NewestBackup,
-    pub(in crate::serve) disk: WriteProbe,
+    pub(in crate::serve) disk: Arc<SqlStore>,
     /// The data directory; `None` if everything is in memory.
     pub(in crate::serve) data: Option<PathBuf>,
     /// Answered requests by method, route and status. There are as many as routes have statuses.
@@ -42,7 +41,7 @@ pub(in crate::serve) struct PrometheusPage {
 #[async_trait]
 impl MetricsPage for PrometheusPage {
     async fn text(&self) -> Result<String, MetricsError> {
-        let stats = self.queue.stats().await?;
+        let stats = self.queue.standing().await?;
         let mut text = self.metrics.text();
         // Writing to a string does not fail.
         let _ = write_queue(&mut text, &stats, self.clock.now());
@@ -113,7 +112,9 @@ fn write_process(text: &mut String) -> fmt::Result {
     writeln!(
         text,
         "{name}{{version=\"{}\",commit=\"{}\",store=\"{}\",time_zones=\"{zones}\"}} 1",
-        BUILD.version, BUILD.commit, BUILD.store
+        BUILD.version,
+        BUILD.commit,
+        BUILD.store()
     )?;
     ProcessFigures::read().write(text)
 }
@@ -136,7 +137,7 @@ fn write_states(text: &mut String, counted: &CountedStates) -> fmt::Result {
     gauge(text, "state_count_age_seconds", help, counted.age().as_secs())
 }
 
-fn write_queue(text: &mut String, stats: &QueueStats, now: DateTime<Utc>) -> fmt::Result {
+fn write_queue(text: &mut String, stats: &QueueStanding, now: DateTime<Utc>) -> fmt::Result {
     let late = stats.oldest_due_at.map_or(0, |due_at| (now - due_at).num_seconds().max(0));
     for (name, help, value) in [
         ("queue_visible", "Messages that are due and waiting for a worker.", stats.visible),
@@ -165,7 +166,7 @@ mod tests {
         let now = DateTime::UNIX_EPOCH;
         for (late, shown) in [(90, "90"), (-90, "0")] {
             let oldest_due_at = Some(now - TimeDelta::seconds(late));
-            let stats = QueueStats { visible: 7, oldest_due_at, ..QueueStats::default() };
+            let stats = QueueStanding { visible: 7, oldest_due_at, ..QueueStanding::default() };
             let mut text = String::new();
             write_queue(&mut text, &stats, now).unwrap();
             assert!(text.contains("\nminutehand_queue_visible 7\n"), "{text}");

@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, Datelike, Utc};
-use minutehand_embedded::DataDir;
 use minutehand_ports::IdSource;
 use minutehand_runtime::{RandomIds, system_now};
 use rcgen::{
@@ -39,6 +38,7 @@ use zeroize::Zeroizing;
 
 use super::certificate_files::{CertificateFiles, certified};
 use super::client_certificates::{AnyCertificate, Clients};
+use crate::data_dir::DataDir;
 use crate::serve::secrets::{read_private_file, write_private_file};
 use crate::serve::settings::Tls;
 

@@ -1,11 +1,12 @@
 //! The key that seals the secrets of jobs: a file in the data directory, created at the first start.
 //!
-//! `key` is written before the store is created, so a crash leaves no store without its key. If the
-//! store exists and the key does not, the start fails: a new key could not open any sealed secret.
+//! `key` is written before the database is made, so a crash leaves no database without its key. If there is a
+//! database and no key, the start fails: a new key could not open any sealed secret.
 //!
-//! `key.check` contains a known text sealed with the key. It reveals a wrong key at the start, instead
-//! of when the first job needs a secret. It is written after the key. If it is missing, a secret of a
-//! stored job has to open with the key before it is written again.
+//! `key.check` contains a known text, sealed with the key for this database. It reveals a wrong key, or the
+//! database of another directory, at the start, instead of when the first job needs a secret. It is written
+//! when the database is there. If it is missing, a stored secret has to open with the key before it is written
+//! again.
 //!
 //! `--forget-secrets` goes on with another key than the right one:
 //!
@@ -19,16 +20,16 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use minutehand_domain::ids;
-use minutehand_embedded::DataDir;
 use minutehand_sealer_aes::{AesSealer, KEY_BYTES};
-use minutehand_store_dynamodb::DynamoStore;
+use minutehand_store_sql::sqlite::DATABASE;
+use minutehand_store_sql::{Sealed, SqlStore};
 use zeroize::Zeroizing;
 
 use super::private_file;
+use crate::data_dir::{CHECK_FILE, DataDir};
 
 const KEY_FILE: &str = "key";
-const CHECK_FILE: &str = "key.check";
-/// The known text in it, which is also the context that it is sealed for.
+/// The known text in `key.check`.
 const CHECK: &str = "minutehand";
 
 /// What to do if no backup has the key.
@@ -46,7 +47,7 @@ pub(in crate::serve) fn open_sealer(dir: &DataDir, forget_secrets: bool) -> Resu
                 no_key(&path)
             )
         })?,
-        None if dir.has_store() && !forget_secrets => bail!(
+        None if !dir.is_new() && !forget_secrets => bail!(
             "{} is missing, and without it the secrets in {} cannot be decrypted: restore it from \
              your backup, or choose another data directory. {LOST}",
             path.display(),
@@ -114,17 +115,18 @@ pub(crate) enum KeyFound {
 pub(crate) async fn check_key(
     dir: &DataDir,
     sealer: &AesSealer,
-    jobs: &DynamoStore,
+    jobs: &SqlStore,
     forget_secrets: bool,
 ) -> Result<KeyFound> {
+    let installation = jobs.database().installation();
     let text = private_file::read(&dir.path().join(CHECK_FILE))?;
     let is_right = match &text {
         Some(text) => {
             let known = ids::unhex(text.trim()).unwrap_or_default();
-            sealer.open(CHECK, &known).is_ok_and(|known| known == CHECK)
+            sealer.open(&installation, &known).is_ok_and(|known| known == CHECK)
         }
         None => match jobs.any_sealed().await.context("cannot read the secret of a job")? {
-            Some((uid, secrets)) => sealer.open(&uid, &secrets).is_ok(),
+            Some(Sealed { uid, secrets, .. }) => sealer.open(&uid, &secrets).is_ok(),
             None => true,
         },
     };
@@ -133,20 +135,24 @@ pub(crate) async fn check_key(
             return Ok(KeyFound::Other);
         }
         bail!(
-            "{} is not the key that sealed the secrets in this directory: restore it and {CHECK_FILE} \
-             from your backup. {LOST}",
+            "{} is not the key that sealed the secrets in this directory, or {DATABASE} is of another directory: \
+             restore both and {CHECK_FILE} from your backup. {LOST}",
             dir.path().join(KEY_FILE).display()
         );
     }
     if text.is_none() {
-        remember_key(dir, sealer)?;
+        remember_key(dir, sealer, &installation)?;
     }
     Ok(KeyFound::Right)
 }
 
 /// Writes the check of the key, which is the one of this directory from now on.
-pub(in crate::serve) fn remember_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
-    let known = sealer.seal(CHECK, CHECK).context("cannot seal a text with the key")?;
+pub(in crate::serve) fn remember_key(
+    dir: &DataDir,
+    sealer: &AesSealer,
+    installation: &str,
+) -> Result<()> {
+    let known = sealer.seal(installation, CHECK).context("cannot seal a text with the key")?;
     private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
     Ok(())
 }

@@ -9,8 +9,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use minutehand_embedded::sync_entries;
 use zeroize::Zeroizing;
+
+use crate::data_dir::sync_entries;
 
 /// More than any of these files contains.
 const BYTES_MAX: u64 = 64 * 1024;

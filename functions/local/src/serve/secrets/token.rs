@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use minutehand_domain::ids;
-use minutehand_embedded::DataDir;
 use minutehand_ports::IdSource;
 use minutehand_rest::{Access, Scope, Token};
 use minutehand_runtime::RandomIds;
@@ -15,6 +14,7 @@ use zeroize::Zeroizing;
 
 use super::private_file;
 use super::watched_file::Kind;
+use crate::data_dir::DataDir;
 
 const TOKEN_FILE: &str = "token";
 /// The most characters of a token's label.

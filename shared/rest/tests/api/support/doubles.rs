@@ -1,4 +1,4 @@
-//! What stands beside the embedded store, each for one port.
+//! What stands beside the store, each for one port.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! An API over the embedded store in memory. Tests see its answers as text.
+//! An API over a store in memory. Tests see its answers as text.
 
 mod doubles;
 
@@ -18,13 +18,13 @@ use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::work_item::JobRef;
-use minutehand_embedded::Store;
 use minutehand_ports::store::{
     Counted, CounterUpdate, CountersAdd, Finish, JobRecord, ResourceGroup,
 };
 use minutehand_ports::{Collections, Counters, Jobs, Timers};
 use minutehand_rest::{Access, BuildInfo, ManagementCertificate, MetricsPage, Rest, Scheme};
-use minutehand_store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_store_sql::SqlStore;
+use minutehand_store_sql::sqlite::Database;
 use minutehand_testkit::services::{CountedIds, manage_ports};
 use minutehand_testkit::{SetClock, TimeLimit};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ pub(crate) struct Api {
     pub(crate) history: Arc<WrittenHistory>,
     pub(crate) queue: Arc<SentMessages>,
     pub(crate) certificates: Arc<RwLock<Vec<ManagementCertificate>>>,
-    store: Arc<DynamoStore>,
+    store: Arc<SqlStore>,
     router: Router,
     runtime: Runtime,
     _limit: TimeLimit,
@@ -77,9 +77,8 @@ impl Api {
 
     pub(crate) fn with_metrics(access: Access, metrics: Option<Arc<dyn MetricsPage>>) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let client = Store::in_memory().unwrap().client();
-        runtime.block_on(ensure_table(&client, "minutehand")).unwrap();
-        let store = Arc::new(DynamoStore::new(client, "minutehand"));
+        let (database, _threads) = Database::in_memory().unwrap();
+        let store = Arc::new(SqlStore::new(database));
         let (troubles, history) = (Arc::<Troubles>::default(), Arc::<WrittenHistory>::default());
         let certificates = Arc::<RwLock<Vec<ManagementCertificate>>>::default();
         let (queue, clock) = (Arc::<SentMessages>::default(), Arc::new(SetClock::at(now())));

@@ -1,0 +1,226 @@
+//! Limits how many attempts start at the same moment.
+//!
+//! Thousands of attempts may be due at one instant. If all started at once, they would compete for
+//! connections and CPU, and each of them would end late. So an attempt needs a permit to start. It
+//! gets the permit when it reads its snapshot, and gives it back when it is recorded. A permit also
+//! expires by itself [`START_PERMIT_MAX`] after the snapshot was read, so that a slow target does not
+//! hold up the other attempts.
+//!
+//! The collections take turns, and a permit is left for one that has none: the burst of one collection
+//! does not delay the attempts of another.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_app::fire::FireStore;
+use minutehand_domain::attempt::Record;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::firing::LeftOut;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
+    Claim, ClaimRequest, Claimed, CollectionRecord, JobSnapshot, Recorded, StoreError,
+};
+use minutehand_ports::{Attempts, Snapshots};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::permits::{Permit, Permits};
+
+/// The most attempts that start at a time. One collection alone gets seven eighths of them: as many
+/// requests as keep a target on the same machine busy.
+const STARTS_MAX: usize = 288;
+/// How long an attempt keeps its permit, if it does not end before.
+const START_PERMIT_MAX: Duration = Duration::from_millis(20);
+
+/// The permits of attempts that have started, by the ids of their claims.
+type Started = Arc<Mutex<HashMap<String, Permit>>>;
+
+/// The same store, with a limit of how many attempts start at the same moment. It must be made within a Tokio
+/// runtime.
+pub(super) fn with_limited_starts(store: FireStore) -> FireStore {
+    let limited = Arc::new(LimitedStarts {
+        attempts: store.attempts,
+        snapshots: store.snapshots,
+        starts: StartLimiter::new(),
+    });
+    FireStore { attempts: limited.clone(), snapshots: limited, ..store }
+}
+
+struct LimitedStarts {
+    attempts: Arc<dyn Attempts>,
+    snapshots: Arc<dyn Snapshots>,
+    starts: StartLimiter,
+}
+
+#[async_trait]
+impl Snapshots for LimitedStarts {
+    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        self.snapshots.read(job).await
+    }
+
+    async fn read_collection(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        self.snapshots.read_collection(collection_uid).await
+    }
+
+    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        self.snapshots.prefetch(claim).await
+    }
+
+    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        let permit = self.starts.permit(&claim.job.collection_uid).await;
+        let snapshot = self.snapshots.read_for_start(claim).await?;
+        if snapshot.is_some() {
+            self.starts.begin(&claim.claim_id, permit);
+        }
+        Ok(snapshot)
+    }
+}
+
+#[async_trait]
+impl Attempts for LimitedStarts {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
+        self.attempts.claim(request).await
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.starts.end(&claim.claim_id);
+        self.attempts.release(claim).await
+    }
+
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.starts.end(&claim.claim_id);
+        self.attempts.postpone(claim, hold, now).await
+    }
+
+    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        self.starts.end(&claim.claim_id);
+        self.attempts.record(claim, record).await
+    }
+
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
+        self.attempts.leave_out(job_uid, left_out).await
+    }
+
+    async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
+        self.attempts.add_failure(failed).await
+    }
+}
+
+struct StartLimiter {
+    permits: Arc<Permits>,
+    started: Started,
+    /// When permits expire, and whose.
+    expiries: mpsc::UnboundedSender<(Instant, String)>,
+}
+
+impl StartLimiter {
+    /// Its task ends when it is dropped.
+    fn new() -> Self {
+        let (expiries, expiring) = mpsc::unbounded_channel();
+        let started = Started::default();
+        tokio::spawn(expire(started.clone(), expiring));
+        Self { permits: Permits::new(STARTS_MAX), started, expiries }
+    }
+
+    /// Waits for a permit for an attempt of a collection. `None` if the limiter is gone: then nothing
+    /// limits starts.
+    async fn permit(&self, collection_uid: &str) -> Option<Permit> {
+        self.permits.permit(collection_uid).await
+    }
+
+    /// Keeps the permit of an attempt that starts now, until the attempt ends or the permit expires.
+    fn begin(&self, claim_id: &str, permit: Option<Permit>) {
+        let Some(permit) = permit else { return };
+        let replaced = lock(&self.started).insert(claim_id.to_owned(), permit);
+        drop(replaced);
+        // If the task is gone, the permit goes with the limiter.
+        let _ = self.expiries.send((Instant::now() + START_PERMIT_MAX, claim_id.to_owned()));
+    }
+
+    /// Gives back the permit of an attempt that has ended.
+    fn end(&self, claim_id: &str) {
+        let permit = lock(&self.started).remove(claim_id);
+        drop(permit);
+    }
+}
+
+/// Gives back permits that expire. All last equally long, so they expire in the order in which they
+/// were granted.
+async fn expire(started: Started, mut expiring: mpsc::UnboundedReceiver<(Instant, String)>) {
+    while let Some((expires_at, claim_id)) = expiring.recv().await {
+        if lock(&started).contains_key(&claim_id) {
+            sleep_until(expires_at).await;
+            let permit = lock(&started).remove(&claim_id);
+            drop(permit);
+        }
+    }
+}
+
+fn lock(started: &Started) -> MutexGuard<'_, HashMap<String, Permit>> {
+    started.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// Starts attempts of a collection until one has to wait. Returns how many have started.
+    async fn start(limiter: &StartLimiter, collection: &str) -> usize {
+        for number in 0.. {
+            let permit = Box::pin(limiter.permit(collection));
+            match futures_util::future::select(permit, std::future::ready(())).await {
+                futures_util::future::Either::Left((permit, _)) => {
+                    limiter.begin(&format!("{collection}{number}"), permit);
+                }
+                futures_util::future::Either::Right(_) => return number,
+            }
+        }
+        0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_permit_is_given_back_when_its_attempt_ends_or_after_its_time() {
+        let limiter = StartLimiter::new();
+        assert_eq!(start(&limiter, "a").await, 252);
+        let since = Instant::now();
+        limiter.end("a7");
+        let permit = limiter.permit("a").await;
+        assert_eq!(since.elapsed(), Duration::ZERO, "the attempt has ended");
+        limiter.begin("more", permit);
+        // On the paused clock, this takes no time.
+        let permit = timeout(Duration::from_secs(10), limiter.permit("a")).await;
+        let permit = permit.expect("a permit expires");
+        let waited = since.elapsed();
+        assert!(
+            (START_PERMIT_MAX..2 * START_PERMIT_MAX).contains(&waited),
+            "the other attempts have not ended: {waited:?}"
+        );
+        drop(permit);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_burst_of_one_collection_leaves_permits_for_another() {
+        let limiter = StartLimiter::new();
+        start(&limiter, "burst").await;
+        let since = Instant::now();
+        let permit = limiter.permit("other").await;
+        assert_eq!(since.elapsed(), Duration::ZERO);
+        drop(permit);
+        // A caller that has gone, as the last one of the burst, holds up no other.
+        limiter.end("burst0");
+        assert!(limiter.permit("burst").await.is_some());
+    }
+}
