@@ -1,43 +1,24 @@
 //! What has ended, for the archive: finished attempts and journal entries, as the table's stream has them
-//! or in a walk through the table.
-//!
-//! On one machine a walk has the order of the keys: it begins at the attempts and ends behind the
-//! journals, and what is between them is small. In a table of AWS it has no order, so it reads
-//! everything. It returns nothing that is sealed.
+//! or in a walk through the table. Items have no order, so a walk reads everything. It returns nothing that
+//! is sealed.
 
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
+use chrono::{Days, NaiveDate, NaiveTime};
 use minutehand_domain::attempt_key::nominal_key;
 use minutehand_domain::ended::EndedItem;
 use minutehand_ports::StoreError;
 use minutehand_ports::store::HistoryEntry;
 
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, text, ticks};
+use crate::table::item::{Item, ItemBuilder, Reader, text};
 use crate::table::keys::{EXECUTIONS, JOURNALS};
 use crate::table::store_error;
 use crate::{attempts, journal};
 
-/// Items that one request scans on one machine, where others wait for it.
-const PAGE_ITEMS: i32 = 100;
-/// Items that one request scans on AWS: about as many as an answer can hold.
-const AWS_PAGE_ITEMS: i32 = 1_000;
-
-/// Which attempts and entries are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndedWhen {
-    /// Those that ended, or were made, in a time.
-    Between {
-        /// Its beginning; `None` for all that are there.
-        from: Option<DateTime<Utc>>,
-        /// The first instant behind it.
-        until: DateTime<Utc>,
-    },
-    /// Those of the occurrences of a day, and the entries of that day.
-    OfDay(NaiveDate),
-}
+/// Items that one request scans: about as many as an answer can hold.
+const PAGE_ITEMS: i32 = 1_000;
 
 /// Reads an item of the table; `None` if nothing has ended in it.
 ///
@@ -94,23 +75,7 @@ impl WalkPosition {
 }
 
 impl DynamoStore {
-    /// Reads a page of what has ended, on one machine: the items are in the order of their keys.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not answer.
-    pub async fn ended(
-        &self,
-        when: EndedWhen,
-        from: Option<WalkPosition>,
-    ) -> Result<EndedPage, StoreError> {
-        let start = from.map_or_else(before_all, |WalkPosition(item)| item);
-        let page = self.scan_ended(PAGE_ITEMS, when, Some(start)).await?;
-        let next = page.next.filter(|WalkPosition(last)| is_inside(last));
-        Ok(EndedPage { next, ..page })
-    }
-
-    /// Reads a page of what belongs to a day, in a table of AWS, whose items are in no order. All pages
+    /// Reads a page of what belongs to a day: its occurrences, and the entries that were made then. All pages
     /// together read the whole table.
     ///
     /// # Errors
@@ -121,41 +86,16 @@ impl DynamoStore {
         day: NaiveDate,
         from: Option<WalkPosition>,
     ) -> Result<EndedPage, StoreError> {
-        let start = from.map(|WalkPosition(item)| item);
-        self.scan_ended(AWS_PAGE_ITEMS, EndedWhen::OfDay(day), start).await
-    }
-
-    async fn scan_ended(
-        &self,
-        items_max: i32,
-        when: EndedWhen,
-        start: Option<Item>,
-    ) -> Result<EndedPage, StoreError> {
-        let scan = self.table.scan(items_max, start);
-        let scan = match when {
-            EndedWhen::Between { from, until } => {
-                let from = from.unwrap_or(DateTime::UNIX_EPOCH);
-                scan.filter_expression(
-                    "(begins_with(pk, :attempts) AND ended_at >= :from AND ended_at < :until) \
-                     OR (begins_with(pk, :journals) AND sk >= :first AND sk < :end)",
-                )
-                .expression_attribute_values(":from", ticks(from))
-                .expression_attribute_values(":until", ticks(until))
-                .expression_attribute_values(":first", text(nominal_key(from)))
-                .expression_attribute_values(":end", text(nominal_key(until)))
-            }
-            EndedWhen::OfDay(day) => {
-                let start = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
-                let end = day.checked_add_days(Days::new(1)).unwrap_or(NaiveDate::MAX);
-                scan.filter_expression(
-                    "((begins_with(pk, :attempts) AND attribute_exists(ended_at)) \
-                     OR begins_with(pk, :journals)) AND sk >= :first AND sk < :end",
-                )
-                .expression_attribute_values(":first", text(nominal_key(start(day))))
-                .expression_attribute_values(":end", text(nominal_key(start(end))))
-            }
-        };
+        let start = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
+        let end = day.checked_add_days(Days::new(1)).unwrap_or(NaiveDate::MAX);
+        let scan = self.table.scan(PAGE_ITEMS, from.map(|WalkPosition(item)| item));
         let page = scan
+            .filter_expression(
+                "((begins_with(pk, :attempts) AND attribute_exists(ended_at)) \
+                 OR begins_with(pk, :journals)) AND sk >= :first AND sk < :end",
+            )
+            .expression_attribute_values(":first", text(nominal_key(start(day))))
+            .expression_attribute_values(":end", text(nominal_key(start(end))))
             .expression_attribute_values(":attempts", text(EXECUTIONS))
             .expression_attribute_values(":journals", text(JOURNALS))
             .send()
@@ -174,14 +114,4 @@ impl DynamoStore {
         let next = page.last_evaluated_key.map(WalkPosition);
         Ok(EndedPage { found, unreadable, next })
     }
-}
-
-fn before_all() -> Item {
-    ItemBuilder::default().text("pk", EXECUTIONS).text("sk", " ").done()
-}
-
-/// Whether a position is before the end of the journals.
-fn is_inside(last: &Item) -> bool {
-    let pk = Reader::new(last).text("pk");
-    pk.is_ok_and(|pk| pk < JOURNALS || pk.starts_with(JOURNALS))
 }

@@ -45,33 +45,6 @@ pub enum WithSecrets {
 pub struct ScanPosition(Item);
 
 impl DynamoStore {
-    /// The secrets of some job that has any, with the job's uid, for which they are sealed. It scans, so
-    /// it is for one machine only.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not answer.
-    pub async fn any_sealed(&self) -> Result<Option<(String, Vec<u8>)>, StoreError> {
-        let mut from = None;
-        loop {
-            let scan = self
-                .table
-                .scan(PAGE_ITEMS, from)
-                .filter_expression("attribute_exists(sealed)")
-                .projection_expression("pk, sk, uid, sealed");
-            let page = scan.send().await.map_err(store_error)?;
-            if let Some(found) = page.items().first() {
-                let reader = Reader::new(found);
-                let sealed = reader.optional_bytes("sealed")?.unwrap_or_default();
-                return Ok(Some((reader.text("uid")?.to_owned(), sealed)));
-            }
-            from = page.last_evaluated_key;
-            if from.is_none() {
-                return Ok(None);
-            }
-        }
-    }
-
     /// A page of the jobs and collections that have secrets, and where the next one begins. It scans, so
     /// it is for one machine only.
     ///

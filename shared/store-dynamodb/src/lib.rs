@@ -9,7 +9,8 @@
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
 //! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
-//! | `at_rest`, `ended`, `expired`, `states` | walks over the whole table, on one machine only |
+//! | `ended` | what has ended, for the archive |
+//! | `at_rest`, `expired` | walks over the whole table, for tests |
 //! | `schema` | the definition of the table |
 //!
 //! | change | items | condition |
@@ -83,7 +84,6 @@ mod schema;
 mod seats;
 mod slots;
 mod snapshots;
-mod states;
 mod store;
 mod table;
 mod timers;
@@ -94,10 +94,9 @@ use minutehand_ports::StoreError;
 pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
 pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};
 pub use counters::AskedEvicted;
-pub use ended::{EndedPage, EndedWhen, WalkPosition, read_ended};
+pub use ended::{EndedPage, WalkPosition, read_ended};
 pub use expired::{ScanPosition, WithSecrets};
 pub use schema::{DUE_INDEX, ensure_table};
-pub use states::{StateCounts, StatePosition};
 pub use store::DynamoStore;
 pub use table::{Consumed, Groups, JsonItem, Meter, MeteredCall, SINGLES_IN_FLIGHT_MAX};
 

@@ -23,8 +23,6 @@ mod slots;
 #[cfg(test)]
 mod snapshots;
 #[cfg(test)]
-mod states;
-#[cfg(test)]
 mod timers;
 #[cfg(test)]
 mod turns;
