@@ -4,6 +4,7 @@
 //! `minutehand_domain::firing` decides; this module carries out, in an order in which a crash after any step
 //! loses nothing. Each file has a table of what a crash in it leaves, and how it is repaired.
 
+mod act;
 mod attempt;
 mod body;
 mod dispatch;
@@ -13,13 +14,16 @@ mod follow;
 mod forgotten;
 mod heal;
 mod heartbeat;
+mod held;
 mod loaded_job;
 mod notice;
 mod pause;
 mod place;
+mod record;
 mod repair;
 mod schedules;
 mod seat;
+mod skip;
 mod skip_log;
 mod slot;
 mod stop;

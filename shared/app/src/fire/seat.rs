@@ -11,27 +11,27 @@
 //! | send the message | two messages | one of them finds the attempt held, and then ended |
 //! | record | a seat of an attempt that has ended | its lease |
 
-use chrono::TimeDelta;
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::{Outage, Waited, seat_pause};
 use minutehand_domain::limits::{CollectionLimits, Concurrent};
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::Claim;
 
 use super::Wait;
 use super::execute::{Executor, Performed};
-use super::loaded_job::{LoadedJob, job_path};
-use super::slot::LimitWait;
+use super::held::Held;
+use super::loaded_job::LoadedJob;
+use super::slot::{LimitWait, Limited};
 use crate::error::AppError;
 
 impl Executor {
-    /// What an attempt that may start has to wait for. If for nothing, it has a seat.
+    /// What an attempt that may start has to wait for. If for nothing, it has a seat where one is needed.
     pub(super) async fn limits(
         &self,
-        claim: &Claim,
+        held: &mut Held<'_>,
         loaded: &LoadedJob,
         outages: &[Outage],
-    ) -> Result<LimitWait, AppError> {
+    ) -> Result<Limited, AppError> {
+        let claim = held.claim;
         let CollectionLimits { per_second, concurrent } = loaded.snapshot.limits;
         if let Some(per_second) = per_second {
             // Who has just looked for a seat need not do so again.
@@ -40,29 +40,27 @@ impl Executor {
                 && !self.sees_seat(&claim.job, limit).await?
             {
                 // Its slot would be wasted.
-                return Ok(LimitWait::Seat);
+                return Ok(Ok(Some(LimitWait::Seat)));
             }
             match self.slot(claim, per_second, loaded, outages).await? {
-                LimitWait::No => {}
-                wait => return Ok(wait),
+                Ok(None) => {}
+                limited => return Ok(limited),
             }
         }
-        let Some(limit) = concurrent else { return Ok(LimitWait::No) };
+        let Some(limit) = concurrent else { return Ok(Ok(None)) };
         let now = self.ports.clock.work_now();
-        let has_seat = self.ports.store.seats.take_seat(claim, limit, now).await?;
-        Ok(if has_seat { LimitWait::No } else { LimitWait::Seat })
+        held.asks_for_seat();
+        if self.ports.store.seats.take_seat(claim, limit, now).await? {
+            return Ok(Ok(None));
+        }
+        held.has_no_seat();
+        Ok(Ok(Some(LimitWait::Seat)))
     }
 
     /// Whether a seat seems to be free.
     async fn sees_seat(&self, job: &JobRef, limit: Concurrent) -> Result<bool, AppError> {
         let now = self.ports.clock.work_now();
         Ok(self.ports.store.seats.taken_seats(&job.collection_uid, now).await? < limit.get())
-    }
-
-    /// Gives back a claim for which there is no seat, and sends its message again.
-    pub(super) async fn postpone_without_seat(&self, claim: &Claim) -> Result<Performed, AppError> {
-        let wait = seat_pause(&claim.job.uid, &claim.attempt, self.ports.clock.now());
-        self.postpone_for(claim, TimeDelta::zero(), Waited::Seat, wait).await
     }
 
     /// What becomes of the message of an attempt that waits for a seat. Without an answer the attempt
@@ -81,20 +79,5 @@ impl Executor {
         }
         let wait = seat_pause(&job.uid, attempt, self.ports.clock.now());
         Ok(Some(Performed::Waits(Wait::For(wait.to_std().unwrap_or_default()))))
-    }
-
-    /// Gives back the seat of an attempt that runs no longer. If that fails, it ends with its lease.
-    pub(super) async fn give_back_seat(&self, claim: &Claim, loaded: Option<&LoadedJob>) {
-        if loaded.is_none_or(|loaded| loaded.snapshot.limits.concurrent.is_none()) {
-            return;
-        }
-        if let Err(error) = self.ports.store.seats.give_back_seat(claim).await {
-            let Claim { job, attempt, .. } = claim;
-            let (job_path, id) = (job_path(job, loaded), attempt.id());
-            tracing::warn!(
-                job.path = job_path, job.uid, attempt = %id, %error,
-                "a place among the running attempts could not be given back; it ends with its lease"
-            );
-        }
     }
 }

@@ -18,7 +18,7 @@ use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::limits::EARLY;
 use minutehand_domain::firing::{
     NO_SLOT_PAUSE, Outage, SLOT_LOOK, SLOTS_AHEAD, SkipReason, Slot, SlotBook, SlotStep,
-    StartCheck, Waited, may_start, next_slot,
+    StartCheck, Waited, may_start, next_slot, seat_pause,
 };
 use minutehand_domain::limits::PerSecond;
 use minutehand_domain::work_item::JobRef;
@@ -36,27 +36,27 @@ const ROUNDS_MAX: usize = 12;
 
 /// What an attempt that may start has to wait for, under the limits of its collection.
 pub(super) enum LimitWait {
-    /// Nothing.
-    No,
     /// For its slot.
-    For(Slot),
+    Slot(Slot),
     /// Until there are slots again.
     Full,
-    /// For its slot, for longer than its job allows.
-    TooLong(SkipReason),
     /// For a seat.
     Seat,
 }
 
+/// What the limits say of an attempt that may start: what it waits for, if for anything, or why it may not
+/// start as late as that.
+pub(super) type Limited = Result<Option<LimitWait>, SkipReason>;
+
 impl Executor {
-    /// The slot of an attempt that may start now.
+    /// What an attempt that may start now has to wait for, if its slot has not come.
     pub(super) async fn slot(
         &self,
         claim: &Claim,
         per_second: PerSecond,
         loaded: &LoadedJob,
         outages: &[Outage],
-    ) -> Result<LimitWait, AppError> {
+    ) -> Result<Limited, AppError> {
         let own = claim.attempt.slot();
         let now = self.ports.clock.work_now();
         let (slots, collection_uid) = (&self.ports.store.slots, claim.job.collection_uid.as_str());
@@ -64,7 +64,7 @@ impl Executor {
             let book = slots.read_slots(collection_uid).await?;
             let holds = |slot| book.is_some_and(|book| book.holds(slot, Some(per_second)));
             if own.is_some_and(|slot| slot.is_now(now) && holds(slot)) {
-                return Ok(LimitWait::No);
+                return Ok(Ok(None));
             }
             let step = next_slot(book, per_second, now);
             let at = match step {
@@ -72,10 +72,10 @@ impl Executor {
                 SlotStep::Opens(slot) | SlotStep::Takes(slot) => slot.at,
             };
             if let Err(reason) = self.may_start_at(at, claim, loaded, outages) {
-                return Ok(LimitWait::TooLong(reason));
+                return Ok(Err(reason));
             }
             let taken = match step {
-                SlotStep::Full => return Ok(LimitWait::Full),
+                SlotStep::Full => return Ok(Ok(Some(LimitWait::Full))),
                 SlotStep::Opens(slot) => slots
                     .open_slots(collection_uid, book, SlotBook::after(slot, per_second))
                     .await?
@@ -87,12 +87,12 @@ impl Executor {
                 }
             };
             match taken {
-                Some(slot) if slot.is_now(self.ports.clock.work_now()) => return Ok(LimitWait::No),
-                Some(slot) => return Ok(LimitWait::For(slot)),
+                Some(slot) if slot.is_now(self.ports.clock.work_now()) => return Ok(Ok(None)),
+                Some(slot) => return Ok(Ok(Some(LimitWait::Slot(slot)))),
                 None => {}
             }
         }
-        Ok(LimitWait::Full)
+        Ok(Ok(Some(LimitWait::Full)))
     }
 
     /// Whether the attempt may still start at an instant on the clock of work.
@@ -126,14 +126,31 @@ impl Executor {
         }
     }
 
-    /// Gives a claim back until the attempt's slot, and sends its message again.
-    pub(super) async fn postpone(&self, claim: &Claim, slot: Slot) -> Result<Performed, AppError> {
-        let hold = slot.at - self.ports.clock.work_now();
-        self.postpone_for(claim, hold, Waited::Slot(slot), hold.min(SLOT_LOOK)).await
+    /// Gives back the claim of an attempt that waits under a limit. It comes again with its message: in time
+    /// for its slot, or to look for a seat or a slot again.
+    pub(super) async fn postpone(
+        &self,
+        claim: &Claim,
+        wait: LimitWait,
+    ) -> Result<Performed, AppError> {
+        match wait {
+            LimitWait::Slot(slot) => {
+                let hold = slot.at - self.ports.clock.work_now();
+                self.postpone_for(claim, hold, Waited::Slot(slot), hold.min(SLOT_LOOK)).await
+            }
+            LimitWait::Seat => {
+                let pause = seat_pause(&claim.job.uid, &claim.attempt, self.ports.clock.now());
+                self.postpone_for(claim, TimeDelta::zero(), Waited::Seat, pause).await
+            }
+            LimitWait::Full => {
+                self.hold(claim, TimeDelta::zero()).await?;
+                Ok(Performed::Waits(Wait::For(NO_SLOT_PAUSE.to_std().unwrap_or_default())))
+            }
+        }
     }
 
     /// Gives a claim back, and sends its message again, which says what it waits for.
-    pub(super) async fn postpone_for(
+    async fn postpone_for(
         &self,
         claim: &Claim,
         hold: TimeDelta,
@@ -147,12 +164,6 @@ impl Executor {
         let QueueMessage { work_item, .. } = attempt_message(&claim.job, attempt);
         self.ports.queue.send(&[QueueMessage { work_item, due_at }], clock.now()).await?;
         Ok(Performed::Done)
-    }
-
-    /// Gives a claim back for which there is no slot in the time ahead.
-    pub(super) async fn postpone_without_slot(&self, claim: &Claim) -> Result<Performed, AppError> {
-        self.hold(claim, TimeDelta::zero()).await?;
-        Ok(Performed::Waits(Wait::For(NO_SLOT_PAUSE.to_std().unwrap_or_default())))
     }
 
     /// Gives a claim back, and holds the attempt for who has waited.

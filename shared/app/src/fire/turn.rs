@@ -21,10 +21,10 @@ use minutehand_domain::recent::LastSkip;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{Claim, ClaimRequest, OwnAttempt, TurnsRead, TurnsWrite};
 
-use super::attempt::{Started, again_after};
+use super::attempt::again_after;
 use super::execute::{Executor, Performed};
 use super::follow::EndedAttempt;
-use super::loaded_job::{LoadedJob, job_path};
+use super::loaded_job::LoadedJob;
 use super::{DeliveryPlace, Stop, Wait};
 use crate::error::AppError;
 
@@ -183,26 +183,8 @@ impl Executor {
         claim: &Claim,
         place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
-        Ok(match Box::pin(self.start(claim, None, place)).await? {
-            Started::Ended(performed) => performed,
-            // The job has changed twice within this moment.
-            Started::OutOfTurn => WAITS,
-        })
-    }
-
-    /// Gives back the turn of a claim under which nothing was done. If that fails, it ends with its lease.
-    pub(super) async fn give_back_turn(&self, claim: &Claim) {
-        let Claim { job, attempt, .. } = claim;
-        if !attempt.takes_turn {
-            return;
-        }
-        if let Err(error) = self.ports.store.turns.give_back_turn(claim).await {
-            let (job_path, id) = (job_path(job, None), attempt.id());
-            tracing::warn!(
-                job.path = job_path, job.uid, attempt = %id, %error,
-                "a turn could not be given back; it ends with its lease"
-            );
-        }
+        // Without an answer, the job has changed twice within this moment.
+        Ok(Box::pin(self.start(claim, None, place)).await?.unwrap_or(WAITS))
     }
 
     /// The row of an occurrence that is left out because it is not its turn.

@@ -1,0 +1,110 @@
+//! The action of an attempt: which target, what it is told, and how it ended.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_domain::action::{Action, Target};
+use minutehand_domain::attempt::{Outcome, Role};
+use minutehand_domain::message::{failed, request_failed};
+use minutehand_domain::sign::webhook_id;
+use minutehand_ports::store::Claim;
+use minutehand_ports::{ActionOutcome, AttemptContext, ErrorType, Event, FailureBody, SignedAs};
+
+use super::DeliveryPlace;
+use super::execute::Executor;
+use super::loaded_job::{LoadedJob, action, job_path};
+use crate::error::AppError;
+
+/// How an action ended.
+pub(super) struct ActionResult {
+    pub(super) started_at: DateTime<Utc>,
+    pub(super) outcome: Outcome,
+    pub(super) message: String,
+    /// How long the target asked to wait before another attempt.
+    pub(super) retry_after: Option<TimeDelta>,
+    /// The body with which the target answered a failure, if it is to be kept.
+    pub(super) body: Option<FailureBody>,
+}
+
+impl Executor {
+    /// Performs the action of an attempt. An error means that nothing was done and a retry may help.
+    pub(super) async fn act(
+        &self,
+        claim: &Claim,
+        loaded: &LoadedJob,
+        place: &dyn DeliveryPlace,
+    ) -> Result<ActionResult, AppError> {
+        let target = match self.target(claim, loaded).await {
+            Ok(Ok(target)) => target,
+            Ok(Err(message)) => return Ok(self.failed_at_once(message)),
+            Err(error) if error.is_retryable() => return Err(error),
+            Err(error) => {
+                let (job, error_type) = (&claim.job, ErrorType::JobUnreadable);
+                let job_path = job_path(job, Some(loaded));
+                tracing::error!(
+                    %error_type, job.path = job_path, job.uid, %error, "a job cannot be read, and fails"
+                );
+                let what = match claim.attempt.role {
+                    Role::Main | Role::Error => "job",
+                    Role::Notice => "failure action of the job collection",
+                };
+                let why = format!("The {what} cannot be read; the log says why");
+                return Ok(self.failed_at_once(request_failed("", "InternalError", &why)));
+            }
+        };
+        place.set_origin(&target.origin());
+        let context = self.context(claim, loaded);
+        let started_at = self.ports.clock.now();
+        let Claim { job, attempt, .. } = claim;
+        let late = started_at - attempt.due_at;
+        self.ports.events.note(Event::Started { job, attempt, late });
+        let ended = self.ports.sender.send(&target, &context).await?;
+        let ActionOutcome { outcome, message, retry_after, body } = ended;
+        Ok(ActionResult { started_at, outcome, message, retry_after, body })
+    }
+
+    /// The target of an attempt, or the message of an attempt whose action is gone.
+    async fn target<'a>(
+        &self,
+        claim: &Claim,
+        loaded: &'a LoadedJob,
+    ) -> Result<Result<Cow<'a, Target>, String>, AppError> {
+        let Claim { job, attempt, .. } = claim;
+        if attempt.role == Role::Notice {
+            let why = "The job collection has no failure action any more";
+            let notice = Box::pin(self.notice(job, attempt, loaded)).await?;
+            return Ok(notice.map(Cow::Owned).ok_or_else(|| request_failed("", "NotFound", why)));
+        }
+        let definition = self.definition(job, loaded).await?;
+        let found = action(definition, attempt.role).map(|Action { target, .. }| target);
+        Ok(found.map(Cow::Borrowed).ok_or_else(|| {
+            let target = &definition.action.action.target;
+            failed(target, "NotFound", "The job has no error action any more")
+        }))
+    }
+
+    fn context(&self, claim: &Claim, loaded: &LoadedJob) -> AttemptContext {
+        let Claim { job, attempt, .. } = claim;
+        AttemptContext {
+            execution_id: format!("{}.{}", job.uid, attempt.id()),
+            job: loaded.snapshot.name.to_string(),
+            job_path: loaded.path(),
+            job_uid: job.uid.clone(),
+            collection_uid: job.collection_uid.clone(),
+            expected_at: attempt.occurrence.nominal_at(),
+            sent_at: self.ports.clock.outside_now(),
+            region: self.settings.region.clone(),
+            signed: loaded.signing(attempt.role).map(|signing| SignedAs {
+                message_id: webhook_id(&job.uid, attempt),
+                signing: signing.clone(),
+            }),
+        }
+    }
+
+    /// The result of an action that is not even begun.
+    pub(super) fn failed_at_once(&self, message: String) -> ActionResult {
+        let started_at = self.ports.clock.now();
+        let outcome = Outcome::Failed;
+        ActionResult { started_at, outcome, message, retry_after: None, body: None }
+    }
+}
