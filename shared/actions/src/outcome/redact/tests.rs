@@ -229,6 +229,19 @@ fn secrets_are_found_in_utf_16() {
     }
 }
 
+/// Read a byte later, the first order is the second one, but for the last character and for those whose halves
+/// both matter.
+#[test]
+fn secrets_are_found_in_both_orders_of_utf_16_wherever_they_end() {
+    for secret in ["s3cr3t-t0ken", "s3cr3t-\u{43a}\u{43b}\u{44e}\u{447}"] {
+        let secrets = secrets(&[secret]);
+        for order in [u16::to_le_bytes, u16::to_be_bytes] {
+            let redacted = secrets.redact_answer(&utf16(&format!("p={secret}"), order), false);
+            assert_eq!(redacted.replace('\0', ""), "p=[redacted]", "{secret}");
+        }
+    }
+}
+
 #[test]
 fn no_part_of_a_secret_is_left_at_a_cut() {
     let mut chance = Chance::new();
