@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use super::Manage;
 use super::describe::stored_schedule;
-use super::jobs::{allowed_schedule, check_not_final};
+use super::run::check_not_final;
+use super::timing::allowed_schedule;
 use crate::definition::shown_definition;
 use crate::error::AppError;
 

@@ -1,39 +1,26 @@
-//! Operations on jobs: read, list, put, patch, run and delete.
+//! Operations on jobs: read, list, put, patch and delete.
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::action::Target;
-use minutehand_domain::attempt::{Attempt, Occurrence};
-use minutehand_domain::document::{
-    JOB, JobDocument, accept, add_time_zone, canonical_names, has_withheld, keep_extensions,
-    lacks_extensions, load, merge_patch, names_time_zone, withhold,
-};
+use minutehand_domain::document::{JOB, JobDocument, canonical_names};
 use minutehand_domain::earlier_timing::EarlierTiming;
-use minutehand_domain::extensions::EXTENSIONS;
-use minutehand_domain::goes_on::GoesOn;
-use minutehand_domain::history_days::JOBS_KEPT_FOR;
-use minutehand_domain::job::{JobCounters, JobDefinition, JobState, Switch, keep_paused};
+use minutehand_domain::job::{JobCounters, JobDefinition, JobState, keep_paused};
 use minutehand_domain::name::Name;
-use minutehand_domain::plan::JobLimits;
-use minutehand_domain::policies::Policies;
-use minutehand_domain::refusal::{Code, Refusal};
-use minutehand_domain::schedule::Schedule;
+use minutehand_domain::refusal::Refusal;
 use minutehand_domain::timing::{Change, Timing};
-use minutehand_domain::work_item::JobRef;
-use minutehand_ports::QueueMessage;
 use minutehand_ports::store::{
     CollectionRecord, Due, DueTimer, JobRecord, JobTimer, Page, PageRequest, ResourceGroup,
     SaveJob, Saved, TimerRecord,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::describe::{Facts, stored_schedule};
-use super::forget::{explain_lost, says_lost};
-use super::secrets::{SealedDocument, authenticates, keep_secrets, open_certificates};
+use super::describe::Facts;
+use super::run::{check_not_final, job_ref};
+use super::secrets::SealedDocument;
+use super::timing::{allowed_schedule, expires_at, going_on, timer, with_policies};
 use super::{JobStatus, JobView, Manage, retry_on_stale};
-use crate::definition::{definition, shown_definition, unreadable, whole_document};
+use crate::definition::shown_definition;
 use crate::error::AppError;
 use crate::etag::Etag;
-use crate::fire::attempt_message;
 
 /// Whether a PUT created a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,144 +150,6 @@ impl Manage {
         .await
     }
 
-    /// Runs a job once now, in addition to its recurrence.
-    ///
-    /// # Errors
-    ///
-    /// If the job does not exist or has ended, or its collection is disabled.
-    pub async fn run_job(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<(), AppError> {
-        let (collection, job) = self.runnable(place, collection, name).await?;
-        let now = self.ports.clock.now();
-        let what = Occurrence::Run { asked_at: now, run_id: self.ports.ids.new_id() };
-        self.send_run(&collection, &job, what, now).await
-    }
-
-    /// A job that a user may run now, and its collection.
-    pub(super) async fn runnable(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<(CollectionRecord, JobRecord), AppError> {
-        let collection = self.parent(place, collection).await?;
-        let job = self.job(&collection, name).await?;
-        self.check_job_condition(name, Some(&job))?;
-        if !collection.collection.definition.state.is_on() {
-            let name = &collection.collection.name;
-            return Err(Refusal::new(
-                Code::JobCollectionDisabled,
-                format!("The job collection '{name}' is disabled. Enable it first."),
-            )
-            .into());
-        }
-        check_not_final(&job)?;
-        if says_lost(&job) {
-            self.whole_definition(&job).await?;
-        }
-        Ok((collection, job))
-    }
-
-    /// Sends the first attempt at a run.
-    pub(super) async fn send_run(
-        &self,
-        collection: &CollectionRecord,
-        job: &JobRecord,
-        run: Occurrence,
-        now: DateTime<Utc>,
-    ) -> Result<(), AppError> {
-        Ok(self.ports.queue.send(&[message(collection, job, run)], now).await?)
-    }
-
-    /// The definition of a stored job, secrets included.
-    pub(super) async fn whole_definition(
-        &self,
-        job: &JobRecord,
-    ) -> Result<JobDefinition, AppError> {
-        let sealer = self.ports.sealer.as_ref();
-        let found = definition(sealer, &job.uid, &job.document, job.sealed.as_deref()).await;
-        found.map_err(|error| explain_lost(job, error))
-    }
-
-    /// The document of a stored job, secrets included.
-    async fn whole_stored(&self, job: &JobRecord) -> Result<Value, AppError> {
-        let JobRecord { uid, document, sealed, .. } = job;
-        let sealer = self.ports.sealer.as_ref();
-        let found = whole_document(sealer, uid, document, sealed.as_deref()).await;
-        found.map_err(|error| explain_lost(job, error))
-    }
-
-    /// The job that the body of a PUT describes.
-    pub(super) async fn wanted_by_put(
-        &self,
-        collection: &CollectionRecord,
-        found: Option<&JobRecord>,
-        body: &Value,
-    ) -> Result<JobDefinition, AppError> {
-        let body = self.with_unsent(body.clone(), found, collection).await?;
-        Ok(accept(&body, collection.collection.definition.plan)?)
-    }
-
-    /// A stored job, and the job that a PATCH makes of it.
-    pub(super) async fn wanted_by_patch(
-        &self,
-        collection: &CollectionRecord,
-        old: &JobRecord,
-        patch: &Value,
-    ) -> Result<(JobDefinition, JobDefinition), AppError> {
-        let whole = self.whole_stored(old).await?;
-        let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
-        let mut shown = whole.clone();
-        withhold(&mut shown);
-        let mut merged = merge_patch(json!({"properties": shown}), patch.clone(), JOB);
-        keep_secrets(&mut merged, Some(&whole))?;
-        let definition = &collection.collection.definition;
-        if !names_time_zone(patch) {
-            add_time_zone(&mut merged, Some(&whole), definition.time_zone());
-        }
-        Ok((before, accept(&merged, definition.plan)?))
-    }
-
-    /// The body of a PUT with what the client left as it is or cannot send: secrets that are withheld,
-    /// the stored extensions and time zone, or the collection's time zone.
-    async fn with_unsent(
-        &self,
-        mut body: Value,
-        found: Option<&JobRecord>,
-        collection: &CollectionRecord,
-    ) -> Result<Value, AppError> {
-        let zone = collection.collection.definition.time_zone();
-        let Some(old) = found else {
-            keep_secrets(&mut body, None)?;
-            add_time_zone(&mut body, None, zone);
-            return Ok(body);
-        };
-        let sealer = self.ports.sealer.as_ref();
-        let mut stored = whole_document(sealer, &old.uid, &old.document, None).await?;
-        // Secrets are opened only if some are kept. Extensions may contain some.
-        let keeps_extensions = stored.get(EXTENSIONS).is_some() && lacks_extensions(&body);
-        let keeps_secrets = body.get("properties").is_some_and(has_withheld);
-        if old.sealed.is_some() && (keeps_extensions || keeps_secrets) {
-            match self.whole_stored(old).await {
-                Ok(whole) => stored = whole,
-                // They are lost. Who sends all others again keeps extensions without secrets.
-                Err(AppError::Refused(_)) if !keeps_secrets => {}
-                Err(error) => return Err(error),
-            }
-        }
-        // Kept extensions contain secrets, which are kept by the same rule as those that were sent.
-        let mut shown = stored.clone();
-        withhold(&mut shown);
-        keep_extensions(&mut body, &shown);
-        keep_secrets(&mut body, Some(&stored))?;
-        add_time_zone(&mut body, Some(&stored), zone);
-        Ok(body)
-    }
-
     async fn create_job(
         &self,
         collection: &CollectionRecord,
@@ -392,41 +241,6 @@ impl Manage {
         }
     }
 
-    /// Checks everything except the timetable, and opens certificates.
-    pub(super) fn check(
-        &self,
-        collection: &CollectionRecord,
-        wanted: &mut JobDefinition,
-    ) -> Result<JobLimits, AppError> {
-        let definition = &collection.collection.definition;
-        let limits =
-            JobLimits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
-        limits.check_authentication(authenticates(wanted))?;
-        self.check_aws(wanted.action.targets())?;
-        open_certificates(wanted, self.ports.certificates.as_ref())?;
-        Ok(limits)
-    }
-
-    /// Refuses actions that are sent to AWS if the installation has no AWS, as each attempt would fail,
-    /// and those that are sent to the scheduler itself.
-    pub(super) fn check_aws<'a>(
-        &self,
-        targets: impl Iterator<Item = &'a Target>,
-    ) -> Result<(), Refusal> {
-        for target in targets.filter(|target| target.is_aws()) {
-            if !self.settings.has_aws {
-                return Err(Refusal::invalid(format!(
-                    "Actions of type '{}' are sent to AWS, and this installation sends nothing there. \
-                     Start the server with --aws-endpoint, on AWS deploy it with ActionArns, or use \
-                     another type.",
-                    target.type_name()
-                )));
-            }
-            self.settings.own.check(target).map_err(|own| Refusal::invalid(own.to_string()))?;
-        }
-        Ok(())
-    }
-
     /// Dispatches the occurrences within the horizon, as a sweep does. If this fails, the next sweep
     /// does it.
     async fn dispatch_soon(&self, collection: &CollectionRecord, job: &JobRecord) {
@@ -467,7 +281,7 @@ impl Manage {
     }
 
     /// The record of a job, unless it has expired.
-    async fn find_job(
+    pub(super) async fn find_job(
         &self,
         collection: &CollectionRecord,
         name: &Name,
@@ -549,117 +363,4 @@ fn view_with_next(
         state,
         status: JobStatus::in_state(state, counters, next_execution_at),
     }
-}
-
-/// The schedule of a job, which must have an occurrence and must not be more frequent than allowed.
-pub(super) fn allowed_schedule(
-    limits: &JobLimits,
-    timing: &Timing,
-    (wanted, uid): (&JobDefinition, &str),
-    now: DateTime<Utc>,
-) -> Result<Schedule, Refusal> {
-    let schedule = timing.schedule(wanted, uid, now)?;
-    limits.check_gap(schedule.timetable.smallest_gap())?;
-    limits.check_gap_with_extra_dates(schedule.smallest_gap())?;
-    schedule.policies.check(schedule.smallest_gap())?;
-    Ok(schedule)
-}
-
-/// The timer of a job whose timing stays, with the policies of its new definition.
-fn with_policies(old: &JobRecord, wanted: &JobDefinition) -> Result<TimerRecord, Refusal> {
-    let mut timer = old.timer.clone();
-    if let Some(schedule) = stored_schedule(old) {
-        let policies = Policies::of(wanted.extensions.as_ref(), &old.uid);
-        policies.check(schedule.smallest_gap())?;
-        timer.timetable = Some(Schedule { policies, ..schedule }.to_string());
-    }
-    Ok(timer)
-}
-
-/// The schedule of a job whose timing changes. If it is enabled again and no occurrence is left, it goes on
-/// with the last one.
-fn going_on(
-    schedule: Schedule,
-    old: &JobRecord,
-    (wanted, timing): (&JobDefinition, &Timing),
-) -> Schedule {
-    let is_enabled = old.timer.state == JobState::Disabled && wanted.switch == Switch::Enabled;
-    if !is_enabled || coming(&schedule, timing, wanted).is_some() {
-        return schedule;
-    }
-    let timings = [&old.timer.timing, timing];
-    let goes_on = GoesOn::of(timings, &schedule, &old.earlier, &old.document);
-    Schedule { goes_on, ..schedule }
-}
-
-/// The first occurrence of a timing.
-fn coming(schedule: &Schedule, timing: &Timing, wanted: &JobDefinition) -> Option<DateTime<Utc>> {
-    schedule.iter().next().filter(|_| !timing.is_over(wanted))
-}
-
-/// The timer of a job whose timing changes. A job without a next occurrence has ended, or goes on with the
-/// last one, which is to be looked at now.
-fn timer(
-    wanted: &JobDefinition,
-    timing: Timing,
-    schedule: &Schedule,
-    counters: JobCounters,
-    now: DateTime<Utc>,
-) -> TimerRecord {
-    let (state, due_at) = if wanted.switch == Switch::Disabled {
-        (JobState::Disabled, None)
-    } else if schedule.goes_on.is_some() {
-        (JobState::Enabled, Some(now))
-    } else if let Some(first) = coming(schedule, &timing, wanted) {
-        (JobState::Enabled, Some(schedule.start(first)))
-    } else {
-        (JobState::Completed, None)
-    };
-    let is_spent = state.is_final() || schedule.goes_on.is_some();
-    let timetable = (state != JobState::Disabled).then(|| schedule.to_string());
-    TimerRecord { state, timing, timetable, counters, due_at, is_spent }
-}
-
-/// When a job expires that has this timer. A job without any occurrence has finished already.
-fn expires_at(timer: &TimerRecord, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    timer.state.is_final().then(|| now + JOBS_KEPT_FOR)
-}
-
-fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {
-    let first = Attempt::first(job.timer.timing.generation, what);
-    let schedule = stored_schedule(job);
-    let is_guarded = schedule.as_ref().is_some_and(Schedule::is_guarded);
-    let policies = policies(job, schedule);
-    let (under_policy, takes_turn) = (is_guarded || !policies.is_default(), policies.takes_turns());
-    attempt_message(&job_ref(collection, job), Attempt { under_policy, takes_turn, ..first })
-}
-
-/// The policies of a job: those of the schedule in its timer, or if it is disabled those in its document.
-fn policies(job: &JobRecord, schedule: Option<Schedule>) -> Policies {
-    if job.timer.timetable.is_none() {
-        let shown = shown_definition(job.name.as_str(), &job.document);
-        let extensions = shown.ok().and_then(|definition| definition.extensions);
-        return Policies::of(extensions.as_ref(), &job.uid);
-    }
-    // A line that cannot be read is of a newer version, which has to know what else there is.
-    schedule.map(|schedule| schedule.policies).unwrap_or_default()
-}
-
-fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {
-    JobRef {
-        uid: job.uid.clone(),
-        collection_uid: collection.collection.uid.clone(),
-        key: job.name.key(),
-    }
-}
-
-pub(super) fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
-    if !job.timer.state.is_final() {
-        return Ok(());
-    }
-    let (name, state) = (&job.name, job.timer.state.name());
-    Err(Refusal::new(
-        Code::JobFinished,
-        format!("The job '{name}' is {state} and cannot change. Delete it and create it again."),
-    ))
 }

@@ -30,8 +30,11 @@ mod jobs;
 mod journal;
 mod load;
 mod occurrences;
+mod run;
 mod secrets;
+mod timing;
 mod view;
+mod wanted;
 mod why;
 
 use std::sync::Arc;

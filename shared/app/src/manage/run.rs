@@ -1,0 +1,112 @@
+//! Runs of a job that a user asks for.
+
+use chrono::{DateTime, Utc};
+use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::name::Name;
+use minutehand_domain::policies::Policies;
+use minutehand_domain::refusal::{Code, Refusal};
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::QueueMessage;
+use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup};
+
+use super::Manage;
+use super::describe::stored_schedule;
+use super::forget::says_lost;
+use crate::definition::shown_definition;
+use crate::error::AppError;
+use crate::fire::attempt_message;
+
+impl Manage {
+    /// Runs a job once now, in addition to its recurrence.
+    ///
+    /// # Errors
+    ///
+    /// If the job does not exist or has ended, or its collection is disabled.
+    pub async fn run_job(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<(), AppError> {
+        let (collection, job) = self.runnable(place, collection, name).await?;
+        let now = self.ports.clock.now();
+        let what = Occurrence::Run { asked_at: now, run_id: self.ports.ids.new_id() };
+        self.send_run(&collection, &job, what, now).await
+    }
+
+    /// A job that a user may run now, and its collection.
+    pub(super) async fn runnable(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<(CollectionRecord, JobRecord), AppError> {
+        let collection = self.parent(place, collection).await?;
+        let job = self.job(&collection, name).await?;
+        self.check_job_condition(name, Some(&job))?;
+        if !collection.collection.definition.state.is_on() {
+            let name = &collection.collection.name;
+            return Err(Refusal::new(
+                Code::JobCollectionDisabled,
+                format!("The job collection '{name}' is disabled. Enable it first."),
+            )
+            .into());
+        }
+        check_not_final(&job)?;
+        if says_lost(&job) {
+            self.whole_definition(&job).await?;
+        }
+        Ok((collection, job))
+    }
+
+    /// Sends the first attempt at a run.
+    pub(super) async fn send_run(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+        run: Occurrence,
+        now: DateTime<Utc>,
+    ) -> Result<(), AppError> {
+        Ok(self.ports.queue.send(&[message(collection, job, run)], now).await?)
+    }
+}
+
+fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {
+    let first = Attempt::first(job.timer.timing.generation, what);
+    let schedule = stored_schedule(job);
+    let is_guarded = schedule.as_ref().is_some_and(Schedule::is_guarded);
+    let policies = policies(job, schedule);
+    let (under_policy, takes_turn) = (is_guarded || !policies.is_default(), policies.takes_turns());
+    attempt_message(&job_ref(collection, job), Attempt { under_policy, takes_turn, ..first })
+}
+
+/// The policies of a job: those of the schedule in its timer, or if it is disabled those in its document.
+fn policies(job: &JobRecord, schedule: Option<Schedule>) -> Policies {
+    if job.timer.timetable.is_none() {
+        let shown = shown_definition(job.name.as_str(), &job.document);
+        let extensions = shown.ok().and_then(|definition| definition.extensions);
+        return Policies::of(extensions.as_ref(), &job.uid);
+    }
+    // A line that cannot be read is of a newer version, which has to know what else there is.
+    schedule.map(|schedule| schedule.policies).unwrap_or_default()
+}
+
+pub(super) fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {
+    JobRef {
+        uid: job.uid.clone(),
+        collection_uid: collection.collection.uid.clone(),
+        key: job.name.key(),
+    }
+}
+
+pub(super) fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
+    if !job.timer.state.is_final() {
+        return Ok(());
+    }
+    let (name, state) = (&job.name, job.timer.state.name());
+    Err(Refusal::new(
+        Code::JobFinished,
+        format!("The job '{name}' is {state} and cannot change. Delete it and create it again."),
+    ))
+}
