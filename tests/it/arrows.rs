@@ -5,6 +5,7 @@
 //! are not checked: a crate may use anything in its tests.
 
 mod circles;
+mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
