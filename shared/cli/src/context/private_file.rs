@@ -91,9 +91,12 @@ mod tests {
         let mode = fs::metadata(dir.path().join("tokens")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
 
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        let failure = read(&path).unwrap_err();
-        assert!(failure.message.ends_with("is accessible to other users (mode 0644)"), "{failure}");
+        for mode in [0o644, 0o604, 0o640, 0o620, 0o602, 0o610, 0o601] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let failure = read(&path).unwrap_err();
+            let says = format!("is accessible to other users (mode {mode:04o})");
+            assert!(failure.message.ends_with(&says), "{failure}");
+        }
         assert_eq!(read(&dir.path().join("none")).unwrap(), None);
     }
 }
