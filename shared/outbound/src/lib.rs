@@ -1,0 +1,14 @@
+//! Requests that leave the program, to services that it needs itself: the HTTPS pool with the system's roots,
+//! the pauses between tries, and for AWS the signatures and where credentials come from.
+//!
+//! The requests of actions, whose targets users choose, have rules of their own and are not here.
+
+mod backoff;
+mod credentials;
+mod pool;
+mod sign;
+
+pub use backoff::Backoff;
+pub use credentials::{Environment, NoCredentials, Provider, SourceKind};
+pub use pool::{Exchange, Pool, exchange, pool};
+pub use sign::{Payload, Scope, Unsigned, signature};
