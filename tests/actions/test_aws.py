@@ -116,7 +116,7 @@ def test_without_access_to_aws_the_api_refuses_such_jobs(scheduler_alone):
         for wanted in (action, {**http_action(), "errorAction": action}):
             body = {"properties": {"action": wanted}}
             status, text = scheduler_alone.ask("PUT", "/jobs/no", body)
-            assert status == 400 and "Start the server with --aws-endpoint" in text, f"{wanted}: {text}"
+            assert status == 400 and "Start the server with --aws," in text, f"{wanted}: {text}"
 
 
 def http_action():

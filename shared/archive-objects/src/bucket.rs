@@ -9,30 +9,17 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
 use std::time::Duration;
 
-use aws_credential_types::Credentials;
-use aws_sigv4::http_request::{
-    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings,
-    UriPathNormalizationMode, sign,
-};
-use aws_sigv4::sign::v4;
-use aws_smithy_runtime_api::client::identity::Identity;
 use chrono::{DateTime, Utc};
-use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, IF_NONE_MATCH};
-use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http::header::{CONTENT_TYPE, HOST, HeaderValue, IF_NONE_MATCH};
+use http::{Method, Request, StatusCode};
+use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use minutehand_outbound::{
+    Backoff, Environment, Exchange, Payload, Pool, Provider, Scope, exchange, pool, signature,
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use rustls::ClientConfig;
-use rustls::crypto::ring;
-use rustls_platform_verifier::Verifier;
-use tokio::time::timeout;
 use url::Url;
 
 use crate::listing::{self, Listing};
@@ -47,6 +34,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 const TRIES_MAX: u32 = 6;
 /// The pause before the second try. It doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// The most pages of a list. A page has a thousand names.
 const PAGES_MAX: usize = 10_000;
 /// The most characters of an answer in an error.
@@ -69,8 +57,8 @@ pub(crate) struct Bucket {
     /// Empty, or with a slash at its end.
     prefix: String,
     region: String,
-    credentials: Credentials,
-    client: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    credentials: Provider,
+    pool: Pool,
     now: fn() -> DateTime<Utc>,
     first_pause: Duration,
 }
@@ -101,11 +89,7 @@ impl<'a> Call<'a> {
     }
 }
 
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-}
+struct Answer(Exchange);
 
 impl Bucket {
     /// Prepares requests. `now` is the real time, for signatures.
@@ -116,10 +100,9 @@ impl Bucket {
         now: fn() -> DateTime<Utc>,
     ) -> Result<Self, String> {
         let given = |name: &str| environment(name).filter(|value| !value.is_empty());
-        let (Some(id), Some(secret)) = (given("AWS_ACCESS_KEY_ID"), given("AWS_SECRET_ACCESS_KEY"))
-        else {
-            return Err("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned());
-        };
+        let home = given("HOME").map(Into::into);
+        let credentials = Provider::new(&Environment { variable: &environment, home })
+            .map_err(|error| error.to_string())?;
         let region = given("AWS_REGION").or_else(|| given("AWS_DEFAULT_REGION"));
         let region = region.unwrap_or_else(|| REGION.to_owned());
         let endpoint = ENDPOINT_VARIABLES.into_iter().find_map(given);
@@ -127,15 +110,17 @@ impl Bucket {
         let is_url = Url::parse(&endpoint)
             .is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"));
         if !is_url {
-            return Err(format!("{endpoint} is no http or https URL: correct AWS_ENDPOINT_URL_S3"));
+            return Err(format!(
+                "{endpoint} is not an http or https URL: correct AWS_ENDPOINT_URL_S3"
+            ));
         }
-        let token = given("AWS_SESSION_TOKEN");
+        let is_https = endpoint.starts_with("https:");
         Ok(Self {
             url: format!("{}/{bucket}", endpoint.trim_end_matches('/')),
             prefix: if prefix.is_empty() { String::new() } else { format!("{prefix}/") },
             region,
-            credentials: Credentials::new(id, secret, token, None, "environment"),
-            client: client(endpoint.starts_with("https:")).map_err(|error| error.to_string())?,
+            credentials,
+            pool: pool(is_https, CONNECT_TIME_MAX).map_err(|error| error.to_string())?,
             now,
             first_pause: FIRST_PAUSE,
         })
@@ -144,8 +129,8 @@ impl Bucket {
     /// The content of an object; `None` if it does not exist.
     pub(crate) async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         let answer = self.send(&Call::new(Method::GET, name)).await?;
-        match answer.status {
-            StatusCode::OK => Ok(Some(answer.body.into())),
+        match answer.0.status {
+            StatusCode::OK => Ok(Some(answer.0.body.into())),
             StatusCode::NOT_FOUND if !answer.says("NoSuchBucket") => Ok(None),
             _ => Err(answer.into_error()),
         }
@@ -155,14 +140,14 @@ impl Bucket {
     pub(crate) async fn put(&self, name: &str, bytes: Vec<u8>) -> io::Result<()> {
         let answer =
             self.send(&Call { body: bytes.into(), ..Call::new(Method::PUT, name) }).await?;
-        if answer.status.is_success() { Ok(()) } else { Err(answer.into_error()) }
+        if answer.0.status.is_success() { Ok(()) } else { Err(answer.into_error()) }
     }
 
     /// Creates an object, unless one of its name exists. Says whether it did.
     pub(crate) async fn create(&self, name: &str, bytes: Vec<u8>) -> io::Result<bool> {
         let call = Call { body: bytes.into(), is_new_only: true, ..Call::new(Method::PUT, name) };
         let answer = self.send(&call).await?;
-        match answer.status {
+        match answer.0.status {
             StatusCode::PRECONDITION_FAILED => Ok(false),
             status if status.is_success() => Ok(true),
             _ => Err(answer.into_error()),
@@ -172,8 +157,8 @@ impl Bucket {
     /// Removes an object, if it exists.
     pub(crate) async fn delete(&self, name: &str) -> io::Result<()> {
         let answer = self.send(&Call::new(Method::DELETE, name)).await?;
-        let is_gone = answer.status == StatusCode::NOT_FOUND && !answer.says("NoSuchBucket");
-        if answer.status.is_success() || is_gone { Ok(()) } else { Err(answer.into_error()) }
+        let is_gone = answer.0.status == StatusCode::NOT_FOUND && !answer.says("NoSuchBucket");
+        if answer.0.status.is_success() || is_gone { Ok(()) } else { Err(answer.into_error()) }
     }
 
     /// The names of what is in a folder, in order.
@@ -187,10 +172,10 @@ impl Bucket {
             }
             let call = Call { query, ..Call::new(Method::GET, "") };
             let answer = self.send(&call).await?;
-            if answer.status != StatusCode::OK {
+            if answer.0.status != StatusCode::OK {
                 return Err(answer.into_error());
             }
-            let Listing { keys, next } = listing::read(&answer.body)
+            let Listing { keys, next } = listing::read(&answer.0.body)
                 .map_err(|why| io::Error::other(format!("the list cannot be read: {why}")))?;
             let inside = keys.iter().filter_map(|key| key.strip_prefix(&folder));
             names.extend(inside.map(|name| name.trim_end_matches('/').to_owned()));
@@ -206,32 +191,23 @@ impl Bucket {
 
     /// Sends a request, and again if it failed in a way that may pass.
     async fn send(&self, call: &Call<'_>) -> io::Result<Answer> {
-        let mut pause = self.first_pause;
+        let mut backoff = Backoff::new(self.first_pause, LONGEST_PAUSE);
         for _ in 1..TRIES_MAX {
             match self.send_once(call).await {
                 Ok(answer) if !answer.may_pass() => return Ok(answer),
-                Err(error) if error.kind() == ErrorKind::InvalidInput => return Err(error),
-                Ok(_) | Err(_) => wait(pause).await,
+                Err(error) if is_final(&error) => return Err(error),
+                Ok(_) | Err(_) => wait(backoff.pause()).await,
             }
-            pause *= 2;
         }
         self.send_once(call).await
     }
 
     async fn send_once(&self, call: &Call<'_>) -> io::Result<Answer> {
-        let request = self.signed(call)?;
-        let exchanged = async {
-            let answer = self.client.request(request).await.map_err(io::Error::other)?;
-            let (head, body) = answer.into_parts();
-            let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-            let body = body.map_err(io::Error::other)?.to_bytes();
-            Ok::<_, io::Error>(Answer { status: head.status, headers: head.headers, body })
-        };
-        let late = |_| Err(io::Error::new(ErrorKind::TimedOut, "no answer in time"));
-        timeout(REQUEST_TIME_MAX, exchanged).await.unwrap_or_else(late)
+        let request = self.signed(call).await?;
+        exchange(&self.pool, request, REQUEST_TIME_MAX, ANSWER_BYTES_MAX).await.map(Answer)
     }
 
-    fn signed(&self, call: &Call<'_>) -> io::Result<Request<Full<Bytes>>> {
+    async fn signed(&self, call: &Call<'_>) -> io::Result<Request<Full<Bytes>>> {
         let mut url = self.url.clone();
         if !call.name.is_empty() {
             let key = format!("{}{}", self.prefix, call.name);
@@ -252,43 +228,16 @@ impl Bucket {
         if call.is_new_only {
             headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
         }
-        for (name, value) in self.signature(call, &url, headers).map_err(invalid)? {
+        let at = (self.now)().into();
+        let credentials = self.credentials.credentials(at).await;
+        let credentials =
+            credentials.map_err(|error| io::Error::new(ErrorKind::PermissionDenied, error))?;
+        let scope = Scope { service: "s3", region: &self.region, at };
+        let payload = Payload { method: &call.method, url: &url, body: &call.body };
+        for (name, value) in signature(&credentials, scope, payload, headers).map_err(invalid)? {
             headers.insert(name, value);
         }
         Ok(request)
-    }
-
-    fn signature(
-        &self,
-        call: &Call<'_>,
-        url: &str,
-        headers: &HeaderMap,
-    ) -> Result<Vec<(HeaderName, HeaderValue)>, Box<dyn std::error::Error + Send + Sync>> {
-        let mut settings = SigningSettings::default();
-        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
-        settings.percent_encoding_mode = PercentEncodingMode::Single;
-        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
-        let identity: Identity = self.credentials.clone().into();
-        let params = v4::SigningParams::builder()
-            .identity(&identity)
-            .region(&self.region)
-            .name("s3")
-            .time((self.now)().into())
-            .settings(settings)
-            .build()?
-            .into();
-        let texts =
-            headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        let body = SignableBody::Bytes(&call.body);
-        let signable = SignableRequest::new(call.method.as_str(), url, texts, body)?;
-        let (instructions, _) = sign(signable, &params)?.into_parts();
-        let mut signature = Vec::new();
-        for (name, value) in instructions.headers() {
-            let mut value = HeaderValue::from_str(value)?;
-            value.set_sensitive(true);
-            signature.push((HeaderName::from_bytes(name.as_bytes())?, value));
-        }
-        Ok(signature)
     }
 }
 
@@ -296,35 +245,35 @@ impl Answer {
     /// Whether the same request may succeed a moment later: the service is busy, asks to slow down, or
     /// does something else with the object just now.
     fn may_pass(&self) -> bool {
-        self.status.is_server_error()
-            || self.status == StatusCode::TOO_MANY_REQUESTS
-            || self.status == StatusCode::CONFLICT
+        self.0.status.is_server_error()
+            || self.0.status == StatusCode::TOO_MANY_REQUESTS
+            || self.0.status == StatusCode::CONFLICT
             || self.says("RequestTimeout")
     }
 
     /// Whether the body names this code.
     fn says(&self, code: &str) -> bool {
-        let text = String::from_utf8_lossy(&self.body);
+        let text = String::from_utf8_lossy(&self.0.body);
         text.contains(&format!("<Code>{code}</Code>"))
     }
 
     fn into_error(self) -> io::Error {
         let is_expired = self.says("ExpiredToken");
-        let text = String::from_utf8_lossy(&self.body);
+        let text = String::from_utf8_lossy(&self.0.body);
         let text: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect();
-        let region = self.headers.get("x-amz-bucket-region").and_then(|it| it.to_str().ok());
-        if let (true, Some(region)) = (self.status.is_redirection(), region) {
+        let region = self.0.headers.get("x-amz-bucket-region").and_then(|it| it.to_str().ok());
+        if let (true, Some(region)) = (self.0.status.is_redirection(), region) {
             let why = format!("the bucket is in another region: set AWS_REGION={region}");
             return io::Error::new(ErrorKind::InvalidInput, why);
         }
-        let kind = match self.status {
+        let kind = match self.0.status {
             // Amazon's service says it with 400.
             _ if is_expired => ErrorKind::PermissionDenied,
             StatusCode::NOT_FOUND => ErrorKind::NotFound,
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => ErrorKind::PermissionDenied,
             _ => ErrorKind::Other,
         };
-        io::Error::new(kind, format!("the service answered {}: {text}", self.status))
+        io::Error::new(kind, format!("the service answered {}: {text}", self.0.status))
     }
 }
 
@@ -336,29 +285,9 @@ fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Er
     io::Error::new(ErrorKind::InvalidInput, error)
 }
 
-fn client(
-    is_https: bool,
-) -> Result<legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>, rustls::Error> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()?;
-    // The system's certificates are read only where they are needed: that takes time.
-    let tls = if is_https {
-        let verifier = Arc::new(Verifier::new(provider)?);
-        builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
-    } else {
-        builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
-    };
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(CONNECT_TIME_MAX));
-    let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(tls)
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(tcp);
-    Ok(legacy::Client::builder(TokioExecutor::new()).build(connector))
+/// Whether another try helps nothing: the request is wrong, or there are no credentials.
+fn is_final(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::PermissionDenied)
 }
 
 #[expect(
@@ -528,8 +457,12 @@ mod tests {
     #[test]
     fn keys_are_needed_and_shown_nowhere() {
         let now = || DateTime::UNIX_EPOCH;
-        let without = Bucket::open("b", "", |_| None, now).unwrap_err();
-        assert_eq!(without, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
+        let off = |name: &str| (name == "AWS_EC2_METADATA_DISABLED").then(|| "true".to_owned());
+        let without = Bucket::open("b", "", off, now).unwrap_err();
+        assert!(
+            without.starts_with("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+            "{without}"
+        );
         let with =
             |name: &str| Some(if name.contains("URL") { "ftp://x" } else { "hunter2" }.to_owned());
         let wrong = Bucket::open("b", "", with, now).unwrap_err();

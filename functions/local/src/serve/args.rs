@@ -22,8 +22,9 @@ Keep history for good, in a folder or in s3://bucket/prefix
 
 It gets the history and the journal of each day when the day is over, and nothing expires before. A \
 folder has to exist: to create it could hide a file system that is not mounted. A bucket takes \
-AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION from the environment, and \
-AWS_ENDPOINT_URL_S3 for a service other than Amazon's.";
+AWS_REGION from the environment, AWS_ENDPOINT_URL_S3 for a service other than Amazon's, and \
+credentials from there (AWS_ACCESS_KEY_ID and so on), from a profile, or from the role of the workload, \
+the container or the machine.";
 
 const TOKEN_HELP: &str = "Token that clients send; MINUTEHAND_TOKEN is safer [default: created]";
 
@@ -44,10 +45,17 @@ const AMQP_LONG_HELP: &str = "\
 Azure Service Bus over AMQP: the domain suffix of namespaces, with or without a port, or a URL, like \
 amqp://127.0.0.1:5672 [default: the same hosts as over HTTPS, port 5671]";
 
+const OWN_AWS_HELP: &str = "Let jobs send to SQS, SNS, Lambda and EventBridge of AWS";
+
+const OWN_AWS_LONG_HELP: &str = "\
+Let jobs send to SQS, SNS, Lambda and EventBridge of AWS, with the rights of this process: AWS_REGION, and \
+credentials from the environment (AWS_ACCESS_KEY_ID and so on), from a profile, or from the role of the \
+workload, the container or the machine [default: jobs with these action types are rejected]";
+
 const AWS_HELP: &str = "Endpoint of SQS, SNS, Lambda and EventBridge [default: none]";
 
 const AWS_LONG_HELP: &str = "\
-Endpoint of SQS, SNS, Lambda and EventBridge, like http://127.0.0.1:4566. Requests are signed with \
+Endpoint of SQS, SNS, Lambda and EventBridge in place of --aws, like http://127.0.0.1:4566. Requests are signed with \
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, for AWS_REGION [default: none; jobs \
 with these action types are rejected]";
 
@@ -260,6 +268,9 @@ pub struct ServeArgs {
         help_heading = SERVICES
     )]
     pub(super) service_bus_amqp_endpoint: Option<Endpoint>,
+    /// Let jobs send to services of AWS.
+    #[arg(long, help = OWN_AWS_HELP, long_help = OWN_AWS_LONG_HELP, help_heading = SERVICES)]
+    pub(super) aws: bool,
     /// Endpoint of AWS services.
     #[arg(long, value_name = "URL", help = AWS_HELP, long_help = AWS_LONG_HELP, value_parser = url, help_heading = SERVICES)]
     pub(super) aws_endpoint: Option<Url>,

@@ -12,6 +12,7 @@ use minutehand_archive_objects::{Location, Objects};
 use minutehand_domain::arn::is_region;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::plan::PlanLimits;
+use minutehand_outbound::{Environment, Provider};
 use minutehand_runtime::{LogFormat, LogLevel, Rate, chain, system_now};
 use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
@@ -397,8 +398,30 @@ fn aws(
     environment: impl Fn(&str) -> Option<String>,
     problems: &mut Problems,
 ) -> Option<Aws> {
-    let endpoint = args.aws_endpoint.clone()?;
+    problems.only_one(&[("--aws", args.aws), ("--aws-endpoint", args.aws_endpoint.is_some())]);
     let given = |name: &str| environment(name).filter(|value| !value.is_empty());
+    let region = given("AWS_REGION").or_else(|| given("AWS_DEFAULT_REGION"));
+    if region.as_ref().is_some_and(|region| !is_region(region)) {
+        problems.add("AWS_REGION is not the name of a region: set one such as eu-west-1");
+    }
+    if args.aws {
+        let Some(region) = region else {
+            problems.add("--aws needs a region: set AWS_REGION, such as eu-west-1");
+            return None;
+        };
+        let home = given("HOME").map(Into::into);
+        return match Provider::new(&Environment { variable: &environment, home }) {
+            Ok(found) => {
+                let credentials = found.shared(system_now);
+                Some(Aws { endpoint: None, region, credentials, role: None })
+            }
+            Err(error) => {
+                problems.add(format!("--aws needs credentials: {error}"));
+                None
+            }
+        };
+    }
+    let endpoint = args.aws_endpoint.clone()?;
     let (id, secret) = match (given("AWS_ACCESS_KEY_ID"), given("AWS_SECRET_ACCESS_KEY")) {
         (Some(id), Some(secret)) => (id, secret),
         // An AWS emulator accepts any key.
@@ -408,10 +431,7 @@ fn aws(
             return None;
         }
     };
-    let region = given("AWS_REGION").unwrap_or_else(|| AWS_REGION.to_owned());
-    if !is_region(&region) {
-        problems.add("AWS_REGION is not the name of a region: set one such as eu-west-1");
-    }
+    let region = region.unwrap_or_else(|| AWS_REGION.to_owned());
     Some(Aws::with_keys(Some(endpoint), region, &id, &secret, given("AWS_SESSION_TOKEN")))
 }
 
@@ -476,7 +496,39 @@ mod tests {
     }
 
     #[test]
-    fn aws_needs_an_endpoint_and_both_halves_of_a_key_or_neither() {
+    fn aws_itself_needs_a_region_and_credentials_from_somewhere() {
+        let keys = [("AWS_ACCESS_KEY_ID", "i"), ("AWS_SECRET_ACCESS_KEY", "s")];
+        let region = [("AWS_REGION", "eu-west-1")];
+        let off = [("AWS_EC2_METADATA_DISABLED", "true")];
+        for (line, variables, problem) in [
+            ("--aws", [&keys[..], &region].concat(), None),
+            // The machine's role is asked for when the first job needs it.
+            ("--aws", region.to_vec(), None),
+            ("--aws", keys.to_vec(), Some("--aws needs a region")),
+            ("--aws", [&region[..], &off].concat(), Some("--aws needs credentials: set AWS_")),
+            ("--aws", [&keys[..1], &region].concat(), Some("together, or neither")),
+            (
+                "--aws --aws-endpoint http://127.0.0.1:1",
+                [&keys[..], &region].concat(),
+                Some("--aws and --aws-endpoint"),
+            ),
+        ] {
+            let words = ["serve"].into_iter().chain(line.split(' '));
+            let args = Line::try_parse_from(words).unwrap().args;
+            let given = |wanted: &str| {
+                let found = variables.iter().find(|(name, _)| *name == wanted);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            match (ServeSettings::read(&args, given), problem) {
+                (Ok(settings), None) => assert!(settings.services.aws.unwrap().endpoint.is_none()),
+                (Err(found), Some(says)) => assert!(found[0].contains(says), "{found:?}"),
+                (other, _) => panic!("{line} {variables:?}: {:?}", other.map(drop)),
+            }
+        }
+    }
+
+    #[test]
+    fn an_endpoint_of_aws_needs_both_halves_of_a_key_or_neither() {
         let read = |variables: &'static [&str]| {
             let line = ["serve", "--aws-endpoint", "http://127.0.0.1:4566"];
             let args = Line::try_parse_from(line).unwrap().args;

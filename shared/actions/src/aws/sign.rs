@@ -1,6 +1,7 @@
 //! Signs requests with the credentials of the process, or of a role that it assumes, in version 4 of
 //! AWS's signatures.
 
+use std::error::Error as _;
 use std::time::{Duration, Instant, SystemTime};
 
 use aws_credential_types::Credentials;
@@ -117,11 +118,13 @@ impl Signer {
         }
         let credentials = match &self.source {
             Source::Role(role) => role.assume(now, secrets).await?,
-            Source::Provider(provider) => provider.provide_credentials().await.map_err(|_| {
-                ActionFailure::canceled(
-                    "No credentials for AWS are available; see the log of the start-up.",
-                )
-            })?,
+            Source::Provider(provider) => {
+                provider.provide_credentials().await.map_err(|error| {
+                    // The source of the credentials says what to do, and the error around it nothing.
+                    let why = error.source().map(ToString::to_string).unwrap_or_default();
+                    ActionFailure::canceled(format!("There are no credentials for AWS: {why}."))
+                })?
+            }
         };
         *cached = Some(Cached::new(credentials.clone(), system_time(now)));
         Ok(credentials)

@@ -129,7 +129,7 @@ impl Manage {
             if !self.settings.has_aws {
                 return Err(Refusal::invalid(format!(
                     "Actions of type '{}' are sent to AWS, and this installation sends nothing there. \
-                     Start the server with --aws-endpoint, on AWS deploy it with ActionArns, or use \
+                     Start the server with --aws, on AWS deploy it with ActionArns, or use \
                      another type.",
                     target.type_name()
                 )));

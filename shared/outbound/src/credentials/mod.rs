@@ -24,6 +24,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use aws_credential_types::Credentials;
+use aws_credential_types::provider::error::CredentialsError;
+use aws_credential_types::provider::future::ProvideCredentials as Providing;
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -167,6 +170,12 @@ impl Provider {
         }
     }
 
+    /// The same for those who sign as AWS's libraries do. `now` is the real time.
+    #[must_use]
+    pub fn shared(self, now: fn() -> DateTime<Utc>) -> SharedCredentialsProvider {
+        SharedCredentialsProvider::new(Timed { provider: self, now })
+    }
+
     async fn ask(&self, now: SystemTime) -> Result<Credentials, NoCredentials> {
         match &*self.source {
             Source::Keys(keys) => Ok(keys.clone()),
@@ -175,6 +184,25 @@ impl Provider {
             Source::Container(container) => container.ask().await,
             Source::Machine(machine) => machine.ask().await,
         }
+    }
+}
+
+/// A provider that reads the time itself.
+#[derive(Debug)]
+struct Timed {
+    provider: Provider,
+    now: fn() -> DateTime<Utc>,
+}
+
+impl ProvideCredentials for Timed {
+    fn provide_credentials<'a>(&'a self) -> Providing<'a>
+    where
+        Self: 'a,
+    {
+        Providing::new(async {
+            let found = self.provider.credentials((self.now)().into()).await;
+            found.map_err(CredentialsError::provider_error)
+        })
     }
 }
 

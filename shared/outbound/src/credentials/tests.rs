@@ -180,6 +180,20 @@ async fn the_role_of_a_machine_is_asked_with_a_token_and_kept_until_shortly_befo
 }
 
 #[tokio::test]
+async fn libraries_of_aws_get_the_same_and_the_reason_why_not() {
+    let now = || DateTime::UNIX_EPOCH;
+    let keys = [("AWS_ACCESS_KEY_ID", "i"), ("AWS_SECRET_ACCESS_KEY", "hunter2")];
+    let shared = provider(&keys, None).unwrap().shared(now);
+    assert_eq!(shared.provide_credentials().await.unwrap().access_key_id(), "i");
+    assert!(!format!("{shared:?}").contains("hunter2"), "{shared:?}");
+    let (url, _served) = service(&[("403 Forbidden", String::new())]).await;
+    let machine = provider(&[("AWS_EC2_METADATA_SERVICE_ENDPOINT", &url)], None).unwrap();
+    let error = machine.shared(now).provide_credentials().await.unwrap_err();
+    let why = std::error::Error::source(&error).unwrap().to_string();
+    assert!(why.contains("answered 403"), "{why}");
+}
+
+#[tokio::test]
 async fn credentials_that_are_still_valid_are_used_on_while_their_source_fails() {
     let refused = ("403 Forbidden", String::new());
     let answers = [ok("TOKEN"), ok("app"), ok(json("one", HOUR)), refused.clone(), refused.clone()];
