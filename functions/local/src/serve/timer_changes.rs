@@ -56,3 +56,50 @@ impl DispatchStep for ToldStep {
         dispatched
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use minutehand_domain::job::JobState;
+    use minutehand_ports::store::TimerKey;
+
+    use super::*;
+
+    /// A step that fails, after which some timers may have moved all the same.
+    struct Fails;
+
+    #[async_trait]
+    impl DispatchStep for Fails {
+        async fn dispatch(
+            &self,
+            _messages: &[QueueMessage],
+            _moves: &[Advance],
+            _now: DateTime<Utc>,
+        ) -> Result<Vec<Result<bool, StoreError>>, QueueError> {
+            Err(QueueError::Unavailable("no queue".into()))
+        }
+    }
+
+    fn to(seconds: i64) -> Advance {
+        let timer = TimerKey::Job {
+            job_uid: "u".to_owned(),
+            generation: 0,
+            state: JobState::Enabled,
+            is_spent: false,
+            left_out: Vec::new(),
+        };
+        let from = DateTime::UNIX_EPOCH;
+        Advance { timer, from, to: from + TimeDelta::seconds(seconds) }
+    }
+
+    #[tokio::test]
+    async fn who_waits_is_told_of_the_first_timer_that_has_moved_or_may_have() {
+        let changes = Arc::<TimerChanges>::default();
+        let told = ToldStep { step: Arc::new(Fails), changes: changes.clone() };
+        for moves in [vec![to(9), to(5)], vec![to(7)], vec![]] {
+            let failed = told.dispatch(&[], &moves, DateTime::UNIX_EPOCH).await;
+            assert!(failed.is_err());
+        }
+        assert_eq!(changes.next().await, DateTime::from_timestamp(5, 0).unwrap());
+    }
+}
