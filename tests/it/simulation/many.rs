@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 use super::judge::{Excused, judge_counted};
 use super::play::{Scenario, play_counted};
-use super::scenario;
 use super::tally::Tally;
 use super::time::SECOND;
+use super::{EXCUSED_MAX, scenario};
 
 /// How often progress is printed and kept.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
@@ -168,10 +168,16 @@ pub(super) fn play_many(task: &Task) {
     progress.keep(task);
     println!("\r{} in {:.0?}", progress.line(), begun.elapsed());
     print!("{}", progress.tally);
-    for (scenario, excused) in &progress.excused {
+    let mut in_all = Excused::default();
+    for (scenario, excused) in progress.excused {
         println!("{scenario}: {excused}");
+        in_all.add(excused);
     }
+    println!("in all: {in_all}");
     assert_eq!(progress.wrong, 0);
+    if task.scenario.is_none() {
+        in_all.assert_at_most(EXCUSED_MAX);
+    }
 }
 
 fn play_one(seed: u64, instead: Option<Scenario>) -> Played {

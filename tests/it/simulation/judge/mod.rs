@@ -184,6 +184,13 @@ impl Excused {
         self.causes.values().sum()
     }
 
+    /// Fails if more than so many of a thousand occurrences are excused.
+    #[track_caller]
+    pub(super) fn assert_at_most(&self, of_a_thousand: u32) {
+        let (count, owed) = (u64::from(self.count()), u64::from(self.owed));
+        assert!(count * 1_000 <= owed * u64::from(of_a_thousand), "excuses too much: {self}");
+    }
+
     pub(super) fn add(&mut self, other: Self) {
         self.owed += other.owed;
         for (cause, count) in other.causes {
