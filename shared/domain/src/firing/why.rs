@@ -236,7 +236,7 @@ pub fn why(facts: &WhyFacts<'_>) -> Why {
         .or_else(|| by_state(facts))
         .or_else(|| by_recurrence(facts))
         .or_else(|| by_last_skip(facts))
-        .or_else(|| by_collection(facts, facts.since))
+        .or_else(|| by_collection(facts, fell_due_since(facts)))
         .or_else(|| by_time(facts))
         .unwrap_or_else(|| {
             if may_start_at(facts, facts.since, facts.now) { Why::Waiting } else { Why::Lost }
@@ -288,6 +288,12 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
 /// Whether the job goes on with the occurrence, which is of an earlier timing.
 fn goes_on(facts: &WhyFacts<'_>) -> bool {
     facts.timetable.goes_on.is_some_and(|it| it.at == facts.at)
+}
+
+/// From when on the occurrence may have fallen due. One with which the job goes on did so under an earlier
+/// timing.
+fn fell_due_since(facts: &WhyFacts<'_>) -> DateTime<Utc> {
+    if goes_on(facts) { facts.at } else { facts.since }
 }
 
 /// What is recorded to be left out, for an outage or a policy of the job.
@@ -445,6 +451,7 @@ mod tests {
 
     use super::*;
     use crate::duration::Span;
+    use crate::goes_on::GoesOn;
 
     fn at(text: &str) -> DateTime<Utc> {
         WrittenDate::parse(&format!("2027-01-{text}")).unwrap().instant(None).unwrap()
@@ -526,6 +533,27 @@ mod tests {
         let mut facts = WhyFacts { attempts, ..facts(&timetable) };
         change(&mut facts);
         why(&facts)
+    }
+
+    #[test]
+    fn what_fell_due_before_its_collection_was_on_does_not_wait_when_its_job_goes_on() {
+        let goes_on = GoesOn { at: at("05T09:00"), generation: 1 };
+        let over: Schedule = "1 once start=2027-01-07T00:00:00Z".parse().unwrap();
+        let timetable = Schedule { goes_on: Some(goes_on), ..over };
+        let ask = |on_since| {
+            let (since, now) = (at("07"), at("07T00:30"));
+            why(&WhyFacts {
+                now,
+                generation: 3,
+                since,
+                collection_on_since: Some(on_since),
+                beats: [Some(now); 2],
+                ..facts(&timetable)
+            })
+        };
+        let on_since = at("05T09:01");
+        assert_eq!(ask(on_since), Why::CollectionOff { until: Some(on_since) });
+        assert_eq!(ask(at("05T09:00")), Why::Waiting);
     }
 
     #[test]
