@@ -1,4 +1,6 @@
 //! Executions that a user asks for.
+use chrono::TimeDelta;
+use minutehand_domain::collection::CollectionState;
 use serde_json::json;
 
 use super::target::Behaviour::{Fail, Succeed};
@@ -26,6 +28,24 @@ async fn a_run_adds_one_execution_and_changes_nothing_else() {
         ["01 09:10 run #1.0", "01 10:00 #1.0", "01 11:10 run #1.0", "02 10:00 #2.0"]
     );
     assert_eq!(world.status("j").await, status("completed").executions(4));
+}
+
+#[tokio::test]
+async fn a_run_starts_although_the_clock_was_set_back_behind_the_switch_of_its_collection() {
+    for (clock_then, called) in [("2027-03-01T09:30", "01 09:30"), ("2027-03-01T10:05", "01 10:05")]
+    {
+        let mut world = World::local("2027-03-01T09:00").await;
+        world.put("j", json!({"startTime": "2027-03-05T10:00"})).await;
+        world.run_until("2027-03-01T10:00").await;
+        world.switch(CollectionState::Disabled).await;
+        world.switch(CollectionState::Enabled).await;
+        world.set_clock("2027-03-01T09:30");
+        world.call_run("j").await;
+        world.set_clock(clock_then);
+        world.run_for(TimeDelta::minutes(1)).await;
+        assert_eq!(world.calls("http://j/"), [called]);
+        assert_eq!(world.status("j").await, status("enabled").executions(1));
+    }
 }
 
 #[tokio::test]

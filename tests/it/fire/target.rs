@@ -29,6 +29,11 @@ impl Moved {
         *now = at.max(*now);
     }
 
+    /// Sets it, forward or back.
+    pub(super) fn set_to(&self, at: DateTime<Utc>) {
+        *self.0.lock().unwrap() = at;
+    }
+
     fn pass(&self, time: TimeDelta) {
         *self.0.lock().unwrap() += time;
     }
@@ -157,7 +162,9 @@ impl ActionSender for Targets {
             panic!("nothing else is used here");
         };
         let at = self.clock.now();
-        assert!(at >= context.expected_at, "never early: {context:?} at {at}");
+        // A run is due when it is asked for, also by a clock that was set back.
+        let is_run = context.execution_id.contains(".r");
+        assert!(is_run || at >= context.expected_at, "never early: {context:?} at {at}");
         let uri = request.uri.clone();
         let does = self.does(&uri);
         self.calls.lock().unwrap().push(Call {

@@ -540,6 +540,12 @@ impl World {
         self.manage.run_job(&place(), &named("jc"), &named(name)).await.unwrap();
     }
 
+    /// Sets the clock, forward or back.
+    pub(super) fn set_clock(&self, to: &str) {
+        self.fronted.stir();
+        self.clock.set_to(instant(to));
+    }
+
     pub(super) async fn switch(&self, state: CollectionState) {
         self.fronted.stir();
         self.manage.switch_collection(&place(), &named("jc"), state).await.unwrap();

@@ -10,6 +10,7 @@ use minutehand_ports::store::ResourceGroup;
 use minutehand_recurrence::format_instant;
 
 use super::occurrences::{PastOutcome, outcomes_at};
+use super::run::asked_at;
 use super::{JobView, Manage, retry_on_stale};
 use crate::definition::shown_definition;
 use crate::error::AppError;
@@ -82,9 +83,10 @@ impl Manage {
         let since = self.history_since();
         let found = found.into_iter().filter(|entry| entry.is_answered(since));
         check_failed(&outcomes_at(found, &job.timer), name, at)?;
-        let what = Occurrence::redrive(now, &self.ports.ids.new_id(), at);
+        let asked_at = asked_at(&collection, now);
+        let what = Occurrence::redrive(asked_at, &self.ports.ids.new_id(), at);
         self.send_run(&collection, &job, what, now).await?;
-        Ok(Redriven { at: now, redrive_of: at })
+        Ok(Redriven { at: asked_at, redrive_of: at })
     }
 }
 

@@ -31,7 +31,8 @@ impl Manage {
     ) -> Result<(), AppError> {
         let (collection, job) = self.runnable(place, collection, name).await?;
         let now = self.ports.clock.now();
-        let what = Occurrence::Run { asked_at: now, run_id: self.ports.ids.new_id() };
+        let run_id = self.ports.ids.new_id();
+        let what = Occurrence::Run { asked_at: asked_at(&collection, now), run_id };
         self.send_run(&collection, &job, what, now).await
     }
 
@@ -60,7 +61,7 @@ impl Manage {
         Ok((collection, job))
     }
 
-    /// Sends the first attempt at a run.
+    /// Sends the first attempt at a run, which is due now.
     pub(super) async fn send_run(
         &self,
         collection: &CollectionRecord,
@@ -68,12 +69,23 @@ impl Manage {
         run: Occurrence,
         now: DateTime<Utc>,
     ) -> Result<(), AppError> {
-        Ok(self.ports.queue.send(&[message(collection, job, run)], now).await?)
+        Ok(self.ports.queue.send(&[message(collection, job, run, now)], now).await?)
     }
 }
 
-fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {
-    let first = Attempt::first(job.timer.timing.generation, what);
+/// When a run of a collection that is on was asked for: not before the collection was switched on, also if the
+/// clock was set back since then.
+pub(super) fn asked_at(collection: &CollectionRecord, now: DateTime<Utc>) -> DateTime<Utc> {
+    collection.on_since.max(now)
+}
+
+fn message(
+    collection: &CollectionRecord,
+    job: &JobRecord,
+    what: Occurrence,
+    due_at: DateTime<Utc>,
+) -> QueueMessage {
+    let first = Attempt { due_at, ..Attempt::first(job.timer.timing.generation, what) };
     let schedule = stored_schedule(job);
     let is_guarded = schedule.as_ref().is_some_and(Schedule::is_guarded);
     let policies = policies(job, schedule);

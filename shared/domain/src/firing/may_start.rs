@@ -181,6 +181,11 @@ pub fn may_start(
     } else {
         attempt.due_at
     };
+    // A run was asked for when its collection was on, whatever the clock shows.
+    let fell_due_at = match attempt.occurrence {
+        Occurrence::Run { asked_at, .. } => fell_due_at.max(asked_at),
+        Occurrence::Scheduled { .. } => fell_due_at,
+    };
     let was_off = |since| fell_due_at < since && !standing.ends_timing(attempt);
     if standing.collection_on_since.is_none_or(was_off) {
         return Err(SkipReason::CollectionOff);
@@ -208,7 +213,10 @@ pub fn may_start(
         (JobState::Enabled | JobState::Completed | JobState::Faulted, _) if is_overtaken => {
             Err(SkipReason::Overtaken)
         }
-        (JobState::Enabled, _) if is_too_late => Err(SkipReason::TooLate),
+        // Its worker may have died before it counted what it had written.
+        (JobState::Enabled | JobState::Completed | JobState::Faulted, _) if is_too_late => {
+            Err(SkipReason::TooLate)
+        }
         (JobState::Enabled, _)
         | (JobState::Completed | JobState::Faulted, Role::Error | Role::Notice) => Ok(()),
         (JobState::Disabled, _) | (JobState::Completed | JobState::Faulted, Role::Main) => {
@@ -373,6 +381,30 @@ mod tests {
     }
 
     #[test]
+    fn a_run_starts_although_its_clock_was_set_back() {
+        let asked_at = at(62);
+        let run = Attempt::first(3, Occurrence::Run { asked_at, run_id: String::new() });
+        // The clock of the one who asked showed less than when the collection was switched on.
+        let run = Attempt { due_at: at(60), ..run };
+        let retry = Attempt { number: 1, due_at: at(61), ..run.clone() };
+        let check = |attempt, on_since| {
+            let standing = JobStanding {
+                state: JobState::Enabled,
+                generation: 3,
+                since: at(0),
+                timetable: None,
+                collection_on_since: Some(on_since),
+                is_paused: false,
+            };
+            may_start(attempt, Some(standing), starting(attempt, at(63), &[]))
+        };
+        for attempt in [&run, &retry] {
+            assert_eq!(check(attempt, asked_at), Ok(()));
+            assert_eq!(check(attempt, at(63)), Err(SkipReason::CollectionOff));
+        }
+    }
+
+    #[test]
     fn a_first_attempt_may_be_too_late_and_nothing_else() {
         let schedule: Schedule =
             "2 maxLateness=60000 1 every=1minute start=1970-01-01T00:00:00Z".parse().unwrap();
@@ -397,6 +429,10 @@ mod tests {
         for other in [&retry, &error, &run] {
             assert_eq!(check(other, late), Ok(()));
         }
+        let over = JobStanding { state: JobState::Completed, ..standing };
+        let start = |now| StartCheck { now, ready_at: at(60), outages: &[] };
+        assert_eq!(may_start(&first, Some(over), start(late)), Err(SkipReason::TooLate));
+        assert_eq!(may_start(&first, Some(over), start(at(61))), Err(SkipReason::NotEnabled));
         // Lateness counts from a start that is spread.
         let spread = Attempt { due_at: at(63), ..first.clone() };
         assert_eq!(check(&spread, at(64)), Ok(()));
