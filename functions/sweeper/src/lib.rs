@@ -97,7 +97,8 @@ impl Function {
             kept: settings.history,
         };
         let dispatcher =
-            Dispatcher::new(store.clone(), store.clone(), queue, events, clock.clone());
+            Dispatcher::new(store.clone(), store.clone(), queue, events, clock.clone())
+                .with_history(store.clone());
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
             .with_concurrent_pages(CONCURRENT_PAGES)

@@ -96,6 +96,40 @@ async fn after_an_outage_of_two_hours_there_is_no_flood() {
 }
 
 #[tokio::test]
+async fn what_was_sent_before_an_outage_is_not_left_out_although_its_timer_did_not_move() {
+    let mut sent_and_not_moved = 0;
+    // All calls from one of them on fail, until the outage begins.
+    for first in 1..=24 {
+        let mut world = World::at("2027-03-01T10:00").await;
+        let minutely =
+            json!({"startTime": "2027-03-01T10:20", "recurrence": {"frequency": "minute"}});
+        world.put("j", minutely).await;
+        world.run_until("2027-03-01T10:18:30").await;
+        world.trouble.begin(Failing { first, each: 1, how: Fails::Before });
+        world.run_until("2027-03-01T10:19:30").await;
+        let has_failed = world.trouble.calls() > first;
+        world.trouble.begin(Failing { first: u64::MAX, each: 1, how: Fails::Before });
+        world.sweeper_running = false;
+        world.run_until("2027-03-01T10:50").await;
+        let before = fired(&world).await;
+        sent_and_not_moved += u32::from(has_failed && !before.is_empty());
+        world.sweeper_running = true;
+        world.run_until("2027-03-01T10:52").await;
+        for range in world.left_out("j").await {
+            let (range, _) = range.rsplit_once(": ").unwrap();
+            let (from, until) = range.split_once(" to ").unwrap();
+            let ran = before.iter().filter(|at| (from..=until).contains(&at.as_str()));
+            assert_eq!(ran.collect::<Vec<_>>(), [""; 0], "call {first}: left out {range}");
+        }
+        let all = minutes(10, 20..=52).len() as u64;
+        let skipped = all - fired(&world).await.len() as u64;
+        let counted = status("enabled").executions(all - skipped).skipped(skipped);
+        assert_eq!(world.status("j").await, counted, "call {first}");
+    }
+    assert!(sent_and_not_moved > 0, "no call was that of the timer");
+}
+
+#[tokio::test]
 async fn a_sweeper_that_cannot_read_the_index_costs_no_occurrence() {
     let mut world = World::at("2027-03-01T10:00").await;
     let minutely = json!({"startTime": "2027-03-01T10:20", "recurrence": {"frequency": "minute"}});

@@ -722,7 +722,8 @@ fn services(
     let timers = store.timers;
     let snapshots = store.snapshots;
     let dispatcher =
-        Dispatcher::new(timers.clone(), snapshots.clone(), queue.clone(), events, clock.clone());
+        Dispatcher::new(timers.clone(), snapshots.clone(), queue.clone(), events, clock.clone())
+            .with_history(store.history.clone());
     let healer = Healer {
         history: store.history,
         snapshots,

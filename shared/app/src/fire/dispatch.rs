@@ -7,7 +7,8 @@
 //! 1. The attempts that are due within the horizon are sent. A crash here leaves messages that will
 //!    be sent again. Every sender computes the same attempts, and each is claimed once.
 //! 2. When the queue has taken all of them, the timers move, each if it is where it was seen. A crash
-//!    before that leaves them due, and the next sweep begins again. A timer that is elsewhere was
+//!    before that leaves them due, and the next sweep begins again. If that is after an outage, what has run
+//!    tells what was sent: the outage did not cost it. A timer that is elsewhere was
 //!    moved by another dispatcher, or its job has changed: then the attempts of the old timing do
 //!    not start.
 
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::stream::{StreamExt, iter};
-use minutehand_domain::attempt::Attempt;
+use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::firing::limits::OCCURRENCES_MAX;
 use minutehand_domain::firing::{LeftOut, Outage, SkipReason, Window, plan_dispatch};
@@ -24,8 +25,8 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::{JobRef, WorkItem};
 use minutehand_ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
 use minutehand_ports::{
-    Clock, DispatchQueue, DispatchStep, ErrorType, Event, EventSink, QueueMessage, Snapshots,
-    Timers,
+    Clock, DispatchQueue, DispatchStep, ErrorType, Event, EventSink, History, QueueMessage,
+    Snapshots, Timers,
 };
 use minutehand_recurrence::UnreadableTimetable;
 
@@ -49,6 +50,16 @@ pub struct Dispatcher {
     step: Arc<dyn DispatchStep>,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
+    /// Tells what has run of what an outage seems to have cost.
+    history: Option<Arc<dyn History>>,
+}
+
+/// What a timer is planned with.
+struct PlanFacts {
+    /// The schedule of a timer that waits for an occurrence; `None` if it waits for something else.
+    schedule: Option<FoundSchedule>,
+    /// The last of its occurrences that are known to have been sent.
+    sent_until: Option<DateTime<Utc>>,
 }
 
 /// The result of a dispatch.
@@ -106,13 +117,20 @@ impl Dispatcher {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let step = Arc::new(SendThenMove { queue, timers: timers.clone() });
-        Self { timers, snapshots, step, events, clock }
+        Self { timers, snapshots, step, events, clock, history: None }
     }
 
     /// Sets how it sends and moves, where queue and store are one.
     #[must_use]
     pub fn with_step(self, step: Arc<dyn DispatchStep>) -> Self {
         Self { step, ..self }
+    }
+
+    /// Sets what tells which occurrences were sent, though their timers did not move. A dispatcher that sends
+    /// and moves in one step needs none.
+    #[must_use]
+    pub fn with_history(self, history: Arc<dyn History>) -> Self {
+        Self { history: Some(history), ..self }
     }
 
     /// The API dispatches a timer at once if it is due until this time.
@@ -147,12 +165,12 @@ impl Dispatcher {
     ) -> Result<(DispatchReport, Vec<(usize, AppError)>), AppError> {
         let mut batch = Batch::default();
         // Collected first, because a stream of futures that borrow is not `Send`.
-        let schedules: Vec<_> = due.iter().map(|due| self.schedule(due)).collect();
-        let mut schedules = iter(schedules).buffered(DEFINITIONS_AT_ONCE).enumerate();
-        while let Some((place, schedule)) = schedules.next().await {
+        let facts: Vec<_> = due.iter().map(|due| self.plan_facts(due, outages)).collect();
+        let mut facts = iter(facts).buffered(DEFINITIONS_AT_ONCE).enumerate();
+        while let Some((place, facts)) = facts.next().await {
             let Some(due) = due.get(place) else { break };
-            match schedule {
-                Ok(schedule) => self.plan_timer(due, schedule, outages, &mut batch),
+            match facts {
+                Ok(facts) => self.plan_timer(due, facts, outages, &mut batch),
                 Err(error) => batch.unplanned.push((place, error)),
             }
             batch.places.resize(batch.advances.len(), place);
@@ -212,20 +230,65 @@ impl Dispatcher {
         }
     }
 
-    /// The schedule of a timer that waits for an occurrence; `None` if it waits for something else.
-    async fn schedule(&self, due: &Due) -> Result<Option<FoundSchedule>, AppError> {
-        match &due.what {
-            DueTimer::Job(timer) if !timer.state.is_final() && !timer.is_spent => {
-                Ok(Some(schedule_of(self.snapshots.as_ref(), timer).await?))
+    async fn plan_facts(&self, due: &Due, outages: &[Outage]) -> Result<PlanFacts, AppError> {
+        let timer = match &due.what {
+            DueTimer::Job(timer) if !timer.state.is_final() && !timer.is_spent => timer,
+            DueTimer::Job(_) | DueTimer::Retry { .. } | DueTimer::Purge { .. } => {
+                return Ok(PlanFacts { schedule: None, sent_until: None });
             }
-            DueTimer::Job(_) | DueTimer::Retry { .. } | DueTimer::Purge { .. } => Ok(None),
+        };
+        let found = schedule_of(self.snapshots.as_ref(), timer).await?;
+        let sent_until = match &found {
+            FoundSchedule::Known(schedule) => {
+                self.sent_until(timer, schedule, due.due_at, outages).await?
+            }
+            FoundSchedule::Unreadable(_) | FoundSchedule::Changed => None,
+        };
+        Ok(PlanFacts { schedule: Some(found), sent_until })
+    }
+
+    /// Of the occurrences that outages seem to have cost, the last one that was claimed or has run. A sweeper
+    /// sent it and all before it, and died or failed before it moved the timer.
+    async fn sent_until(
+        &self,
+        timer: &JobTimer,
+        schedule: &Schedule,
+        from: DateTime<Utc>,
+        outages: &[Outage],
+    ) -> Result<Option<DateTime<Utc>>, AppError> {
+        let Some(history) = self.history.as_ref().filter(|_| !outages.is_empty()) else {
+            return Ok(None);
+        };
+        let plan = plan_dispatch(schedule, timer.generation, from, &self.window(outages, None));
+        let (Some(first), Some(last)) = (plan.left_out.first(), plan.left_out.last()) else {
+            return Ok(None);
+        };
+        let seen = history.attempts_between(&timer.job.uid, first.first, last.last).await?;
+        let nominal_at = |attempt: Attempt| match attempt.occurrence {
+            Occurrence::Scheduled { nominal_at } if attempt.generation == timer.generation => {
+                Some(nominal_at)
+            }
+            Occurrence::Scheduled { .. } | Occurrence::Run { .. } => None,
+        };
+        Ok(seen.into_iter().filter_map(nominal_at).max())
+    }
+
+    fn window<'a>(&self, outages: &'a [Outage], sent_until: Option<DateTime<Utc>>) -> Window<'a> {
+        let (now, spans) = (self.clock.now(), spans(self.clock.as_ref()));
+        Window {
+            now,
+            until: now + spans.horizon,
+            outages,
+            sent_until,
+            occurrences_max: OCCURRENCES_MAX,
+            look_again: spans.look_again,
         }
     }
 
     fn plan_timer(
         &self,
         due: &Due,
-        schedule: Option<FoundSchedule>,
+        PlanFacts { schedule, sent_until }: PlanFacts,
         outages: &[Outage],
         batch: &mut Batch,
     ) {
@@ -252,7 +315,8 @@ impl Dispatcher {
             DueTimer::Job(timer) => {
                 match schedule {
                     Some(FoundSchedule::Known(schedule)) => {
-                        self.plan_occurrences((timer, &schedule), due.due_at, outages, batch);
+                        let window = self.window(outages, sent_until);
+                        self.plan_occurrences((timer, &schedule), due.due_at, &window, batch);
                     }
                     Some(FoundSchedule::Unreadable(error)) => {
                         batch.unreadable.push((timer.job.clone(), error));
@@ -288,31 +352,22 @@ impl Dispatcher {
         &self,
         (timer, schedule): (&JobTimer, &Schedule),
         from: DateTime<Utc>,
-        outages: &[Outage],
+        window: &Window<'_>,
         batch: &mut Batch,
     ) {
-        let now = self.clock.now();
-        let spans = spans(self.clock.as_ref());
-        let plan = plan_dispatch(
-            schedule,
-            timer.generation,
-            from,
-            &Window {
-                now,
-                until: now + spans.horizon,
-                outages,
-                occurrences_max: OCCURRENCES_MAX,
-                look_again: spans.look_again,
-            },
-        );
+        let plan = plan_dispatch(schedule, timer.generation, from, window);
         let overtaken = plan.left_out.iter().map(|left_out| left_out.occurrences).sum();
         if overtaken > 0 {
             batch.overtaken.push((timer.job.clone(), overtaken));
             self.events.note(Event::Overtaken { job: &timer.job, occurrences: overtaken });
             batch.report.overtaken += overtaken;
         }
+        for nominal_at in plan.again {
+            let attempt = schedule.attempt(timer.generation, nominal_at);
+            batch.messages.push(attempt_message(&timer.job, attempt));
+        }
         for nominal_at in plan.send {
-            let attempt = schedule.attempt(timer.generation, nominal_at).sent_at(now);
+            let attempt = schedule.attempt(timer.generation, nominal_at).sent_at(window.now);
             batch.messages.push(attempt_message(&timer.job, attempt));
         }
         let key = job_timer_key(timer, plan.next.is_spent(), plan.left_out);

@@ -15,6 +15,9 @@ pub struct Window<'a> {
     pub until: DateTime<Utc>,
     /// The outages of sweepers.
     pub outages: &'a [Outage],
+    /// Up to which occurrence all are known to have been sent, though the timer did not move after that. No
+    /// outage since then cost these.
+    pub sent_until: Option<DateTime<Utc>>,
     /// The most occurrences of one plan.
     pub occurrences_max: usize,
     /// When a timer without further occurrences is due again, to check whether its job has finished.
@@ -24,6 +27,9 @@ pub struct Window<'a> {
 /// What to do with a timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DispatchPlan {
+    /// The occurrences that were sent before, in order. They are sent as if it was for the first time, because
+    /// some of them may not have been accepted.
+    pub again: Vec<DateTime<Utc>>,
     /// The occurrences to send, in order.
     pub send: Vec<DateTime<Utc>>,
     /// What outages cost: these occurrences are not sent, and do not come again.
@@ -67,10 +73,15 @@ pub fn plan_dispatch(
 ) -> DispatchPlan {
     let mut left_out = Vec::new();
     let mut next = schedule.starting_from(from);
-    let mut send = Vec::new();
+    let (mut again, mut send) = (Vec::new(), Vec::new());
     while let Some(at) = next.filter(|at| schedule.start(*at) <= window.until) {
-        if send.len() == window.occurrences_max {
+        if again.len() + send.len() == window.occurrences_max {
             break;
+        }
+        if window.sent_until.is_some_and(|until| at <= until) {
+            again.push(at);
+            next = schedule.after(at);
+            continue;
         }
         let outage = overtaken_in(schedule, at, schedule.start(at), window.outages);
         let cost = outage.and_then(|outage| {
@@ -86,12 +97,12 @@ pub fn plan_dispatch(
     }
     let next = next.map_or_else(
         || {
-            let last = send.last().map_or(window.now, |at| schedule.start(*at));
+            let last = send.last().or(again.last()).map_or(window.now, |at| schedule.start(*at));
             NextLook::Spent(last.max(window.now) + window.look_again)
         },
         |at| NextLook::Occurrence(schedule.start(at)),
     );
-    DispatchPlan { send, left_out, next }
+    DispatchPlan { again, send, left_out, next }
 }
 
 /// The latest occurrence from `from` until `until`, both inclusive.
@@ -141,6 +152,7 @@ mod tests {
             now,
             until: now + TimeDelta::minutes(14),
             outages,
+            sent_until: None,
             occurrences_max: 16,
             look_again: TimeDelta::minutes(20),
         }
@@ -250,6 +262,34 @@ mod tests {
             0,
             "2027-01-02T00:00",
         );
+    }
+
+    #[test]
+    fn what_was_sent_before_an_outage_is_sent_again_and_not_left_out() {
+        let schedule = timetable(MINUTELY, "2027-01-01T00:00");
+        let outage = Outage { from: at("2027-01-01T00:03"), until: at("2027-01-01T01:02") };
+        let (now, outages) = ("2027-01-01T01:02", [outage]);
+        let plan = |sent_until| {
+            let window = Window { sent_until, ..window(now, &outages) };
+            plan_dispatch(&schedule, 1, at("2027-01-01T00:05"), &window)
+        };
+        let times = |of: &[DateTime<Utc>]| -> Vec<_> {
+            of.iter().map(|at| format_instant(*at)[11..16].to_owned()).collect()
+        };
+        let row = |plan: &DispatchPlan| times(&[plan.left_out[0].first, plan.left_out[0].last]);
+        let before = plan(None);
+        assert_eq!((times(&before.again), row(&before)), (vec![], times_of(["00:05", "00:55"])));
+        let after = plan(Some(at("2027-01-01T00:10")));
+        assert_eq!(times(&after.again), ["00:05", "00:10"]);
+        assert_eq!(
+            (times(&after.send), row(&after)),
+            (times(&before.send), times_of(["00:15", "00:55"]))
+        );
+        assert_eq!(after.next, before.next);
+    }
+
+    fn times_of(times: [&str; 2]) -> Vec<String> {
+        times.map(str::to_owned).to_vec()
     }
 
     #[test]
