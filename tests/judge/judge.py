@@ -495,7 +495,7 @@ class Judge:
         self.asks, self.full, self.machine = defaultdict(list), [], Machine()
         # What was in the way of attempts: by occurrence, by job, by worker; and the passes of sweepers.
         self.holds, self.behind, self.troubles = defaultdict(list), {}, {}
-        self.passes = []
+        self.passes, self.planned = [], {}
         for line in lines[1:]:
             kind = line["e"]
             if kind in ("accepted", "sent", "lost", "dead", "call", "answer", "row"):
@@ -528,6 +528,8 @@ class Judge:
                 down[2] = line["at"]
             elif kind == "way":
                 self.holds[line["id"].rsplit(".", 1)[0]] += line["holds"]
+            elif kind == "planned":
+                self.planned[line["id"]] = line["times"]
             elif kind == "pass":
                 self.passes.append(line)
             elif kind == "behind":
@@ -682,9 +684,11 @@ class Judge:
         if way.since is None:
             return way.due
         sent = [at for it in way.own for at in it.sendings if at >= way.since]
+        # The timer of a retry is stored when the attempt before it is recorded, or after that.
+        stored = min((at for it in way.own for at in self.planned.get(it.id, [])), default=0)
         behind = self.behind.get(way.uid, [])
         seen = [it["until"] for it in self.passes if not it["failed"]
-                and it["from"] >= max(way.since, way.due - SEEN_AHEAD)
+                and it["from"] >= max(way.since, way.due - SEEN_AHEAD, stored)
                 and not any(first <= it["until"] and last >= it["from"] for first, last in behind)]
         return min(sent + seen[:1], default=NEVER)
 
@@ -732,9 +736,30 @@ class Judge:
 
     def could_go_on(self, timing, nominal, way):
         """Whether a job that was enabled again had the time to go on with an attempt."""
-        return any(self.is_free(Way(way.uid, way.occurrences, way.clock, max(way.due, it.begins), it.begins, way.own),
-                                min(it.ended, timing.job.gone, self.horizon), LOOKS_EVERY + self.late)
+        return any(self.had_time_again(way, it.begins, min(it.ended, timing.job.gone, self.horizon))
                    for it in self.going_on(timing, nominal))
+
+    def had_time_again(self, way, since, until, looks=LOOKS_EVERY):
+        """Whether an attempt that may be made again since then had the time for it. It is sent by a timer that
+        looks so often, and a clock that was set back shows the instant of that timer later."""
+        clock, due = way.clock, max(way.due, since)
+        again = Way(way.uid, way.occurrences, clock, due, since, way.own)
+        if not self.machine.lives:
+            return self.is_free(again, until, looks + self.late)
+        again.clock = max(clock, self.machine.clock(since) + looks)
+        return self.is_free(again, until, self.late)
+
+    def dropped_at(self, it):
+        """When the worker of a call without a row died, or stood still, so that it had to be made again."""
+        for call in it.calls:
+            after = [at for at in self.troubles.get(call["worker"], []) if at >= call["at"]]
+            after += [end for _, _, end in self.machine.lives if end >= call["at"]]
+            yield min(after, default=call["at"])
+
+    def is_off_after_call(self, collection, it):
+        """Whether the collection was off when an attempt had to be made again that had been called."""
+        return it is not None and not it.rows \
+            and any(self.is_off(collection, Way(it.uid, {it.occurrence}, at, at)) for at in self.dropped_at(it))
 
     def way(self, timing, clock, due, own, before, is_planned):
         """The way of an attempt, and of the one before it."""
@@ -1039,6 +1064,9 @@ class Judge:
             waits = [self.retry(it, policy, plan) for policy, plan in zip(of_role, self.policies(it))]
             waits = [wait for wait in waits if wait]
             return it.row["ended"] + min(waits)[0] if waits else None
+        if role == "main" and attempt.is_run:
+            # It is due when it is asked for, whatever the clock showed before.
+            return min([attempt.nominal, *(line["due"] for line in attempt.calls)])
         if role == "main":
             return attempt.nominal
         it = self.last(attempt, "main")
@@ -1141,11 +1169,18 @@ class Judge:
         case."""
         at, is_first = line["at"], it.role == "main" and it.number == 0 and not it.is_run
         is_last = not is_first and not it.is_run and timing.next(it.nominal) == NEVER
-        again = goes_on + [end for _, end, _ in timing.job.collection.offs if is_last and end <= at]
+        nominal, looks = it.nominal, LOOKS_EVERY
+        # By its worker's clock it fell due while the collection was off, and by that of another one after that.
+        is_dropped = is_first and not self.machine.lives \
+            and self.is_off(timing.job.collection, self.first_way(timing, nominal, nominal))
+        if is_dropped and timing.next(nominal) < NEVER:
+            # It is looked for when its job is planned.
+            looks = max(looks, timing.next(nominal) - nominal)
+        again = goes_on + [end for _, end, _ in timing.job.collection.offs if (is_last or is_dropped) and end <= at]
         again = max((since for since in again if since >= self.machine.shows(due, 0) - CLOCKS), default=None)
         if again is not None:
             # It is sent again by the check whether the job is over.
-            if self.is_free(Way(it.uid, {it.occurrence}, due, again, again, [it]), at, LOOKS_EVERY + self.late):
+            if self.had_time_again(Way(it.uid, {it.occurrence}, due, again, again, [it]), again, at, looks):
                 self.bad("late", it.id, at)
             return
         if is_first and self.may_be_lost(it, timing, it.nominal):
@@ -1314,13 +1349,14 @@ class Judge:
                 self.bad("a row that is gone", it.id)
             if it.calls and not it.rows and it.calls[0]["at"] < self.horizon:
                 due = it.calls[-1]["at"]
+                dropped = list(self.dropped_at(it))
                 # By a clock that was set back it is due again.
                 again = self.due_before(timing, it.nominal, NEVER) if timing else due
                 is_cut = timing is not None and timing.ended != NEVER or job and job.gone != NEVER
                 is_over = not it.is_run and timing is not None and it.role == "main" \
                     and it.number == 0 and (self.is_overtaken(timing, it.nominal, it.sent)
                                             or self.is_too_late(timing, it.nominal))
-                ways = [Way(it.uid, {it.occurrence}, at, at) for at in (due, again)]
+                ways = [Way(it.uid, {it.occurrence}, at, at) for at in (due, again, *dropped)]
                 is_off = any(self.is_off(job.collection, way) for way in ways)
                 # Its claim was given back by the next process, before its message was lost with the queue.
                 is_lost = it.is_run and any(due < start < repair for start, _, _ in self.machine.lives
@@ -1357,17 +1393,21 @@ class Judge:
         job, least, most = self.jobs[timer["uid"]], 0, 0
         for at, it in self.runs:
             way = Way(it.uid, {it.occurrence}, at, at)
-            most += it.uid == job.uid and self.is_off(job.collection, way)
+            most += it.uid == job.uid and (self.is_off(job.collection, way)
+                                           or self.is_off_after_call(job.collection, it))
         for timing in job.timings:
             until = min(self.end["at"], timing.ended)
-            for nominal in timing.until(self.machine.latest(until)):
+            # The clock of a worker may show a little more.
+            clocks = 0 if self.machine.lives else self.skew()
+            for nominal in timing.until(self.machine.latest(until) + clocks):
                 at = self.last_due(timing, nominal)
                 attempt = self.attempt(timing, nominal, "main", 0)
                 rows = self.rows_of(timing, nominal)
                 if rows:
                     ran = attempt is not None and attempt.is_made
                     if ran and attempt.row and rows[0]["reason"] == "outage" \
-                            and not self.machine.is_passed_twice(nominal):
+                            and not self.machine.is_passed_twice(nominal) \
+                            and not self.was_sent_again(attempt):
                         self.bad("left out in an outage, and made", attempt.id)
                     # A change cancelled its message, or the queue was lost with it, before it was counted.
                     may_miss = ran or self.is_cut(timing, self.first_way(timing, nominal, at)) \
@@ -1377,6 +1417,7 @@ class Judge:
                 elif any(self.is_off(job.collection, self.first_way(timing, nominal, due))
                          or self.is_before_on(job.collection, nominal, due)
                          for due in self.dues(timing, nominal, until)) \
+                        or self.is_off_after_call(job.collection, attempt) \
                         or any(end >= on.begins and start <= on.ended
                                for on in self.going_on(timing, nominal)
                                for start, end, _ in job.collection.offs):
@@ -1384,6 +1425,13 @@ class Judge:
         if not least <= timer["skipped"] <= least + most:
             text = f"{timer['uid']} counts {timer['skipped']}, and there are {least} to {least + most}"
             self.bad("skipped counted wrong", text)
+
+    def was_sent_again(self, attempt):
+        """Whether an occurrence was sent again so late that it was less than ten minutes late for the worker that
+        ran it, while another one left it out with the first message."""
+        called = min(line["at"] for line in attempt.calls) if attempt.calls else NEVER
+        return any(at > max(attempt.sent, attempt.nominal) and called - at < OUTAGE + CLOCKS + self.skew()
+                   for at in attempt.sendings)
 
     def faults(self, timer, rows):
         """A fault is an occurrence or a run whose last attempt failed, and nothing else."""

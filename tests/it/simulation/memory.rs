@@ -708,6 +708,7 @@ impl Memory {
         if tables.retries.contains_key(&key) {
             return;
         }
+        self.time.ways.planned(format!("{}.{}", job.uid, attempt.id()), self.time.now());
         let item = RetryItem {
             job: job.clone(),
             attempt: Attempt { is_long: true, ..attempt.clone() },

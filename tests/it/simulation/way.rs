@@ -16,7 +16,7 @@ pub(super) struct Hold {
     pub(super) until: i64,
     /// The worker that had it; `None` if it was hidden in the queue.
     pub(super) worker: Option<u64>,
-    /// The message, if a worker had it.
+    /// The message, if a worker has it.
     pub(super) message: Option<u64>,
 }
 
@@ -48,6 +48,8 @@ pub(super) struct Obstacles {
     /// When something failed for a process, or it died.
     pub(super) troubles: BTreeMap<u64, Vec<i64>>,
     pub(super) passes: Vec<SweepPass>,
+    /// When timers of attempts were stored that wait for long.
+    pub(super) planned: BTreeMap<String, Vec<i64>>,
     /// When the index did not show the timers of a job as they were.
     pub(super) behind: BTreeMap<String, Vec<(i64, i64)>>,
 }
@@ -123,6 +125,23 @@ impl Ways {
         self.with(|noted| noted.release(&id, now, message));
     }
 
+    /// A worker is done with one attempt of a message, and starts it no more: the message comes again.
+    pub(super) fn put_off(&self, message: u64, work_item: &WorkItem, now: i64) {
+        let Some(id) = id_of(work_item) else { return };
+        self.with(|noted| {
+            let holds = noted.obstacles.holds.get_mut(&id).into_iter().flatten();
+            let of_message = holds.filter(|it| it.until > now && it.message == Some(message));
+            let mut hidden = None;
+            for hold in of_message {
+                hidden = Some(Hold { from: now, worker: None, ..*hold });
+                hold.until = now;
+            }
+            if let Some(hidden) = hidden {
+                noted.hold(id, hidden);
+            }
+        });
+    }
+
     /// A worker is done with a message, which is hidden until an instant or gone.
     pub(super) fn settled(&self, message: u64, now: i64, hidden_until: Option<i64>) {
         self.with(|noted| {
@@ -158,6 +177,11 @@ impl Ways {
         self.with(|noted| noted.obstacles.passes.push(pass));
     }
 
+    /// The timer of an attempt that waits for long was stored.
+    pub(super) fn planned(&self, id: String, now: i64) {
+        self.with(|noted| noted.obstacles.planned.entry(id).or_default().push(now));
+    }
+
     pub(super) fn behind(&self, uid: &str, from: i64, until: i64) {
         if until > from {
             let of_job = |noted: &mut Noted| {
@@ -174,12 +198,14 @@ impl Ways {
     /// The lines of the log.
     pub(super) fn lines(&self) -> Vec<Value> {
         let noted = self.0.lock().unwrap();
-        let Obstacles { holds, troubles, passes, behind, .. } = &noted.obstacles;
+        let Obstacles { holds, troubles, passes, planned, behind, .. } = &noted.obstacles;
         let holds = holds.iter().map(|(id, holds)| {
             let holds: Vec<_> =
                 holds.iter().map(|it| json!([it.from, it.until, it.worker])).collect();
             json!({"e": "way", "id": id, "holds": holds})
         });
+        let planned =
+            planned.iter().map(|(id, times)| json!({"e": "planned", "id": id, "times": times}));
         let passes = passes.iter().map(|it| {
             let none = Vec::new();
             let of_process = troubles.get(&it.process).unwrap_or(&none);
@@ -190,7 +216,7 @@ impl Ways {
             behind.iter().map(|(uid, times)| json!({"e": "behind", "job": uid, "times": times}));
         let troubles =
             troubles.iter().map(|(id, at)| json!({"e": "trouble", "worker": id, "at": at}));
-        holds.chain(passes).chain(behind).chain(troubles).collect()
+        holds.chain(planned).chain(passes).chain(behind).chain(troubles).collect()
     }
 }
 

@@ -101,7 +101,10 @@ impl Judge<'_> {
                     && it.generation == row.generation
                     && it.role == Role::Main
                     && it.nominal.is_some_and(|at| {
-                        (row.first..=row.last).contains(&at) && !self.is_passed_twice(at)
+                        let (occurrence, _) = it.id.rsplit_once('.').unwrap();
+                        (row.first..=row.last).contains(&at)
+                            && !self.is_passed_twice(at)
+                            && !self.was_sent_again(&format!("{occurrence}.m0"), at)
                     })
             };
             let ran = self.run.executions.iter().filter(of_row);
@@ -117,11 +120,16 @@ impl Judge<'_> {
         let job = self.run.jobs.iter().find(|job| job.uid == uid);
         for (at, _, id) in self.run.runs.iter().filter(|(_, of, _)| of == uid) {
             let way = Way::of(uid, id, Due { clock: *at + self.skew_at(*at), at: *at });
-            off += u64::from(job.is_some_and(|job| self.is_off_for(&way, &job.collection_uid)));
+            off += u64::from(job.is_some_and(|job| {
+                self.is_off_for(&way, &job.collection_uid)
+                    || self.is_off_after_call(&way, &job.collection_uid)
+            }));
         }
         for segment in self.segments.iter().filter(|it| it.uid == uid) {
             let until = self.shown_until(segment.ends_at.unwrap_or(EVER).min(self.run.ended_at));
-            for (nominal, _) in segment.occurrences(until) {
+            // The clock of a worker may show a little more.
+            let clocks = if self.run.lives.is_empty() { 2 * self.run.skew + SECOND } else { 0 };
+            for (nominal, _) in segment.occurrences(until + clocks) {
                 let due = self.last_due(segment, nominal, until);
                 let way = Way::first(segment, nominal, due);
                 let ran = segment.generations.iter().any(|generation| {
@@ -148,6 +156,7 @@ impl Judge<'_> {
                     || self.dues(segment, nominal, until).into_iter().any(|due| {
                         let way = Way::first(segment, nominal, due);
                         self.is_off_for(&way, &segment.collection_uid)
+                            || self.is_off_after_call(&way, &segment.collection_uid)
                             || self.is_before_on(&segment.collection_uid, due)
                     })
                 {

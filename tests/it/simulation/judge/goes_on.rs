@@ -8,7 +8,7 @@ use minutehand_domain::job::JobState;
 use super::clocks::Due;
 use super::spec::{Segment, Spec};
 use super::ways::Way;
-use super::{Judge, LOOKS_EVERY, SKEW, TOLERANCE};
+use super::{EVER, Judge, LOOKS_EVERY, SKEW, TOLERANCE};
 use crate::simulation::memory::{Change, Changed};
 use crate::simulation::time::micros;
 use crate::simulation::world::Fire;
@@ -92,16 +92,29 @@ impl Judge<'_> {
     /// check sends the attempt, and nothing was in the way of that for long enough.
     pub(super) fn could_go_on(&self, segment: &Segment, nominal: i64, way: &Way<'_>) -> bool {
         let gone = self.gone.get(&segment.uid).copied().unwrap_or(self.horizon);
-        self.going_on(segment, nominal).any(|it| {
-            self.free(&way.again(it.begins_at), it.ends_at.unwrap_or(gone))
-                > self.asked_again_within()
-        })
+        self.going_on(segment, nominal)
+            .any(|it| self.had_time_again(segment, way, it.begins_at, it.ends_at.unwrap_or(gone)))
     }
 
-    /// How long what follows at the last occurrence may take to be made when it may be made again: a timer
-    /// looks every twenty minutes.
-    pub(super) fn asked_again_within(&self) -> i64 {
-        LOOKS_EVERY + self.lag
+    /// Whether an attempt that may be made again since an instant had the time for it: a timer looks for what
+    /// follows at the last occurrence every twenty minutes, and before that for what was sent the last time when
+    /// its job is planned. A clock that was set back shows the instant of that timer later.
+    pub(super) fn had_time_again(
+        &self,
+        segment: &Segment,
+        way: &Way<'_>,
+        since: i64,
+        until: i64,
+    ) -> bool {
+        let next = segment.occurrences(EVER).find(|(at, _)| *at > way.due.clock);
+        let looks = next.map_or(LOOKS_EVERY, |(next, _)| LOOKS_EVERY.max(next - way.due.clock));
+        let again = way.again(since);
+        if self.run.lives.is_empty() {
+            return self.free(&again, until) > looks + self.lag;
+        }
+        let clock = again.due.clock.max(since + self.skew_at(since) + looks);
+        let again = Way { due: Due { clock, ..again.due }, ..again };
+        self.free(&again, until) > self.lag
     }
 
     /// When an attempt that was due before was asked for again, because its job was enabled again, or its
@@ -111,7 +124,11 @@ impl Judge<'_> {
         let enabled = self.going_on(segment, nominal).map(|it| it.begins_at);
         let is_first = fire.role == Role::Main && fire.number == 0;
         let is_last = !is_first && segment.last() == Some(nominal);
-        let offs = self.offs.get(&segment.collection_uid).filter(|_| is_last);
+        // By its worker's clock it fell due while the collection was off, and by that of another one after that.
+        let is_dropped = is_first
+            && self.run.lives.is_empty()
+            && self.is_off_for(&Way::first(segment, nominal, due), &segment.collection_uid);
+        let offs = self.offs.get(&segment.collection_uid).filter(|_| is_last || is_dropped);
         let switched_on = offs.into_iter().flatten().map(|(_, until)| *until);
         enabled.chain(switched_on).filter(|at| due.at - SKEW <= *at && *at <= fire.at).max()
     }

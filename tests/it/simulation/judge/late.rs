@@ -39,9 +39,7 @@ impl Judge<'_> {
                 continue;
             }
             if let Some(again) = self.asked_for_again(segment, fire, due) {
-                if self.free(&self.way_of(fire, segment, due).again(again), fire.at)
-                    > self.asked_again_within()
-                {
+                if self.had_time_again(segment, &self.way_of(fire, segment, due), again, fire.at) {
                     bad.push(format!("late: {} after its job went on", fire.execution_id));
                 }
                 continue;

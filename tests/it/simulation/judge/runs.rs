@@ -4,6 +4,7 @@ use minutehand_domain::attempt::Role;
 
 use super::clocks::Due;
 use super::run::Executed;
+use super::spec::Segment;
 use super::ways::Way;
 use super::{Judge, SKEW};
 use crate::simulation::world::Redrive;
@@ -19,16 +20,15 @@ impl Judge<'_> {
             let due = Due { clock: *at + self.skew_at(*at), at: *at };
             let way = Way::of(uid, id, due);
             let is_gone = self.is_lost(id) || self.is_dead(&way);
-            let is_off = self.is_off_for(&way, &job.collection_uid)
-                || self.is_before_on(&job.collection_uid, due);
+            let is_off = self.is_off_for(&way, &job.collection_uid);
             if !is_fired && !is_lost && !is_gone && !is_off {
                 self.bad.push(format!("run lost: {id}"));
             }
         }
     }
 
-    /// Checks that exactly what has failed for good is repeated. What was being recorded at the time of the
-    /// request may be seen or not.
+    /// Checks that exactly what has failed for good is repeated: no retry follows, or a change cancelled it. What
+    /// was being recorded or changed at the time of the request may be seen or not.
     pub(super) fn redriven(&mut self) {
         let mut bad = Vec::new();
         for Redrive { at, uid, nominal, is_accepted } in &self.run.redrives {
@@ -37,7 +37,9 @@ impl Judge<'_> {
             };
             let mut all = self.run.executions.iter().filter(of_it).filter(|it| !it.is_success);
             let of = format!("{uid} at {}", Self::at(*nominal));
-            if *is_accepted && !all.clone().any(|it| it.ended <= at + SKEW && self.may_close(it)) {
+            let may_be_over =
+                |it: &Executed| self.may_close(it) || self.is_cancelled(it, at + SKEW);
+            if *is_accepted && !all.clone().any(|it| it.ended <= at + SKEW && may_be_over(it)) {
                 bad.push(format!("repeated though it has not failed: {of}"));
             }
             if !is_accepted && all.any(|it| it.ended < at - SKEW && self.closes(it)) {
@@ -45,5 +47,16 @@ impl Judge<'_> {
             }
         }
         self.bad.extend(bad);
+    }
+
+    /// Whether the retries of an attempt were cancelled by an instant: its timing had ended, and the job does not
+    /// go on with its occurrence.
+    fn is_cancelled(&self, it: &Executed, by: i64) -> bool {
+        let mut segments = self.segments.iter();
+        let of_it = |of: &&Segment| of.uid == it.uid && of.generations.contains(&it.generation);
+        segments.find(of_it).is_some_and(|of| {
+            of.ends_at.is_some_and(|end| end <= by)
+                && !it.nominal.is_some_and(|nominal| self.goes_on_at(of, nominal, by - SKEW))
+        })
     }
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::clocks::Due;
 use super::spec::Segment;
-use super::{EVER, Judge, LAG_LOSSY};
+use super::{EVER, Judge, LAG_LOSSY, LATE, SKEW};
 use crate::simulation::time::SECOND;
 use crate::simulation::way::Hold;
+use crate::simulation::world::Fire;
 
 /// How long an attempt may take to start when nothing is in its way, beside the difference of clocks.
 const FREE: i64 = 6 * SECOND;
@@ -134,6 +135,12 @@ impl Judge<'_> {
         let of_attempt = |of: &String| obstacles.sent.get(&format!("{of}.{}", way.attempt));
         let sent = way.occurrences.iter().filter_map(of_attempt);
         let sent = sent.filter_map(|at| at.iter().find(|at| **at >= since)).min().copied();
+        // A timer of a retry is stored when the attempt before it is recorded, or after that.
+        let planned = way
+            .occurrences
+            .iter()
+            .filter_map(|of| obstacles.planned.get(&format!("{of}.{}", way.attempt))?.first());
+        let since = since.max(planned.min().copied().unwrap_or(since));
         let behind = obstacles.behind.get(way.uid).map(Vec::as_slice).unwrap_or_default();
         let mut passes = obstacles.passes.iter().filter(|pass| {
             let troubles = obstacles.troubles.get(&pass.process).into_iter().flatten();
@@ -153,6 +160,41 @@ impl Judge<'_> {
         offs.any(|(from, until)| {
             at < until + clocks && (*from <= at + clocks || !self.could_start(way, *from))
         })
+    }
+
+    /// Whether the collection of an attempt was off when it had to be made again, because its worker died with
+    /// it and recorded nothing.
+    pub(super) fn is_off_after_call(&self, way: &Way<'_>, collection_uid: &str) -> bool {
+        let ids = way.occurrences.iter().map(|of| format!("{of}.{}", way.attempt));
+        let ids: BTreeSet<_> = ids.collect();
+        let mut unrecorded = self.run.fires.iter().filter(|it| it.is_unrecorded);
+        unrecorded.any(|fire| {
+            ids.contains(&fire.execution_id) && {
+                let due = Due { at: self.died_after(fire), ..way.due };
+                let again = Way { due, planned_since: None, ..way.clone() };
+                self.is_off_for(&again, collection_uid)
+            }
+        })
+    }
+
+    /// When the worker of a call died, or stood still.
+    fn died_after(&self, fire: &Fire) -> i64 {
+        let troubles = self.run.obstacles.troubles.get(&fire.worker).into_iter().flatten();
+        let ended = self.run.lives.iter().map(|life| &life.until);
+        let after = troubles.chain(ended).filter(|at| **at >= fire.at);
+        after.min().copied().unwrap_or(fire.at)
+    }
+
+    /// Whether an occurrence was sent twice, so that a worker could leave it out with the first message, and run
+    /// it with another one, which was sent so late that it was less than ten minutes late.
+    pub(super) fn was_sent_again(&self, first_id: &str, nominal: i64) -> bool {
+        let sent = self.run.obstacles.sent.get(first_id).map(Vec::as_slice).unwrap_or_default();
+        let calls = self.run.fires.iter().filter(|it| it.execution_id == first_id);
+        let called = calls.map(|it| it.at).min();
+        let is_late =
+            |at: &&i64| **at > nominal && called.is_some_and(|call| call < **at + LATE + SKEW);
+        let first = sent.iter().min();
+        sent.iter().filter(is_late).any(|at| first.is_some_and(|first| first < at))
     }
 
     /// Whether a message of an occurrence is among the dead letters.
