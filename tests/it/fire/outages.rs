@@ -98,8 +98,8 @@ async fn after_an_outage_of_two_hours_there_is_no_flood() {
 #[tokio::test]
 async fn what_was_sent_before_an_outage_is_not_left_out_although_its_timer_did_not_move() {
     let mut sent_and_not_moved = 0;
-    // All calls from one of them on fail, until the outage begins.
-    for first in 1..=24 {
+    // All calls from one of them on fail, until the outage begins. A pass makes fewer than these.
+    for first in 1..=400 {
         let mut world = World::at("2027-03-01T10:00").await;
         let minutely =
             json!({"startTime": "2027-03-01T10:20", "recurrence": {"frequency": "minute"}});
@@ -107,12 +107,14 @@ async fn what_was_sent_before_an_outage_is_not_left_out_although_its_timer_did_n
         world.run_until("2027-03-01T10:18:30").await;
         world.trouble.begin(Failing { first, each: 1, how: Fails::Before });
         world.run_until("2027-03-01T10:19:30").await;
-        let has_failed = world.trouble.calls() > first;
+        if world.trouble.calls() < first {
+            break;
+        }
         world.trouble.begin(Failing { first: u64::MAX, each: 1, how: Fails::Before });
         world.sweeper_running = false;
         world.run_until("2027-03-01T10:50").await;
         let before = fired(&world).await;
-        sent_and_not_moved += u32::from(has_failed && !before.is_empty());
+        sent_and_not_moved += u32::from(!before.is_empty());
         world.sweeper_running = true;
         world.run_until("2027-03-01T10:52").await;
         for range in world.left_out("j").await {
