@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::action::{Action, Target};
-use minutehand_domain::attempt::{Outcome, Role};
+use minutehand_domain::attempt::{Occurrence, Outcome, Role};
 use minutehand_domain::message::{failed, request_failed};
 use minutehand_domain::sign::webhook_id;
 use minutehand_ports::store::Claim;
@@ -85,13 +85,18 @@ impl Executor {
 
     fn context(&self, claim: &Claim, loaded: &LoadedJob) -> AttemptContext {
         let Claim { job, attempt, .. } = claim;
+        let expected_at = match attempt.occurrence {
+            Occurrence::Scheduled { nominal_at } => nominal_at,
+            // It starts at once, also where the clock was set back since its collection was switched on.
+            Occurrence::Run { asked_at, .. } => asked_at.min(self.ports.clock.now()),
+        };
         AttemptContext {
             execution_id: format!("{}.{}", job.uid, attempt.id()),
             job: loaded.snapshot.name.to_string(),
             job_path: loaded.path(),
             job_uid: job.uid.clone(),
             collection_uid: job.collection_uid.clone(),
-            expected_at: attempt.occurrence.nominal_at(),
+            expected_at,
             sent_at: self.ports.clock.outside_now(),
             region: self.settings.region.clone(),
             signed: loaded.signing(attempt.role).map(|signing| SignedAs {
