@@ -17,7 +17,8 @@ use http::{Method, Request, StatusCode};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use minutehand_outbound::{
-    Backoff, Environment, Exchange, Payload, Pool, Provider, Scope, exchange, pool, signature,
+    AwsEnvironment, Exchange, Pauses, Payload, Pool, Provider, SigningScope, exchange, pool,
+    signature,
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
@@ -101,7 +102,7 @@ impl Bucket {
     ) -> Result<Self, String> {
         let given = |name: &str| environment(name).filter(|value| !value.is_empty());
         let home = given("HOME").map(Into::into);
-        let credentials = Provider::new(&Environment { variable: &environment, home })
+        let credentials = Provider::new(&AwsEnvironment { variable: &environment, home })
             .map_err(|error| error.to_string())?;
         let region = given("AWS_REGION").or_else(|| given("AWS_DEFAULT_REGION"));
         let region = region.unwrap_or_else(|| REGION.to_owned());
@@ -191,7 +192,7 @@ impl Bucket {
 
     /// Sends a request, and again if it failed in a way that may pass.
     async fn send(&self, call: &Call<'_>) -> io::Result<Answer> {
-        let mut backoff = Backoff::new(self.first_pause, LONGEST_PAUSE);
+        let mut backoff = Pauses::new(self.first_pause, LONGEST_PAUSE);
         for _ in 1..TRIES_MAX {
             match self.send_once(call).await {
                 Ok(answer) if !answer.may_pass() => return Ok(answer),
@@ -232,7 +233,7 @@ impl Bucket {
         let credentials = self.credentials.credentials(at).await;
         let credentials =
             credentials.map_err(|error| io::Error::new(ErrorKind::PermissionDenied, error))?;
-        let scope = Scope { service: "s3", region: &self.region, at };
+        let scope = SigningScope { service: "s3", region: &self.region, at };
         let payload = Payload { method: &call.method, url: &url, body: &call.body };
         for (name, value) in signature(&credentials, scope, payload, headers).map_err(invalid)? {
             headers.insert(name, value);

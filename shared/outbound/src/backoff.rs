@@ -5,12 +5,12 @@ use std::time::Duration;
 
 /// Pauses that double, each with a share of chance: what failed together does not come again together.
 #[derive(Debug, Clone)]
-pub struct Backoff {
+pub struct Pauses {
     next: Duration,
     longest: Duration,
 }
 
-impl Backoff {
+impl Pauses {
     /// The first pause is at most `first`, and none is longer than `longest`.
     #[must_use]
     pub const fn new(first: Duration, longest: Duration) -> Self {
@@ -43,11 +43,11 @@ mod tests {
     fn pauses_double_up_to_the_longest_and_are_never_shorter_than_half() {
         let seconds = Duration::from_secs;
         for (chance, expected) in [(0.0, [0.5, 1.0, 1.5, 1.5]), (1.0, [1.0, 2.0, 3.0, 3.0])] {
-            let mut backoff = Backoff::new(seconds(1), seconds(3));
+            let mut backoff = Pauses::new(seconds(1), seconds(3));
             let pauses = expected.map(|_| backoff.pause_at(chance).as_secs_f64());
             assert_eq!(pauses, expected);
         }
-        let mut backoff = Backoff::new(seconds(1), seconds(3));
+        let mut backoff = Pauses::new(seconds(1), seconds(3));
         assert!((seconds(1) / 2..=seconds(1)).contains(&backoff.pause()));
     }
 }

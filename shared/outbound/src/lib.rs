@@ -8,7 +8,7 @@ mod credentials;
 mod pool;
 mod sign;
 
-pub use backoff::Backoff;
-pub use credentials::{Environment, NoCredentials, Provider, SourceKind};
+pub use backoff::Pauses;
+pub use credentials::{AwsEnvironment, NoCredentials, Provider, SourceKind};
 pub use pool::{Exchange, Pool, exchange, pool};
-pub use sign::{Payload, Scope, Unsigned, signature};
+pub use sign::{Payload, SigningScope, Unsigned, signature};

@@ -17,7 +17,7 @@ pub type Unsigned = Box<dyn std::error::Error + Send + Sync>;
 
 /// The service, the region and the time for which a signature is valid.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope<'a> {
+pub struct SigningScope<'a> {
     /// The service, as signatures name it.
     pub service: &'static str,
     /// The region.
@@ -45,7 +45,7 @@ pub struct Payload<'a> {
 /// If a header or the URL cannot be signed, or credentials are not valid in a header.
 pub fn signature(
     credentials: &Credentials,
-    scope: Scope<'_>,
+    scope: SigningScope<'_>,
     payload: Payload<'_>,
     headers: &HeaderMap,
 ) -> Result<Vec<(HeaderName, HeaderValue)>, Unsigned> {

@@ -195,7 +195,7 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    jobs_that_are_enabled_again_end_as_what_they_are: Again, 40, 25;
+    jobs_that_are_enabled_again_end_as_what_they_are: Again, 40, 30;
     jobs_in_outages_are_well: Outage, 96, 5;
     jobs_with_policies_are_well: Policies, 48, 5;
     jobs_whose_messages_are_lost_are_well: Lossy, 40, 30;

@@ -272,7 +272,7 @@ pub struct ServeArgs {
     #[arg(long, help = OWN_AWS_HELP, long_help = OWN_AWS_LONG_HELP, help_heading = SERVICES)]
     pub(super) aws: bool,
     /// Endpoint of AWS services.
-    #[arg(long, value_name = "URL", help = AWS_HELP, long_help = AWS_LONG_HELP, value_parser = url, help_heading = SERVICES)]
+    #[arg(long, value_name = "URL", help = AWS_HELP, long_help = AWS_LONG_HELP, value_parser = url, hide_short_help = true, help_heading = SERVICES)]
     pub(super) aws_endpoint: Option<Url>,
 
     /// Format of the log, which goes to standard error

@@ -12,7 +12,7 @@ use minutehand_archive_objects::{Location, Objects};
 use minutehand_domain::arn::is_region;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::plan::PlanLimits;
-use minutehand_outbound::{Environment, Provider};
+use minutehand_outbound::{AwsEnvironment, Provider};
 use minutehand_runtime::{LogFormat, LogLevel, Rate, chain, system_now};
 use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
@@ -410,7 +410,7 @@ fn aws(
             return None;
         };
         let home = given("HOME").map(Into::into);
-        return match Provider::new(&Environment { variable: &environment, home }) {
+        return match Provider::new(&AwsEnvironment { variable: &environment, home }) {
             Ok(found) => {
                 let credentials = found.shared(system_now);
                 Some(Aws { endpoint: None, region, credentials, role: None })

@@ -12,7 +12,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use url::{Host, Url};
 
-use super::{Environment, NoCredentials, in_json};
+use super::{AwsEnvironment, NoCredentials, in_json};
 use crate::pool::{Pool, exchange, pool};
 
 /// Where a path of the service is asked.
@@ -44,7 +44,7 @@ enum Token {
 
 impl Container {
     /// The service that the environment names.
-    pub(super) fn of(environment: &Environment<'_>) -> Result<Option<Self>, NoCredentials> {
+    pub(super) fn of(environment: &AwsEnvironment<'_>) -> Result<Option<Self>, NoCredentials> {
         let path = environment.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
         let whole = environment.get("AWS_CONTAINER_CREDENTIALS_FULL_URI");
         let Some(url) = path.map(|path| format!("{ECS}{path}")).or(whole) else { return Ok(None) };

@@ -10,7 +10,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use url::Url;
 
-use super::{Environment, NoCredentials, in_json};
+use super::{AwsEnvironment, NoCredentials, in_json};
 use crate::pool::{Exchange, Pool, exchange, pool};
 
 /// The address of the metadata service.
@@ -41,7 +41,7 @@ pub(super) struct Machine {
 
 impl Machine {
     /// The metadata service, unless the environment turns it off.
-    pub(super) fn of(environment: &Environment<'_>) -> Result<Self, NoCredentials> {
+    pub(super) fn of(environment: &AwsEnvironment<'_>) -> Result<Self, NoCredentials> {
         let is_off = environment.get("AWS_EC2_METADATA_DISABLED");
         if is_off.is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return Err(NoCredentials::new(

@@ -44,14 +44,14 @@ const CACHE_TIME: Duration = Duration::from_mins(1);
 const AGAIN_AFTER: Duration = Duration::from_secs(30);
 
 /// The variables of the environment, and the folder of the user.
-pub struct Environment<'a> {
+pub struct AwsEnvironment<'a> {
     /// The value of a variable; an empty one counts as none.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// The user's folder, with `.aws` in it.
     pub home: Option<PathBuf>,
 }
 
-impl Environment<'_> {
+impl AwsEnvironment<'_> {
     fn get(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
@@ -124,7 +124,7 @@ impl Provider {
     /// # Errors
     ///
     /// If what is there is incomplete, or there is nothing.
-    pub fn new(environment: &Environment<'_>) -> Result<Self, NoCredentials> {
+    pub fn new(environment: &AwsEnvironment<'_>) -> Result<Self, NoCredentials> {
         let source = choose(environment)?;
         Ok(Self { source: Arc::new(source), kept: Arc::default() })
     }
@@ -206,7 +206,7 @@ impl ProvideCredentials for Timed {
     }
 }
 
-fn choose(environment: &Environment<'_>) -> Result<Source, NoCredentials> {
+fn choose(environment: &AwsEnvironment<'_>) -> Result<Source, NoCredentials> {
     if let Some(keys) = keys(environment)? {
         return Ok(Source::Keys(keys));
     }
@@ -222,7 +222,7 @@ fn choose(environment: &Environment<'_>) -> Result<Source, NoCredentials> {
     Ok(Source::Machine(Machine::of(environment)?))
 }
 
-fn keys(environment: &Environment<'_>) -> Result<Option<Credentials>, NoCredentials> {
+fn keys(environment: &AwsEnvironment<'_>) -> Result<Option<Credentials>, NoCredentials> {
     let (id, secret) =
         (environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY"));
     match (id, secret) {

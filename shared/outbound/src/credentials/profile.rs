@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use aws_credential_types::Credentials;
 
-use super::{Environment, NoCredentials};
+use super::{AwsEnvironment, NoCredentials};
 
 /// More than any of these files contains.
 const BYTES_MAX: u64 = 1 << 20;
@@ -24,7 +24,7 @@ pub(super) struct Profile {
 
 impl Profile {
     /// The profile that the environment names, or the one with the name `default`, if it has keys.
-    pub(super) fn of(environment: &Environment<'_>) -> Result<Option<Self>, NoCredentials> {
+    pub(super) fn of(environment: &AwsEnvironment<'_>) -> Result<Option<Self>, NoCredentials> {
         let named = environment.get("AWS_PROFILE");
         let in_home =
             |name: &str| environment.home.as_ref().map(|home| home.join(".aws").join(name));

@@ -17,7 +17,7 @@ fn provider(
     let variables: HashMap<String, String> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let variable = |name: &str| variables.get(name).cloned();
-    let environment = Environment { variable: &variable, home: home.map(Into::into) };
+    let environment = AwsEnvironment { variable: &variable, home: home.map(Into::into) };
     Provider::new(&environment).map_err(|error| error.to_string())
 }
 

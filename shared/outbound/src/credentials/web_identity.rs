@@ -11,7 +11,7 @@ use http::{Method, Request};
 use http_body_util::Full;
 use url::form_urlencoded::Serializer;
 
-use super::{Environment, NoCredentials};
+use super::{AwsEnvironment, NoCredentials};
 use crate::pool::{Pool, exchange, pool};
 
 /// How long a request may take.
@@ -34,7 +34,7 @@ pub(super) struct WebIdentity {
 
 impl WebIdentity {
     /// The role that the environment names.
-    pub(super) fn of(environment: &Environment<'_>) -> Result<Option<Self>, NoCredentials> {
+    pub(super) fn of(environment: &AwsEnvironment<'_>) -> Result<Option<Self>, NoCredentials> {
         let Some(token_file) = environment.get("AWS_WEB_IDENTITY_TOKEN_FILE") else {
             return Ok(None);
         };
