@@ -42,9 +42,11 @@ mod tests {
     #[test]
     fn pauses_double_up_to_the_longest_and_are_never_shorter_than_half() {
         let seconds = Duration::from_secs;
-        for (chance, expected) in [(0.0, [0.5, 1.0, 1.5, 1.5]), (1.0, [1.0, 2.0, 3.0, 3.0])] {
+        for (chance, expected) in
+            [(0.0, [500, 1_000, 1_500, 1_500]), (1.0, [1_000, 2_000, 3_000, 3_000])]
+        {
             let mut backoff = Pauses::new(seconds(1), seconds(3));
-            let pauses = expected.map(|_| backoff.pause_at(chance).as_secs_f64());
+            let pauses = expected.map(|_| backoff.pause_at(chance).as_millis());
             assert_eq!(pauses, expected);
         }
         let mut backoff = Pauses::new(seconds(1), seconds(3));
