@@ -192,6 +192,7 @@ class Stack:
         for role, allowed in {
             "ApiRole": [(key, ["kms:GenerateDataKey", "kms:Decrypt"]), send],
             "SweeperRole": [send],
+            "ArchiverRole": [(key, ["kms:GenerateDataKey", "kms:Decrypt"])],
             "ExecutorRole": [(key, ["kms:Decrypt"]), send, (queue, ["sqs:ChangeMessageVisibilityBatch"])],
         }.items():
             allow = [

@@ -126,6 +126,11 @@ EVERY_LETTER = {"body": {"all": True}, "media_type": "application/json"}
 # Random requests of these operations are seldom good ones.
 GOOD_REQUESTS = {
     "/jobs/{jobName}/why": {"path_parameters": NAMES, "query": {"at": OCCURRENCE}},
+    # A job that has not ended, before others disable its collection.
+    "/jobs/{jobName}/run": {
+        "path_parameters": {**NAMES, "jobName": "occurrences"},
+        "query": {"api-version": "2016-03-01"},
+    },
     "/deadletters/delete": EVERY_LETTER,
     "/deadletters/redrive": EVERY_LETTER,
 }
