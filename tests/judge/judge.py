@@ -27,6 +27,8 @@ NEVER = 1 << 62
 # An attempt with nothing in its way starts within so long, beside the difference of clocks.
 STARTS = 6 * SECOND
 # A pass of the sweeper sees what is due this long after it begins, and looks further than that.
+# A request of a user ends within this.
+REQUEST = 5 * SECOND
 SEEN_AHEAD = MINUTE
 # After an outage, workers look for messages within so long.
 WORKERS_LOOK = 35 * SECOND
@@ -686,11 +688,14 @@ class Judge:
         sent = [at for it in way.own for at in it.sendings if at >= way.since]
         # The timer of a retry is stored when the attempt before it is recorded, or after that.
         stored = min((at for it in way.own for at in self.planned.get(it.id, [])), default=0)
-        behind = self.behind.get(way.uid, [])
-        seen = [it["until"] for it in self.passes if not it["failed"]
-                and it["from"] >= max(way.since, way.due - SEEN_AHEAD, stored)
-                and not any(first <= it["until"] and last >= it["from"] for first, last in behind)]
+        seen = [it["until"] for it in self.passes
+                if it["from"] >= max(way.since, way.due - SEEN_AHEAD, stored) and self.is_sound(it, way.uid)]
         return min(sent + seen[:1], default=NEVER)
+
+    def is_sound(self, sweep, uid):
+        """Whether a pass saw the timer of a job as it was, and nothing failed for it."""
+        return not sweep["failed"] and not any(
+            first <= sweep["until"] and last >= sweep["from"] for first, last in self.behind.get(uid, []))
 
     def going_on(self, timing, nominal):
         """The later timings in which a job goes on with an occurrence."""
@@ -757,9 +762,12 @@ class Judge:
             yield min(after, default=call["at"])
 
     def is_off_after_call(self, collection, it):
-        """Whether the collection was off when an attempt had to be made again that had been called."""
+        """Whether the collection was off when an attempt had to be made again that had been called, or went off
+        and on while it was under way."""
         return it is not None and not it.rows \
-            and any(self.is_off(collection, Way(it.uid, {it.occurrence}, at, at)) for at in self.dropped_at(it))
+            and any(self.is_off(collection, Way(it.uid, {it.occurrence}, at, at))
+                    or any(start <= at and end >= it.calls[0]["at"] for start, end, _ in collection.offs)
+                    for at in self.dropped_at(it))
 
     def way(self, timing, clock, due, own, before, is_planned):
         """The way of an attempt, and of the one before it."""
@@ -855,6 +863,7 @@ class Judge:
         is_cut = self.is_cut(timing, way) and not self.could_go_on(timing, nominal, way)
         return is_cut or self.is_off(collection, way) \
             or self.is_off(collection, first) or self.is_before_on(collection, nominal, at) \
+            or self.is_off_after_call(collection, attempt) \
             or self.may_be_lost(attempt, timing, nominal)
 
     def is_left_out(self, timing, nominal):
@@ -1196,7 +1205,10 @@ class Judge:
                 return
             is_long = before is not None and due - before.row["ended"] > LONG - SECOND
             way = self.way(timing, due, due, [it], None, is_first or is_long)
-            if self.could_start(way, at):
+            # A retry that a worker drops because the collection is off may still run, with a message that comes
+            # back when it is on.
+            is_dropped = not is_first and self.is_off(timing.job.collection, way)
+            if not is_dropped and self.could_start(way, at):
                 self.bad("late", it.id, at)
         elif is_first:
             due = self.due_before(timing, it.nominal, at)
@@ -1357,7 +1369,8 @@ class Judge:
                     and it.number == 0 and (self.is_overtaken(timing, it.nominal, it.sent)
                                             or self.is_too_late(timing, it.nominal))
                 ways = [Way(it.uid, {it.occurrence}, at, at) for at in (due, again, *dropped)]
-                is_off = any(self.is_off(job.collection, way) for way in ways)
+                is_off = any(self.is_off(job.collection, way) for way in ways) \
+                    or self.is_off_after_call(job.collection, it)
                 # Its claim was given back by the next process, before its message was lost with the queue.
                 is_lost = it.is_run and any(due < start < repair for start, _, _ in self.machine.lives
                                             for repair in self.machine.repairs)
@@ -1412,8 +1425,10 @@ class Judge:
                     # A change cancelled its message, or the queue was lost with it, before it was counted.
                     may_miss = ran or self.is_cut(timing, self.first_way(timing, nominal, at)) \
                         or self.machine.is_lost_after(rows[0]["at"])
-                    # A sweeper that dies after it sent an occurrence leaves it out, too.
-                    least, most = least + (not may_miss), most + may_miss + len(rows) - 1
+                    # A sweeper that dies after it sent an occurrence leaves it out, too. Both may write one row.
+                    twice = len(rows) == 1 and rows[0]["reason"] == "outage" and attempt is not None \
+                        and self.was_sent_unnoted(attempt)
+                    least, most = least + (not may_miss), most + may_miss + len(rows) - 1 + twice
                 elif any(self.is_off(job.collection, self.first_way(timing, nominal, due))
                          or self.is_before_on(job.collection, nominal, due)
                          for due in self.dues(timing, nominal, until)) \
@@ -1432,6 +1447,17 @@ class Judge:
         called = min(line["at"] for line in attempt.calls) if attempt.calls else NEVER
         return any(at > max(attempt.sent, attempt.nominal) and called - at < OUTAGE + CLOCKS + self.skew()
                    for at in attempt.sendings)
+
+    def was_sent_unnoted(self, attempt):
+        """Whether each pass or request that sent an occurrence failed, or had read an old timer of its job. Then
+        the timer may not have moved, and after an outage both a worker and a sweeper leave the occurrence out and
+        count it."""
+        def is_unnoted(at):
+            for it in self.passes:
+                if it["from"] <= at <= it["until"]:
+                    return not self.is_sound(it, attempt.uid)
+            return any(at <= trouble < at + REQUEST for all_of in self.troubles.values() for trouble in all_of)
+        return bool(attempt.sendings) and all(map(is_unnoted, attempt.sendings))
 
     def faults(self, timer, rows):
         """A fault is an occurrence or a run whose last attempt failed, and nothing else."""

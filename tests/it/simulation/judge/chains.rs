@@ -125,10 +125,10 @@ impl Judge<'_> {
 
     /// When attempts of this kind became old: those that follow the failures before a pause still run.
     fn ended_for(&self, segment: &Segment, letter: char) -> Option<i64> {
-        match segment.paused_until {
+        let of_timing = match segment.paused_until {
             Some(until) if letter != 'm' => Some(until),
             _ => segment.ends_at,
-        }
-        .or_else(|| self.gone.get(&segment.uid).copied())
+        };
+        [of_timing, self.gone.get(&segment.uid).copied()].into_iter().flatten().min()
     }
 }

@@ -149,8 +149,15 @@ impl Judge<'_> {
                     // A change cancelled its message, or the queue was lost with it, before it was counted.
                     let is_cut = segment.ends_at.is_some_and(|end| !self.could_start(&way, end));
                     let may_be_uncounted = ran || is_cut || self.is_row_before_loss(row);
-                    // A sweeper that dies after it sent an occurrence leaves it out, too.
-                    off += u64::try_from(others.len()).unwrap() + u64::from(may_be_uncounted);
+                    // A sweeper that dies after it sent an occurrence leaves it out, too. Both may write one row.
+                    let is_twice = others.is_empty()
+                        && row.reason == "outage"
+                        && segment.occurrence_ids(nominal).iter().any(|occurrence| {
+                            self.was_sent_unnoted(uid, &format!("{occurrence}.m0"))
+                        });
+                    off += u64::try_from(others.len()).unwrap()
+                        + u64::from(is_twice)
+                        + u64::from(may_be_uncounted);
                     least += u64::from(!may_be_uncounted);
                 } else if self.was_off_while_it_went_on(segment, nominal)
                     || self.dues(segment, nominal, until).into_iter().any(|due| {

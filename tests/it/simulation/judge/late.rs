@@ -46,6 +46,11 @@ impl Judge<'_> {
             }
             let ran = self.worked(due.at, fire.at);
             let way = self.way_of(fire, segment, due);
+            // A retry that a worker drops because the collection is off may still run, with a message that comes
+            // back when it is on.
+            if !is_first && self.is_off_for(&way, &segment.collection_uid) {
+                continue;
+            }
             if self.could_start(&way, fire.at) || is_machine && ran > LAG {
                 let late = Self::at(fire.at - due.at);
                 bad.push(format!("late: {} by {late}", fire.execution_id));

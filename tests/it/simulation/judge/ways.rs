@@ -6,13 +6,15 @@ use super::clocks::Due;
 use super::spec::Segment;
 use super::{EVER, Judge, LAG_LOSSY, LATE, SKEW};
 use crate::simulation::time::SECOND;
-use crate::simulation::way::Hold;
+use crate::simulation::way::{Hold, SweepPass};
 use crate::simulation::world::Fire;
 
 /// How long an attempt may take to start when nothing is in its way, beside the difference of clocks.
 const FREE: i64 = 6 * SECOND;
 /// A pass finds what is due within so long after it begins, by any clock.
 const PLANNED_AHEAD: i64 = 60 * SECOND;
+/// A request ends within this.
+const REQUEST: i64 = 5 * SECOND;
 /// How long workers may take to begin after an outage.
 const WORKERS_BEGIN: i64 = 35 * SECOND;
 
@@ -141,13 +143,8 @@ impl Judge<'_> {
             .iter()
             .filter_map(|of| obstacles.planned.get(&format!("{of}.{}", way.attempt))?.first());
         let since = since.max(planned.min().copied().unwrap_or(since));
-        let behind = obstacles.behind.get(way.uid).map(Vec::as_slice).unwrap_or_default();
         let mut passes = obstacles.passes.iter().filter(|pass| {
-            let troubles = obstacles.troubles.get(&pass.process).into_iter().flatten();
-            let meets = |from: i64, until: i64| from <= pass.until && pass.from <= until;
-            pass.from >= since.max(way.due.at - PLANNED_AHEAD)
-                && !behind.iter().any(|(from, until)| meets(*from, *until))
-                && !troubles.into_iter().any(|at| meets(*at, *at))
+            pass.from >= since.max(way.due.at - PLANNED_AHEAD) && self.is_sound(pass, way.uid)
         });
         let planned = passes.next().map(|pass| pass.until);
         sent.into_iter().chain(planned).min().unwrap_or(EVER)
@@ -162,7 +159,35 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether the collection of an attempt was off when it had to be made again, because its worker died with
+    /// Whether a pass saw the timer of a job as it was, and nothing failed for it.
+    fn is_sound(&self, pass: &SweepPass, uid: &str) -> bool {
+        let obstacles = &self.run.obstacles;
+        let meets = |from: i64, until: i64| from <= pass.until && pass.from <= until;
+        let mut behind = obstacles.behind.get(uid).into_iter().flatten();
+        let mut troubles = obstacles.troubles.get(&pass.process).into_iter().flatten();
+        !behind.any(|(from, until)| meets(*from, *until)) && !troubles.any(|at| meets(*at, *at))
+    }
+
+    /// Whether an occurrence was sent only by passes and requests that could not note it. After an outage a worker leaves it
+    /// out, with the message, and a sweeper, as the timer did not move; each counts it.
+    pub(super) fn was_sent_unnoted(&self, uid: &str, first_id: &str) -> bool {
+        let obstacles = &self.run.obstacles;
+        let sent = obstacles.sent.get(first_id).map(Vec::as_slice).unwrap_or_default();
+        let is_unnoted = |at: &i64| {
+            match obstacles.passes.iter().find(|it| (it.from..=it.until).contains(at)) {
+                Some(pass) => !self.is_sound(pass, uid),
+                // A request of a user.
+                None => obstacles
+                    .troubles
+                    .values()
+                    .flatten()
+                    .any(|trouble| (*at..*at + REQUEST).contains(trouble)),
+            }
+        };
+        !sent.is_empty() && sent.iter().all(is_unnoted)
+    }
+
+    /// Whether the collection of an attempt was off before it had to be made again, because its worker died with
     /// it and recorded nothing.
     pub(super) fn is_off_after_call(&self, way: &Way<'_>, collection_uid: &str) -> bool {
         let ids = way.occurrences.iter().map(|of| format!("{of}.{}", way.attempt));
@@ -170,9 +195,13 @@ impl Judge<'_> {
         let mut unrecorded = self.run.fires.iter().filter(|it| it.is_unrecorded);
         unrecorded.any(|fire| {
             ids.contains(&fire.execution_id) && {
-                let due = Due { at: self.died_after(fire), ..way.due };
+                let died_at = self.died_after(fire);
+                let due = Due { at: died_at, ..way.due };
                 let again = Way { due, planned_since: None, ..way.clone() };
+                // Or it went off and on while the attempt was under way: it fell due before that.
+                let mut offs = self.offs.get(collection_uid).into_iter().flatten();
                 self.is_off_for(&again, collection_uid)
+                    || offs.any(|(from, until)| fire.at <= *until && *from <= died_at)
             }
         })
     }
