@@ -17,11 +17,8 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::FireStore;
 use minutehand_domain::attempt::Record;
-use minutehand_domain::failed_occurrence::FailedOccurrence;
-use minutehand_domain::firing::LeftOut;
-use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Claim, ClaimRequest, Claimed, CollectionRecord, JobSnapshot, Recorded, StoreError,
+    AttemptsLayer, Claim, JobSnapshot, Layer, Recorded, SnapshotsLayer, StoreError,
 };
 use minutehand_ports::{Attempts, Snapshots};
 use tokio::sync::mpsc;
@@ -41,40 +38,32 @@ type Started = Arc<Mutex<HashMap<String, Permit>>>;
 /// The same store, with a limit of how many attempts start at the same moment. It must be made within a Tokio
 /// runtime.
 pub(super) fn with_limited_starts(store: FireStore) -> FireStore {
-    let limited = Arc::new(LimitedStarts {
-        attempts: store.attempts,
-        snapshots: store.snapshots,
-        starts: StartLimiter::new(),
-    });
-    FireStore { attempts: limited.clone(), snapshots: limited, ..store }
+    let starts = Arc::new(StartLimiter::new());
+    FireStore {
+        attempts: Arc::new(LimitedStarts { store: store.attempts, starts: starts.clone() }),
+        snapshots: Arc::new(LimitedStarts { store: store.snapshots, starts }),
+        ..store
+    }
 }
 
-struct LimitedStarts {
-    attempts: Arc<dyn Attempts>,
-    snapshots: Arc<dyn Snapshots>,
-    starts: StartLimiter,
+struct LimitedStarts<S: ?Sized> {
+    store: Arc<S>,
+    starts: Arc<StartLimiter>,
+}
+
+impl<S: ?Sized + Send + Sync + 'static> Layer for LimitedStarts<S> {
+    type Inner = S;
+
+    fn inner(&self) -> Arc<S> {
+        self.store.clone()
+    }
 }
 
 #[async_trait]
-impl Snapshots for LimitedStarts {
-    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        self.snapshots.read(job).await
-    }
-
-    async fn read_collection(
-        &self,
-        collection_uid: &str,
-    ) -> Result<Option<CollectionRecord>, StoreError> {
-        self.snapshots.read_collection(collection_uid).await
-    }
-
-    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
-        self.snapshots.prefetch(claim).await
-    }
-
+impl SnapshotsLayer for LimitedStarts<dyn Snapshots> {
     async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         let permit = self.starts.permit(&claim.job.collection_uid).await;
-        let snapshot = self.snapshots.read_for_start(claim).await?;
+        let snapshot = self.store.read_for_start(claim).await?;
         if snapshot.is_some() {
             self.starts.begin(&claim.claim_id, permit);
         }
@@ -83,14 +72,10 @@ impl Snapshots for LimitedStarts {
 }
 
 #[async_trait]
-impl Attempts for LimitedStarts {
-    async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
-        self.attempts.claim(request).await
-    }
-
+impl AttemptsLayer for LimitedStarts<dyn Attempts> {
     async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
         self.starts.end(&claim.claim_id);
-        self.attempts.release(claim).await
+        self.store.release(claim).await
     }
 
     async fn postpone(
@@ -100,20 +85,12 @@ impl Attempts for LimitedStarts {
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         self.starts.end(&claim.claim_id);
-        self.attempts.postpone(claim, hold, now).await
+        self.store.postpone(claim, hold, now).await
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.starts.end(&claim.claim_id);
-        self.attempts.record(claim, record).await
-    }
-
-    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
-        self.attempts.leave_out(job_uid, left_out).await
-    }
-
-    async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
-        self.attempts.add_failure(failed).await
+        self.store.record(claim, record).await
     }
 }
 
