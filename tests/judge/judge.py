@@ -740,9 +740,12 @@ class Judge:
         return until - at > free
 
     def could_go_on(self, timing, nominal, way):
-        """Whether a job that was enabled again had the time to go on with an attempt."""
-        return any(self.had_time_again(way, it.begins, min(it.ended, timing.job.gone, self.horizon))
-                   for it in self.going_on(timing, nominal))
+        """Whether a job that was enabled again had the time to go on with an attempt while its collection was
+        on."""
+        return any(self.had_time_again(way, it.begins, min(
+            it.ended, timing.job.gone, self.horizon,
+            *(start for start, end, _ in timing.job.collection.offs if end >= it.begins)))
+            for it in self.going_on(timing, nominal))
 
     def had_time_again(self, way, since, until, looks=LOOKS_EVERY):
         """Whether an attempt that may be made again since then had the time for it. It is sent by a timer that
@@ -1182,9 +1185,11 @@ class Judge:
         # By its worker's clock it fell due while the collection was off, and by that of another one after that.
         is_dropped = is_first and not self.machine.lives \
             and self.is_off(timing.job.collection, self.first_way(timing, nominal, nominal))
-        if is_dropped and timing.next(nominal) < NEVER:
-            # It is looked for when its job is planned.
-            looks = max(looks, timing.next(nominal) - nominal)
+        if is_dropped and timing.plan.is_endless():
+            return
+        if is_dropped:
+            # It is looked for when the last one is sent.
+            looks += max(0, max(timing.until(NEVER)) - nominal)
         again = goes_on + [end for _, end, _ in timing.job.collection.offs if (is_last or is_dropped) and end <= at]
         again = max((since for since in again if since >= self.machine.shows(due, 0) - CLOCKS), default=None)
         if again is not None:

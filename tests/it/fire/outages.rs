@@ -42,6 +42,26 @@ async fn what_is_late_runs_unless_an_outage_is_known() {
 }
 
 #[tokio::test]
+async fn a_job_is_not_over_while_something_is_under_way_that_was_sent_before_an_outage() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.put("early", json!({"startTime": "2027-03-01T09:59"})).await;
+    let thrice = json!({"frequency": "minute", "interval": 30, "count": 3});
+    world.put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": thrice})).await;
+    world.run_until("2027-03-01T09:59:30").await;
+    let under_way = world.take();
+    (world.sweeper_running, world.worker_running) = (false, false);
+    world.run_until("2027-03-01T11:10:30").await;
+    (world.sweeper_running, world.worker_running) = (true, true);
+    world.run_until("2027-03-01T11:12:30").await;
+    // It is taken for lost, and sent again.
+    assert_eq!(fired(&world).await, ["01 10:00", "01 11:00"]);
+    world.put_back(under_way);
+    world.run_until("2027-03-01T12:00").await;
+    assert_eq!(fired(&world).await, ["01 10:00", "01 11:00"]);
+    assert_eq!(world.status("j").await, status("completed").executions(2).skipped(1));
+}
+
+#[tokio::test]
 async fn of_what_is_ten_minutes_late_for_an_outage_of_workers_nothing_runs() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.put("j", minutely()).await;

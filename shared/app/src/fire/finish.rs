@@ -23,7 +23,7 @@ use minutehand_domain::attempt::{Attempt, Occurrence, Record, Role};
 use minutehand_domain::firing::limits::LONG_RETRIES_MAX;
 use minutehand_domain::firing::{
     FinishCheck, FollowPolicy, JobProgress, LeftOut, check_finished, held_up, last_occurrence,
-    seen_from,
+    seen_before_outages, seen_from,
 };
 use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::JobState;
@@ -174,7 +174,11 @@ impl Executor {
         let (now, spans) = (clock.now(), spans(clock));
         let FollowPolicy { retries, on_failure, .. } = self.policy(job, Role::Main, loaded).await?;
         let last = last_occurrence(timetable);
-        let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
+        let outages = self.heartbeat.known_outages();
+        let from = |held_up| {
+            let from = last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
+            seen_before_outages(from, &outages, &spans)
+        };
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;
         for _ in 0..ROUNDS_MAX {

@@ -149,6 +149,24 @@ pub fn seen_from(
     last.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
+/// The same, beside outages of workers, the oldest first: what was sent when one began may be under way still
+/// when it is over.
+#[must_use]
+pub fn seen_before_outages(
+    from: DateTime<Utc>,
+    outages: &[Outage],
+    spans: &Spans,
+) -> DateTime<Utc> {
+    // An outage begins two beats after the last sign of life.
+    let back = spans.beat_every * 2 + spans.horizon;
+    outages.iter().rfold(from, |from, outage| {
+        if outage.until < from {
+            return from;
+        }
+        from.min(outage.from.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC))
+    })
+}
+
 /// For how long attempts may have been held up, which come from the newest to the oldest: the longest
 /// time between two occurrences that ran, from the newest of them to the last occurrence of all, or from
 /// an occurrence until its first attempt. A series of retries that was in progress then, or began after
@@ -461,6 +479,25 @@ mod tests {
     }
 
     use Outcome::{Failed, Succeeded};
+
+    #[test]
+    fn what_was_sent_before_an_outage_is_seen_after_it() {
+        let outage = |from: i64, until: i64| Outage { from: at(from), until: at(until) };
+        let spans = Spans::WORK;
+        let back = spans.beat_every * 2 + spans.horizon;
+        let seen = |from: i64, outages: &[Outage]| seen_before_outages(at(from), outages, &spans);
+        let (first, second) = (outage(100, 160), outage(170, 300));
+        for (from, outages, expected) in [
+            (200, vec![], at(200)),
+            (301, vec![first, second], at(301)),
+            // The second one goes back to the first one.
+            (300, vec![first, second], at(100) - back),
+            (300, vec![second], at(170) - back),
+            (50, vec![first], at(50)),
+        ] {
+            assert_eq!(seen(from, &outages), expected, "{from} {outages:?}");
+        }
+    }
 
     #[test]
     fn the_last_occurrence_decides() {

@@ -24,7 +24,8 @@ mod why;
 
 pub use failed_in_row::{FailedInRow, failed_in_row};
 pub use finish_check::{
-    FinishCheck, JobProgress, check_finished, held_up, last_occurrence, seen_from,
+    FinishCheck, JobProgress, check_finished, held_up, last_occurrence, seen_before_outages,
+    seen_from,
 };
 pub use may_start::{JobStanding, SkipReason, StartCheck, may_start};
 pub use next_occurrence::{NotFiring, next_occurrence, not_firing};

@@ -89,16 +89,20 @@ impl Judge<'_> {
     }
 
     /// Whether a job that was enabled again had the time to go on with an attempt: a pass finds its timer, a
-    /// check sends the attempt, and nothing was in the way of that for long enough.
+    /// check sends the attempt, and nothing was in the way of that for long enough while the collection was on.
     pub(super) fn could_go_on(&self, segment: &Segment, nominal: i64, way: &Way<'_>) -> bool {
         let gone = self.gone.get(&segment.uid).copied().unwrap_or(self.horizon);
-        self.going_on(segment, nominal)
-            .any(|it| self.had_time_again(segment, way, it.begins_at, it.ends_at.unwrap_or(gone)))
+        self.going_on(segment, nominal).any(|it| {
+            let mut offs = self.offs.get(&segment.collection_uid).into_iter().flatten();
+            let off = offs.find(|(_, until)| *until >= it.begins_at).map(|(from, _)| *from);
+            let until = it.ends_at.unwrap_or(gone).min(off.unwrap_or(EVER));
+            self.had_time_again(segment, way, it.begins_at, until)
+        })
     }
 
-    /// Whether an attempt that may be made again since an instant had the time for it: a timer looks for what
-    /// follows at the last occurrence every twenty minutes, and before that for what was sent the last time when
-    /// its job is planned. A clock that was set back shows the instant of that timer later.
+    /// Whether an attempt that may be made again since an instant had the time for it: when the last occurrence
+    /// is sent, a timer looks for what did not end every twenty minutes. A clock that was set back shows the
+    /// instant of that timer later.
     pub(super) fn had_time_again(
         &self,
         segment: &Segment,
@@ -106,8 +110,8 @@ impl Judge<'_> {
         since: i64,
         until: i64,
     ) -> bool {
-        let next = segment.occurrences(EVER).find(|(at, _)| *at > way.due.clock);
-        let looks = next.map_or(LOOKS_EVERY, |(next, _)| LOOKS_EVERY.max(next - way.due.clock));
+        let Some(last) = segment.last() else { return false };
+        let looks = LOOKS_EVERY + (last - way.due.clock).max(0);
         let again = way.again(since);
         if self.run.lives.is_empty() {
             return self.free(&again, until) > looks + self.lag;
