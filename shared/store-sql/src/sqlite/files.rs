@@ -22,6 +22,8 @@ use super::log_file::{FRAME_BYTES, HEADER_BYTES, LogHeader, NUMBER_AT, Salt, rea
 /// The name of the database in its directory.
 pub const DATABASE: &str = "minutehand.db";
 const OPEN: &str = "open";
+/// The record while it is made.
+const NEW_OPEN: &str = "open.new";
 /// What a log is called that does not belong to the database.
 const REFUSED_LOG: &str = "minutehand.db-wal.refused";
 /// Only the user that runs the server may read the files.
@@ -85,10 +87,13 @@ impl Paths {
     pub(super) fn make(&self) -> Result<(), SqlError> {
         let make = || {
             private().open(&self.database)?;
-            let open = private().open(&self.open)?;
-            if open.metadata()?.len() == 0 {
+            if !self.open.exists() {
+                // Complete or absent: a disk may be full, and a process may die here.
+                let new = self.dir.join(NEW_OPEN);
+                let open = private().open(&new)?;
                 open.write_all_at(&OpenRecord::default().to_bytes(), 0)?;
                 open.sync_all()?;
+                fs::rename(new, &self.open)?;
             }
             sync_dir(&self.dir)
         };

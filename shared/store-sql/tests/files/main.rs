@@ -6,5 +6,7 @@ mod copies;
 mod killed;
 #[cfg(test)]
 mod questions;
+#[cfg(all(test, unix))]
+mod refused;
 #[cfg(test)]
 mod world;

@@ -61,6 +61,12 @@ pub(crate) async fn remove(database: &Database, kept: i64) {
     removed.await.unwrap();
 }
 
+/// Whether rows can be read.
+pub(crate) async fn reads(database: &Database) -> bool {
+    let count = script("SELECT count(*) FROM subscriptions", Vec::new());
+    database.read(count).await.is_ok()
+}
+
 /// Says that only programs of this schema work with the database.
 pub(crate) async fn set_works_from(database: &Database, schema: i64) {
     let parameters = vec![Value::Integer(schema)];
