@@ -191,6 +191,10 @@ impl From<AppError> for Failure {
                 ErrorCode::Conflict,
                 format!("{} is being modified concurrently. Try again.", capitalized(&what)),
             ),
+            AppError::Store(error) if error.is_no_position() => Self::invalid(
+                "The list has no such position. Follow 'nextLink', or send the 'position' of the answer \
+                 before it, without changing it.",
+            ),
             AppError::Store(_) | AppError::Queue(_) if error.is_retryable() => {
                 Self::unavailable("The service is temporarily unavailable. Try again.", error)
             }

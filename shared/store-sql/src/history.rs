@@ -15,7 +15,7 @@ use minutehand_ports::{History, StoreError};
 use crate::attempts::{Seen, key, read_left_out, reason_number};
 use crate::script::{Row, Value};
 use crate::sql::attempts as sql;
-use crate::store::{SqlStore, no_position, page_of, rows_of};
+use crate::store::{SqlStore, page_of, rows_of};
 use crate::value::{Columns, id, params};
 
 /// The rows that one statement reads of the attempts of a time.
@@ -28,7 +28,7 @@ impl History for SqlStore {
         job_uid: &str,
         PageRequest { from, items_max }: PageRequest,
     ) -> Result<Page<HistoryEntry>, StoreError> {
-        let behind = from.map(|from| read_attempt(&from, None).ok_or_else(no_position));
+        let behind = from.map(|from| read_attempt(&from, None).ok_or_else(StoreError::no_position));
         let behind = behind.transpose()?.map(|attempt| key(job_uid, &attempt));
         let items = self.newest(behind.unwrap_or_else(|| before(job_uid, None)), items_max).await?;
         Ok(page_of(items, items_max, |last| attempt_key(&last.attempt)))
@@ -54,7 +54,7 @@ impl History for SqlStore {
             Some(from) => {
                 let parts: Option<Vec<i64>> =
                     from.split(' ').map(|part| part.parse().ok()).collect();
-                parts.and_then(|parts| parts.try_into().ok()).ok_or_else(no_position)?
+                parts.and_then(|parts| parts.try_into().ok()).ok_or_else(StoreError::no_position)?
             }
         };
         let items = self.left_out_behind(job_uid, behind, items_max).await?;
@@ -119,7 +119,7 @@ impl SqlStore {
         let end = start(day.checked_add_days(Days::new(1)).unwrap_or(NaiveDate::MAX));
         let (ended, nominal, job) = match from {
             None => (end, i64::MIN, Value::Bytes(Vec::new())),
-            Some(from) => read_failure_position(&from).ok_or_else(no_position)?,
+            Some(from) => read_failure_position(&from).ok_or_else(StoreError::no_position)?,
         };
         let parameters = params![
             subscription.key(),

@@ -16,7 +16,7 @@ use minutehand_ports::{Browse, CloudServices, Collections, Installation, Jobs, S
 
 use crate::script::{Row, Statement, Value};
 use crate::sql::{jobs as sql, other};
-use crate::store::{SqlStore, background, changes, no_position, page_of, rows_of};
+use crate::store::{SqlStore, background, changes, page_of, rows_of};
 use crate::timers::{SHARDS, read_retry};
 use crate::value::{Columns, id, params};
 use crate::{collections, jobs, other as services};
@@ -60,7 +60,7 @@ impl Installation for SqlStore {
             }
             Part::Retries(_) => {
                 let from = page.from.unwrap_or_default();
-                let mut parameters = read_position(&from).ok_or_else(no_position)?;
+                let mut parameters = read_position(&from).ok_or_else(StoreError::no_position)?;
                 parameters.extend(params![rows_of(items_max)]);
                 let rows = self.read(sql::ALL_RETRIES, parameters).await?;
                 found(rows, items_max, write_position, |row| read_long(row).map(Carried::Retry))

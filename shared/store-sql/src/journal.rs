@@ -13,7 +13,7 @@ use minutehand_ports::store::{Page, PageRequest};
 
 use crate::script::{Row, Statement};
 use crate::sql::other as sql;
-use crate::store::{SqlStore, no_position, page_of, rows_of};
+use crate::store::{SqlStore, page_of, rows_of};
 use crate::value::{Columns, id, params, second};
 
 /// The compression level. A higher one takes longer and hardly saves bytes.
@@ -53,7 +53,7 @@ impl SqlStore {
         let position = from.unwrap_or_else(|| format!("{} ", i64::MAX));
         let mut parts = position.splitn(3, ' ');
         let at: Option<i64> = parts.next().and_then(|at| at.parse().ok());
-        let (at, job) = at.zip(parts.next()).ok_or_else(no_position)?;
+        let (at, job) = at.zip(parts.next()).ok_or_else(StoreError::no_position)?;
         let request_id = parts.next().unwrap_or_default();
         let parameters = params![id(collection_uid), at, job, request_id, rows_of(items_max)];
         let rows = self.read(sql::JOURNAL, parameters).await?;

@@ -163,8 +163,3 @@ pub(crate) fn page_of<T>(
     let next = if is_last { None } else { items.last().map(position) };
     Page { items, next }
 }
-
-/// A made-up position in a list whose positions are made of several parts.
-pub(crate) fn no_position() -> StoreError {
-    StoreError::Refused("no position in this list".into())
-}

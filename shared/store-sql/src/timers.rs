@@ -27,7 +27,7 @@ use crate::changed::hash;
 use crate::jobs::lines;
 use crate::script::{Need, Row, Script, ScriptOutcome, Statement, Value};
 use crate::sql::jobs as sql;
-use crate::store::{SqlStore, changes, changing, no_position, page_of, record, rest, rows_of};
+use crate::store::{SqlStore, changes, changing, page_of, record, rest, rows_of};
 use crate::value::{Columns, id, params, second};
 
 /// One index of timers: one database holds all of them.
@@ -160,7 +160,7 @@ impl SqlStore {
     ) -> Result<Page<Due>, StoreError> {
         let behind = match from {
             None => params![i64::MIN, Vec::new(), NO_KIND, ""],
-            Some(from) => read_position(&from).ok_or_else(no_position)?,
+            Some(from) => read_position(&from).ok_or_else(StoreError::no_position)?,
         };
         let mut parameters = params![until];
         parameters.extend(behind);

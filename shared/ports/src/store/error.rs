@@ -20,7 +20,24 @@ pub enum StoreError {
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// A position that a list does not have: a client made it up, or has it from another list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no position in this list")]
+struct NoPosition;
+
 impl StoreError {
+    /// A list does not have the position that was asked for.
+    #[must_use]
+    pub fn no_position() -> Self {
+        Self::Refused(Box::new(NoPosition))
+    }
+
+    /// Whether a list does not have the position that was asked for.
+    #[must_use]
+    pub fn is_no_position(&self) -> bool {
+        matches!(self, Self::Refused(source) if source.is::<NoPosition>())
+    }
+
     /// Whether a retry may help.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
