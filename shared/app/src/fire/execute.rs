@@ -10,6 +10,7 @@ use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::QueueMessage;
 use minutehand_ports::store::PulseOf;
 
+use super::counting_turns::CountingTurns;
 use super::skip_log::SkipLog;
 use super::{DeliveryPlace, FirePorts, FireSettings, Heartbeat, Stop, Wait};
 use crate::error::AppError;
@@ -21,6 +22,7 @@ pub struct Executor {
     pub(super) settings: Arc<FireSettings>,
     pub(super) heartbeat: Arc<Heartbeat>,
     pub(super) skip_log: Arc<SkipLog>,
+    pub(super) counting: Arc<CountingTurns>,
 }
 
 /// How the work on a work item ended.
@@ -50,6 +52,7 @@ impl Executor {
             settings: Arc::new(settings),
             heartbeat: Arc::new(heartbeat),
             skip_log: Arc::default(),
+            counting: Arc::default(),
         }
     }
 

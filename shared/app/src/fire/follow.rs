@@ -238,6 +238,7 @@ impl Executor {
         mut loaded: LoadedJob,
     ) -> Result<Followed, AppError> {
         let Following { mut next, mut counted, is_closed, receipt } = following;
+        let mut turn = None;
         for _ in 0..COUNT_ROUNDS_MAX {
             let count = self.count_once(job, &mut counted, &loaded).await?;
             if next.is_none() && count.is_none() {
@@ -257,6 +258,9 @@ impl Executor {
                 }
                 Settled::Stale { is_sent: true } => next = None,
                 Settled::Stale { is_sent: false } => {}
+            }
+            if turn.is_none() {
+                turn = self.counting.take(&job.uid).await;
             }
             match self.load(job).await? {
                 Some(now) => loaded = now,

@@ -7,6 +7,7 @@
 mod act;
 mod attempt;
 mod body;
+mod counting_turns;
 mod dispatch;
 mod execute;
 mod finish;
