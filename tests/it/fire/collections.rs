@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use minutehand_domain::collection::CollectionState::{Disabled, Enabled, Suspended};
 use minutehand_domain::firing::SkipReason;
+use minutehand_ports::Jobs;
 use minutehand_ports::store::PageRequest;
-use minutehand_ports::{Jobs, Timers};
 use serde_json::{Value, json};
 
 use super::target::Behaviour::Fail;
@@ -103,9 +103,15 @@ async fn the_jobs_of_a_deleted_collection_stop_at_once_and_are_purged() {
     world.delete_collection().await;
     world.run_until("2027-03-01T09:08").await;
     let page = PageRequest { from: None, items_max: 500 };
-    assert!(world.dynamo.list(&uid, world.now(), page.clone()).await.unwrap().items.is_empty());
-    for shard in 0..world.dynamo.shards() {
-        let due = world.dynamo.due(shard, chrono::DateTime::<chrono::Utc>::MAX_UTC, page.clone());
+    assert!(
+        Jobs::list(world.store.as_ref(), &uid, world.now(), page.clone())
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
+    for shard in 0..world.store.shards() {
+        let due = world.store.due(shard, chrono::DateTime::<chrono::Utc>::MAX_UTC, page.clone());
         assert_eq!(due.await.unwrap().items, []);
     }
     world.run_until("2027-03-01T12:00").await;

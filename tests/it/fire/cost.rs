@@ -43,11 +43,11 @@ async fn consumed_in(
     until: &str,
     firings: u32,
 ) -> (f64, BTreeMap<MeteredCall, Consumed>) {
-    let mut world = World::with("2027-03-01T09:59", collection).await;
+    let mut world = World::on_table("2027-03-01T09:59", collection).await;
     world.put("j", job.clone()).await;
     world.run_until(until).await;
     assert_eq!(world.calls("http://j/").len(), firings as usize);
-    let calls = world.meter.take();
+    let calls = world.table().meter.take();
     // An installation beats whether or not anything fires, and a change is not a firing.
     let others = [MeteredCall::Beat, MeteredCall::Change];
     let firing = calls.iter().filter(|(call, _)| !others.contains(call));
@@ -127,7 +127,7 @@ async fn a_one_time_job_ends_for_nine_units_and_is_removed_for_none() {
 
 #[tokio::test]
 async fn reading_ten_snapshots_together_costs_little_more_than_their_timers() {
-    let world = World::at("2027-03-01T09:59").await;
+    let world = World::on_table("2027-03-01T09:59", json!({})).await;
     let mut jobs = Vec::new();
     for n in 0..10 {
         let name = format!("j{n}");
@@ -139,10 +139,10 @@ async fn reading_ten_snapshots_together_costs_little_more_than_their_timers() {
             .await;
         jobs.push(world.job(&name).await);
     }
-    drop(world.meter.take());
+    drop(world.table().meter.take());
     let look = async |jobs: &[JobRef]| {
-        world.dynamo.read_all(jobs).await.unwrap();
-        world.meter.take()[&MeteredCall::Snapshot].units
+        world.table().store.read_all(jobs).await.unwrap();
+        world.table().meter.take()[&MeteredCall::Snapshot].units
     };
     let first = look(&jobs).await / 10.0;
     let again = look(&jobs).await / 10.0;

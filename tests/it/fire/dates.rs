@@ -29,12 +29,12 @@ async fn next(world: &World) -> Option<DateTime<Utc>> {
 
 async fn timing(world: &World) -> Timing {
     let job = world.job("j").await;
-    Snapshots::read(world.dynamo.as_ref(), &job).await.unwrap().unwrap().timing
+    Snapshots::read(world.store.as_ref(), &job).await.unwrap().unwrap().timing
 }
 
 /// Replaces the line in the timer of the job, and returns the one before.
 async fn replace_timetable(world: &World, line: &str) -> String {
-    let store = world.dynamo.as_ref();
+    let store = world.store.as_ref();
     let collection = Collections::find(store, &place(), &named("jc")).await.unwrap().unwrap();
     let uid = &collection.collection.uid;
     let mut job = Jobs::find(store, uid, &named("j")).await.unwrap().unwrap();

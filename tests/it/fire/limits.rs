@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::collection::CollectionState::Disabled;
 use minutehand_domain::firing::{SkipReason, Slot, SlotBook};
 use minutehand_domain::limits::PerSecond;
-use minutehand_ports::{Collections, Slots};
+use minutehand_ports::Collections;
 use minutehand_store_dynamodb::MeteredCall;
 use serde_json::{Value, json};
 
@@ -16,7 +16,16 @@ use super::world::{World, instant, named, place, status};
 
 /// A world whose collection starts so many attempts in a second.
 async fn limited(now: &str, per_second: u32) -> World {
-    World::with(now, json!({"minutehand": {"maxPerSecond": per_second}})).await
+    World::with(now, properties(per_second)).await
+}
+
+/// The same on a table, which says what it costs.
+async fn metered(now: &str, per_second: u32) -> World {
+    World::on_table(now, properties(per_second)).await
+}
+
+fn properties(per_second: u32) -> Value {
+    json!({"minutehand": {"maxPerSecond": per_second}})
 }
 
 fn once(start: &str) -> Value {
@@ -51,11 +60,11 @@ fn most_in_a_second(world: &World) -> usize {
 async fn busy_until(world: &World, per_second: u32, until: &str) {
     let uid = collection_uid(world).await;
     let book = SlotBook { number: 0, per_second: limit(per_second), next_at: instant(until) };
-    assert!(world.dynamo.open_slots(&uid, None, book).await.unwrap());
+    assert!(world.store.open_slots(&uid, None, book).await.unwrap());
 }
 
 async fn collection_uid(world: &World) -> String {
-    let found = Collections::find(world.dynamo.as_ref(), &place(), &named("jc")).await.unwrap();
+    let found = Collections::find(world.store.as_ref(), &place(), &named("jc")).await.unwrap();
     found.unwrap().collection.uid
 }
 
@@ -85,16 +94,16 @@ async fn a_thousand_attempts_of_one_instant_start_one_after_the_other() {
 
 #[tokio::test]
 async fn a_firing_that_waits_costs_a_few_writes_however_long_it_waits() {
-    let mut world = limited("2027-03-01T09:59", 1).await;
+    let mut world = metered("2027-03-01T09:59", 1).await;
     world.put("j", once("2027-03-01T12:00")).await;
     busy_until(&world, 1, "2027-03-01T09:59:03").await;
     for _ in 0..400 {
         world.call_run("j").await;
     }
-    drop(world.meter.take());
+    drop(world.table().meter.take());
     world.run_until("2027-03-01T10:15").await;
     assert_eq!(starts(&world).len(), 400);
-    let calls = world.meter.take();
+    let calls = world.table().meter.take();
     let of = |call| calls.get(&call).copied().unwrap_or_default();
     let each = |call| of(call).units / 400.0;
     let names = [MeteredCall::Claim, MeteredCall::Slots, MeteredCall::Postpone];
@@ -114,7 +123,7 @@ async fn a_firing_that_waits_costs_a_few_writes_however_long_it_waits() {
 
 #[tokio::test]
 async fn jobs_of_one_minute_take_their_slots_without_waiting_in_the_queue() {
-    let mut world = limited("2027-03-01T09:59", 10).await;
+    let mut world = metered("2027-03-01T09:59", 10).await;
     put_all(&world, 20, "2027-03-01T10:00").await;
     world.run_until("2027-03-01T10:00:30").await;
     assert_eq!(starts(&world).len(), 20);
@@ -122,7 +131,7 @@ async fn jobs_of_one_minute_take_their_slots_without_waiting_in_the_queue() {
     let last = *starts(&world).last().unwrap() - instant("2027-03-01T10:00");
     assert!(last < TimeDelta::seconds(3), "{last}");
     // Under its claim each waits for its slot.
-    assert!(!world.meter.take().contains_key(&MeteredCall::Postpone));
+    assert!(!world.table().meter.take().contains_key(&MeteredCall::Postpone));
 }
 
 #[tokio::test]
@@ -348,7 +357,7 @@ async fn a_process_that_begins_anew_keeps_the_slots() {
         world.call_run("j").await;
     }
     world.run_until("2027-03-01T09:59:10").await;
-    world.restart_batching("p2");
+    let mut world = world.restart().await;
     world.run_until("2027-03-01T10:05").await;
     assert_eq!((starts(&world).len(), most_in_a_second(&world)), (30, 1));
     assert!(world.dead.is_empty());
@@ -359,34 +368,36 @@ async fn a_slot_of_an_earlier_limit_is_void_though_it_holds_again() {
     let world = limited("2027-03-01T09:59", 1).await;
     let uid = collection_uid(&world).await;
     let book = |number, per_second| SlotBook { number, per_second, next_at: world.now() };
-    assert!(world.dynamo.open_slots(&uid, None, book(0, limit(1))).await.unwrap());
+    assert!(world.store.open_slots(&uid, None, book(0, limit(1))).await.unwrap());
     let old = Slot { at: world.now(), book: 0 };
-    assert!(world.dynamo.read_slots(&uid).await.unwrap().unwrap().holds(old, Some(limit(1))));
+    assert!(world.store.read_slots(&uid).await.unwrap().unwrap().holds(old, Some(limit(1))));
     for (number, per_second) in [(1, limit(2)), (2, limit(1))] {
-        let as_read = world.dynamo.read_slots(&uid).await.unwrap();
-        assert!(world.dynamo.open_slots(&uid, as_read, book(number, per_second)).await.unwrap());
+        let as_read = world.store.read_slots(&uid).await.unwrap();
+        assert!(world.store.open_slots(&uid, as_read, book(number, per_second)).await.unwrap());
     }
-    assert!(!world.dynamo.read_slots(&uid).await.unwrap().unwrap().holds(old, Some(limit(1))));
+    assert!(!world.store.read_slots(&uid).await.unwrap().unwrap().holds(old, Some(limit(1))));
 }
 
 #[tokio::test]
 async fn a_worker_that_knows_no_limits_leaves_the_attempts_to_a_newer_one() {
     for limits in [json!({"maxPerSecond": 10}), json!({"maxConcurrent": 10})] {
-        let mut world = World::with("2027-03-01T09:59", json!({"minutehand": limits})).await;
+        let limits = json!({"minutehand": limits});
+        let mut world = World::on_table("2027-03-01T09:59", limits).await;
         world.put("j", once("2027-03-01T10:00")).await;
         // Such a worker reads the plan of the collection under this name.
-        assert!(!world.rename_in_switch("plan", "plan").await);
+        assert!(!world.table().rename_in_switch("plan", "plan").await);
         // And this build is as one, if it does not find the plan under the name that it knows.
-        assert!(world.rename_in_switch("limited_plan", "unknown_plan").await);
+        assert!(world.table().rename_in_switch("limited_plan", "unknown_plan").await);
         world.run_until("2027-03-01T10:20").await;
         assert!(starts(&world).is_empty());
         assert!(world.executions("j").await.is_empty());
         assert!(world.dead.is_empty());
-        assert!(world.rename_in_switch("unknown_plan", "limited_plan").await);
+        assert!(world.table().rename_in_switch("unknown_plan", "limited_plan").await);
         world.run_until("2027-03-01T10:30").await;
         assert_eq!(starts(&world).len(), 1);
         assert_eq!(world.status("j").await, status("completed").executions(1));
     }
     // Without limits it is there for every version.
-    assert!(World::at("2027-03-01T09:59").await.rename_in_switch("plan", "plan").await);
+    let world = World::on_table("2027-03-01T09:59", json!({})).await;
+    assert!(world.table().rename_in_switch("plan", "plan").await);
 }

@@ -1,8 +1,10 @@
 //! Firing, as a user sees it: the real services over the real store, on a clock that the test moves.
 //!
-//! [`world`] is the machine: ticks and deliveries in the order of time, nothing in between. The
-//! other modules are scenarios, a few lines each.
+//! [`world`] is the machine: ticks and deliveries in the order of time, nothing in between. It stands on the
+//! store of one machine, and on a table of DynamoDB where a test counts what AWS costs: [`ground`]. The other
+//! modules are scenarios, a few lines each.
 
+mod ground;
 mod store;
 mod target;
 mod transit;
@@ -27,7 +29,6 @@ mod overlap;
 mod pauses;
 mod places;
 mod policies;
-mod repair;
 mod retries;
 mod runs;
 mod seats;

@@ -155,13 +155,13 @@ async fn a_run_neither_pauses_a_job_nor_ends_a_row() {
 async fn success_costs_a_job_that_may_pause_nothing() {
     let mut units = Vec::new();
     for extensions in [json!(null), json!({"pauseOnFailure": {"after": 5}})] {
-        let mut world = World::at("2027-03-01T09:00").await;
+        let mut world = World::on_table("2027-03-01T09:00", json!({})).await;
         let mut job = hourly(5);
         job["minutehand"] = extensions;
         world.put("j", job).await;
-        drop(world.meter.take());
+        drop(world.table().meter.take());
         world.run_until("2027-03-01T18:30").await;
-        let used = world.meter.take();
+        let used = world.table().meter.take();
         assert!(
             !used.contains_key(&MeteredCall::History) && !used.contains_key(&MeteredCall::Pause)
         );

@@ -151,7 +151,7 @@ async fn a_retry_after_eighteen_months_waits_beside_the_next_occurrence() {
         .await;
     world.run_until("2027-03-01T11:00").await;
     let uid = world.job("j").await.uid;
-    assert_eq!(world.dynamo.list(&uid, 10).await.unwrap().len(), 1);
+    assert_eq!(RetryTimers::list(world.store.as_ref(), &uid, 10).await.unwrap().len(), 1);
     assert_eq!(world.queued(), 0);
     world.run_until("2028-08-30T10:05").await;
     assert_eq!(
@@ -160,7 +160,7 @@ async fn a_retry_after_eighteen_months_waits_beside_the_next_occurrence() {
         "what came before has expired, and the one of March has, too"
     );
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:00", "30 10:00"]);
-    assert!(world.dynamo.list(&uid, 10).await.unwrap().is_empty());
+    assert!(RetryTimers::list(world.store.as_ref(), &uid, 10).await.unwrap().is_empty());
     assert_eq!(world.status("j").await, status("enabled").executions(3).failures(1));
 }
 
@@ -197,7 +197,7 @@ async fn no_retry_follows_when_the_limit_of_long_retries_is_reached() {
         })
         .collect();
     for retry in &pending {
-        world.dynamo.keep(retry).await.unwrap();
+        world.store.keep(retry).await.unwrap();
     }
     // One is left, and taken by the first.
     world.run_until("2027-03-01T11:30").await;

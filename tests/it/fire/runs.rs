@@ -112,8 +112,7 @@ async fn a_run_outlasts_a_change_of_its_job() {
 #[tokio::test]
 async fn a_burst_of_runs_is_counted_to_the_last_one_however_often_its_messages_come() {
     const RUNS: usize = 1_500;
-    let mut world = World::local("2027-03-01T09:00").await;
-    world.restart_batching("p2");
+    let world = World::local("2027-03-01T09:00").await;
     world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
     for _ in 0..RUNS {
         world.call_run("j").await;

@@ -7,8 +7,8 @@ use minutehand_domain::collection::CollectionState::Disabled;
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::limits::Concurrent;
 use minutehand_domain::work_item::JobRef;
+use minutehand_ports::Collections;
 use minutehand_ports::store::Claim;
-use minutehand_ports::{Collections, Seats};
 use minutehand_store_dynamodb::MeteredCall;
 use serde_json::{Value, json};
 
@@ -17,7 +17,16 @@ use super::world::{World, instant, named, place, status};
 
 /// A world whose collection runs so many attempts at the same time.
 async fn limited(now: &str, concurrent: u32) -> World {
-    World::with(now, json!({"minutehand": {"maxConcurrent": concurrent}})).await
+    World::with(now, properties(concurrent)).await
+}
+
+/// The same on a table, which says what it costs.
+async fn metered(now: &str, concurrent: u32) -> World {
+    World::on_table(now, properties(concurrent)).await
+}
+
+fn properties(concurrent: u32) -> Value {
+    json!({"minutehand": {"maxConcurrent": concurrent}})
 }
 
 fn once(start: &str) -> Value {
@@ -25,7 +34,7 @@ fn once(start: &str) -> Value {
 }
 
 async fn collection_uid(world: &World) -> String {
-    let found = Collections::find(world.dynamo.as_ref(), &place(), &named("jc")).await.unwrap();
+    let found = Collections::find(world.store.as_ref(), &place(), &named("jc")).await.unwrap();
     found.unwrap().collection.uid
 }
 
@@ -45,13 +54,13 @@ async fn busy_until(world: &World, seats: u32, until: &str) {
     for n in 0..seats {
         let claim = other(world, n, until).await;
         let limit = Concurrent::new(seats).unwrap();
-        assert!(world.dynamo.take_seat(&claim, limit, world.now()).await.unwrap());
+        assert!(world.store.take_seat(&claim, limit, world.now()).await.unwrap());
     }
 }
 
 async fn taken(world: &World) -> u32 {
     let uid = collection_uid(world).await;
-    world.dynamo.taken_seats(&uid, world.now()).await.unwrap()
+    world.store.taken_seats(&uid, world.now()).await.unwrap()
 }
 
 /// The instants of all calls, in order.
@@ -110,16 +119,16 @@ async fn hundreds_of_attempts_run_one_after_the_other() {
 
 #[tokio::test]
 async fn to_look_whether_a_seat_is_free_writes_nothing() {
-    let mut world = limited("2027-03-01T09:59", 3).await;
+    let mut world = metered("2027-03-01T09:59", 3).await;
     world.put("j", once("2027-03-01T12:00")).await;
     busy_until(&world, 3, "2027-03-01T10:59").await;
     for _ in 0..10 {
         world.call_run("j").await;
     }
     world.run_until("2027-03-01T09:59:02").await;
-    drop(world.meter.take());
+    drop(world.table().meter.take());
     world.run_until("2027-03-01T10:58").await;
-    let calls = world.meter.take();
+    let calls = world.table().meter.take();
     assert!(starts(&world).is_empty());
     let wrote = calls.iter().filter(|(call, _)| call.is_write() && **call != MeteredCall::Beat);
     let wrote: Vec<_> = wrote.collect();
@@ -139,7 +148,7 @@ async fn to_look_whether_a_seat_is_free_writes_nothing() {
 
 #[tokio::test]
 async fn retries_error_actions_and_runs_take_seats_too() {
-    let mut world = limited("2027-03-01T09:59", 1).await;
+    let mut world = metered("2027-03-01T09:59", 1).await;
     let mut job = once("2027-03-01T10:00");
     job["action"] = json!({
         "retryPolicy": {"retryType": "fixed", "retryInterval": "PT20S", "retryCount": 1},
@@ -150,7 +159,7 @@ async fn retries_error_actions_and_runs_take_seats_too() {
     world.run_until("2027-03-01T10:10").await;
     assert_eq!(starts(&world).len(), 3);
     // Each took a seat and gave it back.
-    assert_eq!(world.meter.take()[&MeteredCall::Seats].requests, 6);
+    assert_eq!(world.table().meter.take()[&MeteredCall::Seats].requests, 6);
     assert_eq!(taken(&world).await, 0);
 }
 
@@ -212,7 +221,7 @@ async fn a_limit_that_is_lowered_holds_until_enough_have_ended() {
     for n in 0..2 {
         world.run_for(TimeDelta::minutes(3)).await;
         assert!(starts(&world).is_empty());
-        world.dynamo.give_back_seat(&other(&world, n, "2027-03-01T10:30").await).await.unwrap();
+        world.store.give_back_seat(&other(&world, n, "2027-03-01T10:30").await).await.unwrap();
     }
     world.run_for(TimeDelta::minutes(1)).await;
     assert_eq!(starts(&world).len(), 1);
@@ -328,7 +337,7 @@ async fn the_seats_of_a_process_end_with_it() {
     }
     world.run_until("2027-03-01T09:59:30").await;
     assert_eq!((starts(&world).len(), taken(&world).await), (0, 2));
-    world.restart_batching("p2");
+    let mut world = world.restart().await;
     assert_eq!(taken(&world).await, 0);
     world.run_until("2027-03-01T10:00").await;
     assert_eq!(starts(&world).len(), 3);
@@ -338,14 +347,14 @@ async fn the_seats_of_a_process_end_with_it() {
 #[tokio::test]
 async fn who_waits_for_a_seat_takes_no_slot() {
     let limits = json!({"minutehand": {"maxPerSecond": 1, "maxConcurrent": 1}});
-    let mut world = World::with("2027-03-01T09:59", limits).await;
+    let mut world = World::on_table("2027-03-01T09:59", limits).await;
     world.put("j", once("2027-03-01T12:00")).await;
     busy_until(&world, 1, "2027-03-01T10:05").await;
     for _ in 0..20 {
         world.call_run("j").await;
     }
     world.run_until("2027-03-01T10:04:59").await;
-    let calls = world.meter.take();
+    let calls = world.table().meter.take();
     assert!(!calls.contains_key(&MeteredCall::Slots), "{calls:?}");
     world.run_until("2027-03-01T10:30").await;
     let starts = starts(&world);

@@ -10,7 +10,7 @@ use super::world::{World, named, place, status};
 
 /// Replaces the request in the stored document of a job, past all limits.
 async fn store_request(world: &World, name: &str, request: &Value) {
-    let store = &world.dynamo;
+    let store = &world.store;
     let collection =
         Collections::find(store.as_ref(), &place(), &named("jc")).await.unwrap().unwrap();
     let uid = &collection.collection.uid;

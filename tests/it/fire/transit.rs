@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_app::fire::DeliveryPlace;
 use minutehand_domain::work_item::{WorkItem, decode_one, deliveries_before, encode};
-use minutehand_ports::{DispatchQueue, QueueError, QueueMessage};
+use minutehand_ports::{DispatchQueue, QueueError, QueueMessage, ReceiptHandle};
 
 use super::store::{Fails, Trouble};
 
@@ -19,6 +20,8 @@ pub(super) struct Parcel {
     pub(super) text: String,
     /// How often it was delivered.
     pub(super) receives: u32,
+    /// Its delivery, if the worker may delete it together with what follows its attempt.
+    pub(super) receipt: Option<ReceiptHandle>,
 }
 
 pub(super) struct Transit {
@@ -63,6 +66,23 @@ impl Parcel {
     }
 }
 
+/// A place of its own, of which there are enough.
+impl DeliveryPlace for Parcel {
+    fn is_scarce(&self) -> bool {
+        false
+    }
+
+    fn try_origin(&self, _: &str) -> bool {
+        true
+    }
+
+    fn set_origin(&self, _: &str) {}
+
+    fn receipt(&self) -> Option<ReceiptHandle> {
+        self.receipt
+    }
+}
+
 #[async_trait]
 impl DispatchQueue for Transit {
     async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError> {
@@ -76,7 +96,10 @@ impl DispatchQueue for Transit {
                 );
                 let delay = (*due_at - now).max(TimeDelta::zero());
                 let delay = TimeDelta::seconds(delay.num_seconds());
-                self.put(now + delay, Parcel { text: encode(work_item), receives: 0 });
+                self.put(
+                    now + delay,
+                    Parcel { text: encode(work_item), receives: 0, receipt: None },
+                );
             }
         }
         match fails {

@@ -4,16 +4,13 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::AttributeValue;
 use axum::body::Body;
 use axum::http::Request;
 use chrono::{DateTime, TimeDelta, Utc};
 use http_body_util::BodyExt;
 use minutehand_app::fire::{
-    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Healer, Heartbeat,
-    Performed, RepairPorts, RepairReport, SendThenCount, Stop, StoreOfFiring, Sweeper, Unbounded,
-    Wait,
+    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, Healer, Heartbeat, Performed,
+    Stop, Sweeper, Unbounded, Wait,
 };
 use minutehand_app::{
     AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings,
@@ -30,35 +27,31 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_domain::work_item::{JobRef, encode_waiting};
-use minutehand_embedded::Store;
 use minutehand_ports::store::{PageRequest, PulseOf, ResourceGroup};
-use minutehand_ports::{Clock, Collections, History, Jobs, SettleStep};
+use minutehand_ports::{Clock, Collections, History, Jobs};
 use minutehand_recurrence::WrittenDate;
 use minutehand_sealer_aes::AesSealer;
-use minutehand_store_dynamodb::{BatchingStore, DynamoStore, Meter, MeteredCall, ensure_table};
+use minutehand_store_sql::SqlStore;
 use minutehand_testkit::TimeLimit;
-use minutehand_testkit::services::{CountedIds, fire_ports, manage_ports};
+use minutehand_testkit::services::{CountedIds, NoCertificates, fire_ports};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
-use super::settling::Deleted;
+use super::ground::{Ground, Machine, Table, WholeStore};
 use super::store::{Fronted, Trouble};
 use super::target::Behaviour::Fail;
 use super::target::{Moved, Noted, Still, Targets};
 use super::transit::{Parcel, Transit, full_minute};
-use super::watch::{Function, Watch, Watched};
+use super::watch::{Function, Watch};
 use crate::manage::api::api_over;
-
-const TABLE: &str = "minutehand";
 
 pub(super) struct World {
     pub(super) manage: Manage,
     pub(super) targets: Arc<Targets>,
     pub(super) noted: Arc<Noted>,
     pub(super) trouble: Arc<Trouble>,
-    pub(super) meter: Arc<Meter>,
-    pub(super) dynamo: Arc<DynamoStore>,
+    pub(super) store: Arc<dyn WholeStore>,
     pub(super) sweeper_running: bool,
     pub(super) worker_running: bool,
     /// Whether each message is delivered a second time when it is done.
@@ -67,8 +60,6 @@ pub(super) struct World {
     pub(super) visibility: TimeDelta,
     /// Messages that were delivered too often.
     pub(super) dead: Vec<Parcel>,
-    /// The messages that were deleted together with what follows their attempts.
-    pub(super) deleted: Arc<Deleted>,
     clock: Arc<Moved>,
     transit: Arc<Transit>,
     fronted: Arc<Fronted>,
@@ -79,12 +70,9 @@ pub(super) struct World {
     never: Stop,
     _limit: TimeLimit,
     history: HistoryDays,
-    client: Client,
     ids: Arc<CountedIds>,
     ticked: DateTime<Utc>,
-    watch: Option<Arc<Watch>>,
-    /// The store ends with it.
-    _store: Store,
+    ground: Ground,
 }
 
 /// The state of a job and its counters, as the API shows them.
@@ -123,72 +111,66 @@ impl Status {
 impl World {
     /// A world with an empty collection `jc`.
     pub(super) async fn at(now: &str) -> Self {
-        Self::of(now, None, json!({}), None).await
-    }
-
-    /// A world that notes the requests to the store.
-    pub(super) async fn watched(now: &str) -> (Self, Arc<Watch>) {
-        let watch = Arc::new(Watch::default());
-        (Self::of(now, None, json!({}), Some(watch.clone())).await, watch)
+        Self::with(now, json!({})).await
     }
 
     /// A world with a collection of these properties.
     pub(super) async fn with(now: &str, properties: Value) -> Self {
-        Self::of(now, None, properties, None).await
+        Self::on(async |_| Ground::shared(), now, properties).await
     }
 
     /// A world with a process that is alone, as on one machine.
     pub(super) async fn local(now: &str) -> Self {
-        Self::of(now, Some("p1"), json!({}), None).await
+        let ground = async |transit| Ground::Machine(Machine::new(transit).await);
+        Self::on(ground, now, json!({})).await
     }
 
-    async fn of(
+    /// A world on a table of DynamoDB, with a collection of these properties.
+    pub(super) async fn on_table(now: &str, properties: Value) -> Self {
+        Self::on(async |_| Ground::Table(Table::new(None).await), now, properties).await
+    }
+
+    /// The same, which notes the requests to the table.
+    pub(super) async fn watched(now: &str) -> (Self, Arc<Watch>) {
+        let watch = Arc::new(Watch::default());
+        let ground = async |_| Ground::Table(Table::new(Some(watch.clone())).await);
+        (Self::on(ground, now, json!({})).await, watch)
+    }
+
+    async fn on(
+        ground: impl AsyncFnOnce(Arc<Transit>) -> Ground,
         now: &str,
-        process: Option<&str>,
         properties: Value,
-        watch: Option<Arc<Watch>>,
     ) -> Self {
-        let store = Store::in_memory().unwrap();
-        ensure_table(&store.client(), TABLE).await.unwrap();
-        let meter = Arc::new(Meter::default());
-        let mut client = store.client();
-        if let Some(watch) = &watch {
-            let config = client.config().to_builder().interceptor(Watched(watch.clone()));
-            client = Client::from_conf(config.build());
-        }
         let trouble = Arc::new(Trouble::default());
         let clock = Arc::new(Moved::at(instant(now)));
         let transit = Arc::new(Transit::new(trouble.clone()));
         let targets = Arc::new(Targets::new(clock.clone()));
+        let ground = ground(transit.clone()).await;
         let noted = Arc::new(Noted::default());
         let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
         let ids = Arc::new(CountedIds::default());
         let history = HistoryDays::default();
-        let dynamo = dynamo(&client, &meter, process, history);
-        let fronted = Arc::new(Fronted::new(dynamo.clone(), trouble.clone()));
-        let deleted = Arc::<Deleted>::default();
+        let store = ground.store(history);
+        let fronted = Arc::new(Fronted::new(store.clone(), trouble.clone()));
         let ports = FirePorts {
-            settle: settling(transit.clone(), fronted.clone(), deleted.clone()),
             sealer: sealer.clone(),
             events: noted.clone(),
             ids: ids.clone(),
             ..fire_ports(fronted.clone(), transit.clone(), targets.clone(), clock.clone())
         };
-        let Services { manage, sweeper, executor } =
-            services(ports, &dynamo, process.is_some(), history);
+        let Services { manage, sweeper, executor } = services(ports, &ground, &store, history);
         let world = Self {
             manage,
             targets,
             noted,
             trouble,
-            meter,
-            dynamo,
+            store,
             sweeper_running: true,
             worker_running: true,
             redeliver: false,
             visibility: VISIBILITY,
             dead: Vec::new(),
-            deleted,
             clock,
             transit,
             fronted,
@@ -197,11 +179,9 @@ impl World {
             executor,
             never: Stop::never(),
             history,
-            client,
             ids,
             ticked: instant(now) - TimeDelta::seconds(1),
-            watch,
-            _store: store,
+            ground,
             _limit: TimeLimit::start(),
         };
         world.put_collection(properties).await;
@@ -220,18 +200,12 @@ impl World {
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
-    /// Gives an attribute of the collection's switch another name, if the switch has it; whether it has.
-    pub(super) async fn rename_in_switch(&self, from: &str, to: &str) -> bool {
-        let found = Collections::find(self.dynamo.as_ref(), &place(), &named("jc")).await.unwrap();
-        let pk = format!("C#{}", found.unwrap().collection.uid);
-        let key = [("pk", pk), ("sk", "C".to_owned())];
-        let key = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
-        let read = self.client.get_item().table_name(TABLE).set_key(Some(key.into()));
-        let mut item = read.send().await.unwrap().item.unwrap();
-        let Some(value) = item.remove(from) else { return false };
-        item.insert(to.to_owned(), value);
-        self.client.put_item().table_name(TABLE).set_item(Some(item)).send().await.unwrap();
-        true
+    /// The table, if it stands on one.
+    pub(super) fn table(&self) -> &Table {
+        match &self.ground {
+            Ground::Table(table) => table,
+            Ground::Shared(_) | Ground::Machine(_) => panic!("it stands on no table"),
+        }
     }
 
     /// Puts the collection `jc` with these properties.
@@ -245,47 +219,45 @@ impl World {
     }
 
     /// The process ends, and another one starts now.
-    pub(super) fn restart(&mut self, process: &str) {
-        let dynamo = dynamo(&self.client, &self.meter, Some(process), self.history);
-        self.start(dynamo.clone(), dynamo, true);
-    }
-
-    /// The process ends, and another one starts now, with the batching layer.
-    pub(super) fn restart_batching(&mut self, process: &str) {
-        let dynamo = dynamo(&self.client, &self.meter, Some(process), self.history);
-        self.start(Arc::new(BatchingStore::new(dynamo.clone())), dynamo, true);
+    pub(super) async fn restart(self) -> Self {
+        let Ground::Machine(machine) = self.ground else { panic!("no process is alone") };
+        let mut world = Self { ground: Ground::Machine(machine.restart().await), ..self };
+        world.start();
+        world
     }
 
     /// Other processes start, as on AWS, which keep history for so many days.
     pub(super) fn keep_history(&mut self, days: &str) {
+        assert!(matches!(self.ground, Ground::Shared(_)), "it is of several processes");
         self.history = days.parse().unwrap();
-        let dynamo = dynamo(&self.client, &self.meter, None, self.history);
-        self.start(dynamo.clone(), dynamo, false);
+        self.start();
     }
 
-    /// Removes what has expired by now. Returns how many items.
-    pub(super) async fn expire(&self) -> u64 {
-        self.dynamo.remove_expired(self.now(), self.now(), None).await.unwrap()
+    /// Removes what has expired by now.
+    pub(super) async fn expire(&self) {
+        let Ground::Shared(database) = &self.ground else { panic!("nothing to remove it from") };
+        let (store, now) = (SqlStore::new(database.clone()), self.now());
+        store.remove_expired(now, now, None).await.unwrap();
     }
 
-    fn start(&mut self, store: Arc<dyn StoreOfFiring>, dynamo: Arc<DynamoStore>, is_alone: bool) {
-        self.fronted = Arc::new(Fronted::new(store, self.trouble.clone()));
-        let services = services(self.ports(self.clock.clone()), &dynamo, is_alone, self.history);
+    fn start(&mut self) {
+        self.store = self.ground.store(self.history);
+        self.fronted = Arc::new(Fronted::new(self.store.clone(), self.trouble.clone()));
+        let ports = self.ports(self.clock.clone());
+        let services = services(ports, &self.ground, &self.store, self.history);
         self.manage = services.manage;
         self.sweeper = services.sweeper;
         self.executor = services.executor;
-        self.dynamo = dynamo;
     }
 
     /// An executor that waits for instants that do not come.
     pub(super) fn waiting(&self) -> Executor {
         let ports = self.ports(Arc::new(Still(self.clock.clone())));
-        services(ports, &self.dynamo, true, self.history).executor
+        services(ports, &self.ground, &self.store, self.history).executor
     }
 
     fn ports(&self, clock: Arc<dyn Clock>) -> FirePorts {
         FirePorts {
-            settle: settling(self.transit.clone(), self.fronted.clone(), self.deleted.clone()),
             sealer: self.sealer.clone(),
             events: self.noted.clone(),
             ids: self.ids.clone(),
@@ -315,7 +287,7 @@ impl World {
     /// How many attempts of a job are claimed or have ended.
     pub(super) async fn n_executions(&self, job: &JobRef) -> usize {
         let page = PageRequest { from: None, items_max: 100 };
-        History::list(self.dynamo.as_ref(), &job.uid, page).await.unwrap().items.len()
+        History::list(self.store.as_ref(), &job.uid, page).await.unwrap().items.len()
     }
 
     /// Ticks and delivers messages until a time, in the order of time. Then the clock is at that time.
@@ -362,7 +334,7 @@ impl World {
     }
 
     fn turn(&self, function: Function) {
-        if let Some(watch) = &self.watch {
+        if let Ground::Table(Table { watch: Some(watch), .. }) = &self.ground {
             watch.turn(function);
         }
     }
@@ -384,16 +356,16 @@ impl World {
         let work_item = parcel.work_item();
         let performed = tokio::select! {
             biased;
-            performed = self.executor.perform(&work_item, &Unbounded, &self.never) => Some(performed),
+            performed = self.executor.perform(&work_item, &parcel, &self.never) => Some(performed),
             () = self.targets.died() => None,
         };
         let now = self.clock.now();
         let again = match performed {
-            Some(Ok(Performed::Done | Performed::Finished)) => {
+            Some(Ok(performed @ (Performed::Done | Performed::Finished))) => {
                 if self.redeliver {
                     self.executor.perform(&work_item, &Unbounded, &self.never).await.unwrap();
                 }
-                return;
+                return self.discard(&parcel, &performed).await;
             }
             Some(Ok(Performed::Again(after))) => now + TimeDelta::from_std(after).unwrap(),
             Some(Ok(Performed::Waits(Wait::For(after)))) => {
@@ -412,12 +384,26 @@ impl World {
         }
     }
 
+    /// Deletes a message, if it is not deleted yet.
+    async fn discard(&self, parcel: &Parcel, performed: &Performed) {
+        match (performed, self.ground.queue(), parcel.receipt) {
+            (Performed::Done, Some(queue), Some(receipt)) => queue.finish(receipt).await,
+            (Performed::Finished, _, Some(_)) | (Performed::Done, None, None) => {}
+            _ => panic!("not done: {performed:?}"),
+        }
+    }
+
+    /// Performs a message.
+    pub(super) async fn perform(&self, parcel: &Parcel) -> Performed {
+        self.executor.perform(&parcel.work_item(), parcel, &self.never).await.unwrap()
+    }
+
     /// Takes the next message and performs it at this place. A message that is not done comes back.
     pub(super) async fn deliver_at(&self, place: &dyn DeliveryPlace) -> Performed {
         let parcel = self.take();
         let work_item = parcel.work_item();
         let performed = self.executor.perform(&work_item, place, &self.never).await.unwrap();
-        if !matches!(performed, Performed::Done | Performed::Finished) {
+        if performed != Performed::Done {
             self.put_back(parcel);
         }
         performed
@@ -444,11 +430,12 @@ impl World {
         while let Some(parcel) = self.transit.take() {
             let (executor, never) = (self.executor.clone(), self.never.clone());
             performing.spawn(async move {
-                executor.perform(&parcel.work_item(), &Unbounded, &never).await
+                let performed = executor.perform(&parcel.work_item(), &parcel, &never).await;
+                (performed.unwrap(), parcel)
             });
         }
-        for performed in performing.join_all().await {
-            assert_eq!(performed.unwrap(), Performed::Done);
+        for (performed, parcel) in performing.join_all().await {
+            self.discard(&parcel, &performed).await;
         }
     }
 
@@ -457,10 +444,9 @@ impl World {
         self.fronted.snapshots_read()
     }
 
-    /// How often counters were written so far, with success or not.
-    pub(super) fn counter_writes(&self) -> u64 {
-        let consumed = self.meter.consumed_by(MeteredCall::Count);
-        consumed.requests + consumed.failed_conditions
+    /// Messages that are not deleted, of one machine.
+    pub(super) async fn stored_messages(&self) -> u64 {
+        self.ground.queue().unwrap().len().await
     }
 
     /// Messages on their way.
@@ -471,16 +457,6 @@ impl World {
     /// The queue loses what it has.
     pub(super) fn lose_all(&self) {
         while self.transit.take().is_some() {}
-    }
-
-    /// Sends again what a lost queue must have held.
-    pub(super) async fn repair(&self) -> RepairReport {
-        let store = FireStore::new(self.dynamo.clone());
-        let jobs_at_rest = self.dynamo.clone();
-        let (queue, clock) = (self.transit.clone(), self.clock.clone());
-        minutehand_app::fire::repair(&RepairPorts { store, jobs_at_rest, queue, clock })
-            .await
-            .unwrap()
     }
 
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.
@@ -628,10 +604,10 @@ impl World {
     /// How messages and the store name a job.
     pub(super) async fn job(&self, name: &str) -> JobRef {
         let found =
-            Collections::find(self.dynamo.as_ref(), &place(), &named("jc")).await.unwrap().unwrap();
+            Collections::find(self.store.as_ref(), &place(), &named("jc")).await.unwrap().unwrap();
         let collection_uid = found.collection.uid;
         let job =
-            Jobs::find(self.dynamo.as_ref(), &collection_uid, &named(name)).await.unwrap().unwrap();
+            Jobs::find(self.store.as_ref(), &collection_uid, &named(name)).await.unwrap().unwrap();
         JobRef { uid: job.uid, collection_uid, key: job.name.key() }
     }
 
@@ -696,51 +672,60 @@ fn line(view: &ExecutionView) -> String {
     format!("{}{what} #{number}.{}{outcome}", short(view.expected_at()), attempt.number)
 }
 
-/// What does what follows a record, on a host that lets it delete messages.
-fn settling(
-    transit: Arc<Transit>,
-    store: Arc<Fronted>,
-    deleted: Arc<Deleted>,
-) -> Arc<dyn SettleStep> {
-    Arc::new(SendThenCount::new(transit, store).finishing(deleted))
-}
-
 struct Services {
     manage: Manage,
     sweeper: Sweeper,
     executor: Executor,
 }
 
-/// The services over these ports, of a process that may be alone. `dynamo` is what the API writes to.
+/// The services over these ports, of a process that is alone on its machine if it has one. `store` is what
+/// the API writes to.
 fn services(
     ports: FirePorts,
-    dynamo: &Arc<DynamoStore>,
-    is_alone: bool,
+    ground: &Ground,
+    store: &Arc<dyn WholeStore>,
     history: HistoryDays,
 ) -> Services {
-    let FirePorts { store, queue, events, clock, .. } = ports.clone();
-    let timers = store.timers;
-    let snapshots = store.snapshots;
+    let machine = ground.queue();
+    let is_alone = machine.is_some();
+    let ports = match &machine {
+        Some(queue) => FirePorts { queue: queue.clone(), settle: queue.clone(), ..ports },
+        None => ports,
+    };
+    let FirePorts { store: fronted, queue, events, clock, .. } = ports.clone();
+    let timers = fronted.timers;
+    let snapshots = fronted.snapshots;
     let dispatcher =
-        Dispatcher::new(timers.clone(), snapshots.clone(), queue.clone(), events, clock.clone())
-            .with_history(store.history.clone());
+        Dispatcher::new(timers.clone(), snapshots.clone(), queue.clone(), events, clock.clone());
+    let dispatcher = match machine {
+        Some(step) => dispatcher.with_step(step),
+        None => dispatcher.with_history(fronted.history.clone()),
+    };
     let healer = Healer {
-        history: store.history,
+        history: fronted.history,
         snapshots,
-        pulses: store.pulses.clone(),
+        pulses: fronted.pulses.clone(),
         queue: queue.clone(),
         clock: clock.clone(),
         kept: history,
     };
-    let heartbeat = Heartbeat::new(store.pulses, clock.clone(), PulseOf::Sweepers);
+    let heartbeat = Heartbeat::new(fronted.pulses, clock.clone(), PulseOf::Sweepers);
     let heartbeat = if is_alone { heartbeat.alone() } else { heartbeat };
     let manage = ManagePorts {
+        collections: store.clone(),
+        cloud_services: store.clone(),
+        jobs: store.clone(),
+        history: store.clone(),
+        browse: store.clone(),
+        queue,
+        dead_letters: Arc::new(()),
         dispatcher: dispatcher.clone(),
         sealer: ports.sealer.clone(),
+        certificates: Arc::new(NoCertificates),
+        clock: clock.clone(),
         ids: ports.ids.clone(),
-        cloud_services: dynamo.clone(),
-        browse: dynamo.clone(),
-        ..manage_ports(dynamo.clone(), queue, clock.clone())
+        disk: Arc::new(()),
+        bodies: None,
     };
     let settings = FireSettings { is_alone, history, ..FireSettings::default() };
     let sweeper = Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock);
@@ -750,21 +735,6 @@ fn services(
         sweeper,
         executor: Executor::new(ports, settings),
     }
-}
-
-/// The store, of a process that is alone if it has a name.
-fn dynamo(
-    client: &Client,
-    meter: &Arc<Meter>,
-    process: Option<&str>,
-    history: HistoryDays,
-) -> Arc<DynamoStore> {
-    let dynamo =
-        DynamoStore::new(client.clone(), TABLE).with_meter(meter.clone()).with_history(history);
-    Arc::new(match process {
-        Some(process) => dynamo.alone(process),
-        None => dynamo,
-    })
 }
 
 pub(super) fn place() -> ResourceGroup {

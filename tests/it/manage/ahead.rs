@@ -132,7 +132,7 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     assert_eq!(found["jobs"], json!({"all": 3}));
     let beat_at = Some(instant("2027-03-27T12:00"));
     let pulse = Pulse { beat_at, ..Pulse::default() };
-    assert!(world.firing.beat(PulseOf::Sweepers, None, &pulse).await.unwrap());
+    assert!(world.store.beat(PulseOf::Sweepers, None, &pulse).await.unwrap());
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "allWell"}));
     assert_eq!(found["sweep"], json!({"at": "2027-03-27T12:00:00Z"}));
@@ -141,7 +141,7 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     // Four minutes after the hour, nothing has moved the timer on.
     world.now_is("2027-03-27T13:04:00Z");
     let pulse = Pulse { beat_at: Some(instant("2027-03-27T13:04")), ..Pulse::default() };
-    assert!(world.firing.beat(PulseOf::Sweepers, beat_at, &pulse).await.unwrap());
+    assert!(world.store.beat(PulseOf::Sweepers, beat_at, &pulse).await.unwrap());
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "late", "n": 1}));
     assert_eq!(found["late"]["oldest"], "2027-03-27T13:00:00Z");

@@ -7,7 +7,9 @@ use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt;
 use minutehand_app::Manage;
+use minutehand_domain::name::PathSegment;
 use minutehand_ports::Clock;
+use minutehand_ports::store::ResourceGroup;
 use minutehand_rest::{Access, BuildInfo, Rest, Scheme, router};
 use minutehand_testkit::services::CountedIds;
 use tower::ServiceExt;
@@ -16,6 +18,12 @@ use super::world::World;
 
 pub(super) const COLLECTION: &str =
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc";
+
+/// The resource group of [`COLLECTION`].
+pub(super) fn group() -> ResourceGroup {
+    let segment = |text| PathSegment::new(text).unwrap();
+    ResourceGroup { subscription: segment("s"), group: segment("g") }
+}
 
 pub(super) fn api(world: &World) -> Router {
     api_over(world.manage.clone(), world.clock.clone())

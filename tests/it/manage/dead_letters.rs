@@ -1,14 +1,12 @@
-//! The dead letters, asked through HTTP over the embedded queue.
+//! The dead letters, asked through HTTP over the queue of one machine.
 
 use axum::Router;
 use minutehand_domain::attempt::{Attempt, Occurrence};
-use minutehand_domain::name::PathSegment;
 use minutehand_domain::work_item::{JobRef, WorkItem};
-use minutehand_ports::store::ResourceGroup;
 use minutehand_ports::{Collections, Deliveries as _, DispatchQueue, QueueMessage};
 use serde_json::{Value, json};
 
-use super::api::ask;
+use super::api::{ask, group};
 use super::why::world;
 use super::world::{World, instant, named};
 
@@ -22,9 +20,7 @@ async fn call(api: &Router, method: &str, path: &str, body: &str) -> Value {
 
 /// Buries messages: an attempt of the job, and one about a collection that is gone.
 async fn bury(world: &World) {
-    let segment = |text| PathSegment::new(text).unwrap();
-    let place = ResourceGroup { subscription: segment("s"), group: segment("g") };
-    let found = Collections::find(world.firing.as_ref(), &place, &named("jc")).await.unwrap();
+    let found = Collections::find(world.store.as_ref(), &group(), &named("jc")).await.unwrap();
     let collection_uid = found.unwrap().collection.uid;
     let nominal_at = instant("2027-03-01T09:00");
     let first = Attempt::first(0, Occurrence::Scheduled { nominal_at });
@@ -32,9 +28,9 @@ async fn bury(world: &World) {
     let attempt = WorkItem::Attempt { job, attempt: Attempt { number: 2, ..first } };
     let purge = WorkItem::PurgeCollection { collection_uid: "gone".to_owned() };
     let messages = [attempt, purge].map(|work_item| QueueMessage { work_item, due_at: nominal_at });
-    world.letters.send(&messages, nominal_at).await.unwrap();
-    for taken in world.letters.receive(10).await.unwrap() {
-        world.letters.bury(&[taken.receipt], "it timed out").await.unwrap();
+    world.queue.send(&messages, nominal_at).await.unwrap();
+    for taken in world.queue.receive(10).await.unwrap() {
+        world.queue.bury(&[taken.receipt], "it timed out").await.unwrap();
     }
 }
 
@@ -61,7 +57,7 @@ async fn dead_letters_name_their_jobs_and_are_sent_again() {
     assert_eq!(call(&api, "GET", &format!("{LETTERS}?limit=1"), "").await["items"][0]["id"], "2");
     let moved = call(&api, "POST", &format!("{LETTERS}/redrive"), r#"{"ids":["1","7"]}"#).await;
     assert_eq!(moved, json!({"moved": 1, "goesOn": false, "notFound": ["7"]}));
-    assert_eq!(world.letters.receive(10).await.unwrap().len(), 1);
+    assert_eq!(world.queue.receive(10).await.unwrap().len(), 1);
     let deleted = call(&api, "POST", &format!("{LETTERS}/delete"), r#"{"all":true}"#).await;
     assert_eq!(deleted, json!({"deleted": 1, "goesOn": false, "notFound": []}));
     assert_eq!(call(&api, "GET", LETTERS, "").await, json!({"about": 0, "items": []}));

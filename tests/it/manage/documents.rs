@@ -62,7 +62,7 @@ async fn a_change_writes_the_document_once_for_the_store_and_the_answer() {
 
 /// Changes the stored document of a job, past all limits.
 async fn change_stored(world: &World, name: &str, change: impl FnOnce(&mut Value)) {
-    let store = &world.firing;
+    let store = &world.store;
     let collection =
         Collections::find(store.as_ref(), &place(), &named("jc")).await.unwrap().unwrap();
     let uid = &collection.collection.uid;

@@ -1,16 +1,13 @@
 //! Going on without the key of stored secrets.
 
-use std::sync::Arc;
-
 use axum::Router;
 use minutehand_app::{Author, Manage};
 use minutehand_ports::Browse;
-use minutehand_sealer_aes::AesSealer;
-use minutehand_store_dynamodb::WithSecrets;
+use minutehand_store_sql::{Sealed, SealedOf};
 use serde_json::{Value, json};
 
-use super::api::{COLLECTION, api_over, ask};
-use super::world::{HTTP, World, json as read, manage, named};
+use super::api::{COLLECTION, api_over, ask, group};
+use super::world::{HTTP, World, json as read, named};
 
 const NOW: &str = "2027-03-01T12:00:00Z";
 const PLAIN: &str = r#"{"type":"Http","request":{"uri":"http://example.org","method":"GET"}}"#;
@@ -18,14 +15,7 @@ const REASON: &str = "The key of its secrets is lost. Put the job again, with al
 
 /// The services with another key than the one that sealed what is stored.
 fn with_other_key(world: &World) -> (Manage, Router) {
-    let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
-    let manage = manage(
-        world.firing.clone(),
-        world.queue.clone(),
-        Arc::new(world.letters.clone()),
-        world.clock.clone(),
-        sealer,
-    );
+    let manage = world.with_other_key();
     let author = Author { who: "forgets".to_owned(), request_id: String::new() };
     (manage.on_behalf_of(author), api_over(manage, world.clock.clone()))
 }
@@ -44,20 +34,23 @@ fn job(action: &str) -> Value {
 
 /// What the scan for secrets finds, forgotten. Returns the names of what was changed.
 async fn forget(world: &World, manage: &Manage) -> Vec<String> {
-    let (found, next) = world.firing.with_secrets(None).await.unwrap();
-    assert!(next.is_none(), "one page");
+    let (mut found, next) = world.store.sealed(None).await.unwrap();
+    let (of_collections, next) = world.store.sealed(next).await.unwrap();
+    assert!(next.is_none(), "a page of jobs and one of collections");
+    found.extend(of_collections);
     let mut changed = Vec::new();
-    for it in found {
-        let (name, was_changed) = match it {
-            WithSecrets::Job { collection_uid, name } => {
-                let path = world.firing.collection_path(&collection_uid).await.unwrap().unwrap();
+    for Sealed { of, .. } in found {
+        let (name, was_changed) = match of {
+            SealedOf::Job { collection_uid, name } => {
+                let path = Browse::collection_path(world.store.as_ref(), &collection_uid).await;
+                let path = path.unwrap().unwrap();
                 let collection = named(path.name());
-                let done = manage.forget_secrets_of_job(&place(), &collection, &name).await;
+                let done = manage.forget_secrets_of_job(&group(), &collection, &name).await;
                 (name.to_string(), done.unwrap())
             }
-            WithSecrets::Collection(path) => {
+            SealedOf::Collection(path) => {
                 let name = named(path.name());
-                let done = manage.forget_secrets_of_collection(&place(), &name).await;
+                let done = manage.forget_secrets_of_collection(&group(), &name).await;
                 (name.to_string(), done.unwrap())
             }
         };
@@ -67,11 +60,6 @@ async fn forget(world: &World, manage: &Manage) -> Vec<String> {
     }
     changed.sort();
     changed
-}
-
-fn place() -> minutehand_ports::store::ResourceGroup {
-    let segment = |text| minutehand_domain::name::PathSegment::new(text).unwrap();
-    minutehand_ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") }
 }
 
 async fn shown(api: &Router, name: &str) -> Value {
@@ -92,7 +80,7 @@ async fn jobs_that_need_a_lost_secret_are_disabled_and_say_why_and_others_go_on(
     off["state"] = json!("disabled");
     put(&api, "off", off, 201).await;
     let (before, plain) = (shown(&api, "lost").await, shown(&api, "plain").await);
-    world.queue.taken();
+    world.taken().await;
 
     // With the right key nothing is changed.
     assert_eq!(forget(&world, &world.manage).await, Vec::<String>::new());
@@ -118,7 +106,7 @@ async fn jobs_that_need_a_lost_secret_are_disabled_and_say_why_and_others_go_on(
         None,
         "{collection}"
     );
-    assert_eq!(world.queue.taken(), Vec::<String>::new());
+    assert_eq!(world.taken().await, Vec::<String>::new());
 
     let path = COLLECTION.replace("providers/Microsoft.Scheduler/", "");
     let (_, journal) = ask(&api, "GET", &format!("/minutehand/v1{path}/journal"), "").await;
@@ -144,7 +132,7 @@ async fn a_job_whose_secrets_are_lost_does_not_run_before_it_is_put_again_with_t
     put(&api, "j", job(HTTP), 201).await;
     let (other, api) = with_other_key(&world);
     assert_eq!(forget(&world, &other).await, ["j"]);
-    world.queue.taken();
+    world.taken().await;
 
     let path = format!("{COLLECTION}/jobs/j");
     let says = "The key of the secrets of job 'j' is lost. Send the whole job again (PUT), with all of \
@@ -163,7 +151,7 @@ async fn a_job_whose_secrets_are_lost_does_not_run_before_it_is_put_again_with_t
     // A PUT of what was answered has no secret: it is refused as it would be for a new job.
     let (status, text) = ask(&api, "PUT", &path, &withheld.to_string()).await;
     assert_eq!(status, 400, "{text}");
-    assert_eq!(world.queue.taken(), Vec::<String>::new());
+    assert_eq!(world.taken().await, Vec::<String>::new());
 
     put(&api, "j", job(HTTP), 200).await;
     let job = self::shown(&api, "j").await;
@@ -172,7 +160,7 @@ async fn a_job_whose_secrets_are_lost_does_not_run_before_it_is_put_again_with_t
         (&json!("enabled"), None),
         "{job}"
     );
-    assert_eq!(world.queue.taken(), ["2027-03-01T12:05:00Z"]);
+    assert_eq!(world.taken().await, ["2027-03-01T12:05:00Z"]);
     assert_eq!(ask(&api, "POST", &format!("{path}/run"), "").await.0, 200);
     assert_eq!(forget(&world, &other).await, Vec::<String>::new());
 }
@@ -183,15 +171,18 @@ async fn a_job_of_the_same_name_in_a_collection_that_was_made_again_goes_on() {
     let api = super::api::api(&world);
     assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);
     put(&api, "j", job(HTTP), 201).await;
-    let (found, _) = world.firing.with_secrets(None).await.unwrap();
-    let [WithSecrets::Job { collection_uid, .. }] = found.as_slice() else { panic!("{found:?}") };
+    let (found, _) = world.store.sealed(None).await.unwrap();
+    let [Sealed { of: SealedOf::Job { collection_uid, .. }, .. }] = found.as_slice() else {
+        panic!("{found:?}")
+    };
     assert_eq!(ask(&api, "DELETE", COLLECTION, "").await.0, 200);
     // Its jobs are deleted later. Until then the scan finds them, and no path of theirs.
-    assert_eq!(world.firing.collection_path(collection_uid).await.unwrap(), None);
-    assert_eq!(world.firing.with_secrets(None).await.unwrap().0, found);
+    let path = Browse::collection_path(world.store.as_ref(), collection_uid).await;
+    assert_eq!(path.unwrap(), None);
+    assert_eq!(world.store.sealed(None).await.unwrap().0, found);
     assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);
     put(&api, "j", job(PLAIN), 201).await;
     let (other, _) = with_other_key(&world);
     let name = named("j");
-    assert!(!other.forget_secrets_of_job(&place(), &named("jc"), &name).await.unwrap());
+    assert!(!other.forget_secrets_of_job(&group(), &named("jc"), &name).await.unwrap());
 }

@@ -3,14 +3,13 @@
 use axum::Router;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{Claim, ClaimRequest, Claimed, Recorded, ResourceGroup};
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed, Recorded};
 use minutehand_ports::{Attempts, Collections, Jobs};
 use serde_json::Value;
 
-use super::api::{COLLECTION, api, ask};
-use super::world::{World, instant};
+use super::api::{COLLECTION, api, ask, group};
+use super::world::{World, instant, named};
 
 const JOB: &str = r#"{"properties":{"action":{"type":"Http","request":{"uri":"http://x","method":"GET"}},"recurrence":{"frequency":"Minute"}}}"#;
 const NOW: &str = "2027-03-01T12:00:00Z";
@@ -27,11 +26,8 @@ impl JobHistory {
         let api = api(&world);
         ask(&api, "PUT", COLLECTION, "{}").await;
         assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j"), JOB).await.0, 201);
-        let segment = |text| PathSegment::new(text).unwrap();
-        let place = ResourceGroup { subscription: segment("s"), group: segment("g") };
-        let named = |name| Name::new(name).unwrap();
-        let store = world.firing.as_ref();
-        let found = Collections::find(store, &place, &named("jc")).await.unwrap().unwrap();
+        let store = world.store.as_ref();
+        let found = Collections::find(store, &group(), &named("jc")).await.unwrap().unwrap();
         let collection_uid = found.collection.uid;
         let job = Jobs::find(store, &collection_uid, &named("j")).await.unwrap().unwrap();
         let job = JobRef { uid: job.uid, collection_uid, key: job.name.key() };
@@ -48,9 +44,9 @@ impl JobHistory {
                 lease_until: record.ended_at,
             };
             let request = ClaimRequest { claim: claim.clone(), now: record.started_at };
-            let claimed = self.world.firing.claim(&request).await.unwrap();
+            let claimed = self.world.store.claim(&request).await.unwrap();
             assert_eq!(claimed, Claimed::Won);
-            let recorded = self.world.firing.record(&claim, record).await.unwrap();
+            let recorded = self.world.store.record(&claim, record).await.unwrap();
             assert_eq!(recorded, Recorded::Kept);
         }
     }
@@ -190,8 +186,14 @@ async fn a_recreated_job_has_a_history_of_its_own() {
 async fn a_position_of_another_list_is_no_server_error() {
     let job = JobHistory::new().await;
     job.execute(&[minute(1)]).await;
-    // base64url of "C" and of "zzz": before and behind everything.
-    assert_eq!(messages(&job.list("$skiptoken=Qw").await), ["1"]);
-    assert_eq!(messages(&job.list("$skiptoken=enp6").await), ["1"]);
-    assert_eq!(messages(&job.list("$skiptoken=MA").await), [""; 0]);
+    let says = "The list has no such position. Follow 'nextLink', or send the 'position' of the answer \
+                before it, without changing it.";
+    // base64url of "C", "zzz" and "0".
+    for position in ["Qw", "enp6", "MA"] {
+        let path = format!("{COLLECTION}/jobs/j/history?$skiptoken={position}");
+        let (status, answer) = ask(&job.api, "GET", &path, "").await;
+        assert_eq!(status, 400, "{answer}");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["error"]["message"], says);
+    }
 }

@@ -1,11 +1,12 @@
 //! The journal: one entry for each change, stored with it, without secrets.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use axum::Router;
+use minutehand_ports::store::PageRequest;
+use minutehand_ports::{Browse, Collections};
 use serde_json::{Value, json};
 
-use super::api::{COLLECTION, api, ask};
-use super::world::World;
+use super::api::{COLLECTION, api, ask, group};
+use super::world::{World, named};
 
 const NOW: &str = "2027-03-01T12:00:00Z";
 const JOURNAL: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/jc/journal";
@@ -107,7 +108,7 @@ async fn entries_are_read_in_pages_and_for_four_hundred_days() {
     // What the table's expiry does on AWS, the hourly removal does on one machine.
     let (now, work_now) =
         (super::world::instant("2028-04-04T12:00:00Z"), super::world::instant(NOW));
-    assert_eq!(world.firing.remove_expired(now, work_now, None).await.unwrap(), 121);
+    assert_eq!(world.store.remove_expired(now, work_now, None).await.unwrap(), 121);
 }
 
 /// Actions with a secret in each place that may hold one.
@@ -166,11 +167,10 @@ async fn no_entry_contains_a_secret_however_a_job_changes() {
         let (status, text) = ask(&api, "PATCH", COLLECTION, &body).await;
         assert_eq!(status, 200, "{text}");
     }
-    let scan = world.store.client().scan().table_name("minutehand").send().await.unwrap();
-    let is_entry = |item: &&std::collections::HashMap<String, AttributeValue>| {
-        item["pk"].as_s().unwrap().starts_with("L#")
-    };
-    let entries: Vec<_> = scan.items().iter().filter(is_entry).collect();
+    let store = world.store.as_ref();
+    let found = Collections::find(store, &group(), &named("jc")).await.unwrap().unwrap();
+    let all = PageRequest { from: None, items_max: 1_000 };
+    let entries = store.journal(&found.collection.uid, all).await.unwrap().items;
     assert!(entries.len() > 80, "{}", entries.len());
     for entry in entries {
         let text = format!("{entry:?}");

@@ -5,12 +5,10 @@ use minutehand_domain::attempt::Outcome;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
-use minutehand_domain::name::PathSegment;
-use minutehand_ports::store::ResourceGroup;
 use minutehand_ports::{Attempts, Collections, Jobs};
 use serde_json::{Value, json};
 
-use super::api::ask;
+use super::api::{ask, group};
 use super::why::{JOB, execute, world};
 use super::world::{World, instant, named};
 
@@ -34,10 +32,8 @@ fn shown(page: &Value) -> (Vec<String>, Option<&str>) {
 }
 
 async fn leave_out(world: &World, first: &str, last: &str) {
-    let store = world.firing.as_ref();
-    let segment = |text| PathSegment::new(text).unwrap();
-    let place = ResourceGroup { subscription: segment("s"), group: segment("g") };
-    let found = Collections::find(store, &place, &named("jc")).await.unwrap().unwrap();
+    let store = world.store.as_ref();
+    let found = Collections::find(store, &group(), &named("jc")).await.unwrap().unwrap();
     let job = Jobs::find(store, &found.collection.uid, &named("j")).await.unwrap().unwrap();
     let outage = Outage { from: instant(first), until: instant(last) };
     let left_out = LeftOut {
@@ -116,7 +112,7 @@ async fn fail(world: &World, ended_at: &str, collection: &str, job: &str) {
     };
     // Twice is as once.
     for _ in 0..2 {
-        world.firing.add_failure(&failed).await.unwrap();
+        world.store.add_failure(&failed).await.unwrap();
     }
 }
 

@@ -1,23 +1,43 @@
-//! What Minutehand's own operations consume in the store, each called through HTTP. The figures of
+//! What Minutehand's own operations consume in the table on AWS, each called through HTTP. The figures of
 //! `shared/docs/api.md` are compared with these.
 
+use std::sync::Arc;
+
 use axum::Router;
-use minutehand_store_dynamodb::MeteredCall;
+use minutehand_app::{Manage, ManagePorts};
+use minutehand_embedded::Store;
+use minutehand_store_dynamodb::{DynamoStore, Meter, MeteredCall, ensure_table};
+use minutehand_store_sql::SqlQueue;
+use minutehand_store_sql::sqlite::Database;
+use minutehand_testkit::services::manage_ports;
 use serde_json::{Value, json};
 
-use super::api::{COLLECTION, api, ask};
-use super::world::World;
+use super::api::{COLLECTION, api_over, ask};
+use super::world::{settings, standing};
 
 const NOW: &str = "2027-03-01T12:00:00Z";
 const JOBS: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/jc/jobs";
 
-/// A world with a collection and a daily job of about 600 bytes.
-async fn world() -> (World, Router) {
-    let world = World::at(NOW).await;
-    let api = api(&world);
+/// A table, with what its requests consume.
+struct Table {
+    meter: Arc<Meter>,
+    _store: Store,
+}
+
+/// A table with a collection and a daily job of about 600 bytes, and the API over it.
+async fn world() -> (Table, Router) {
+    let table = Store::in_memory().unwrap();
+    ensure_table(&table.client(), "minutehand").await.unwrap();
+    let (meter, clock) = (Arc::new(Meter::default()), standing(NOW));
+    let store = DynamoStore::new(table.client(), "minutehand").with_meter(meter.clone());
+    let store = Arc::new(store);
+    let (database, _) = Database::in_memory().unwrap();
+    let queue = Arc::new(SqlQueue::alone(database, clock.clone()).await.unwrap());
+    let ports = ManagePorts { browse: store.clone(), ..manage_ports(store, queue, clock.clone()) };
+    let api = api_over(Manage::new(ports, settings()), clock);
     assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);
     assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j"), &job("GET")).await.0, 201);
-    (world, api)
+    (Table { meter, _store: table }, api)
 }
 
 fn job(method: &str) -> String {
@@ -30,11 +50,11 @@ fn job(method: &str) -> String {
 }
 
 /// The read units of a request, which must succeed.
-async fn read(world: &World, api: &Router, method: &str, path: &str, body: &str) -> (f64, Value) {
-    drop(world.meter.take());
+async fn read(table: &Table, api: &Router, method: &str, path: &str, body: &str) -> (f64, Value) {
+    drop(table.meter.take());
     let (status, answer) = ask(api, method, path, body).await;
     assert_eq!(status, 200, "{path}: {answer}");
-    let consumed = world.meter.take();
+    let consumed = table.meter.take();
     let writes: f64 =
         consumed.iter().filter(|(call, _)| call.is_write()).map(|(_, sum)| sum.units).sum();
     assert!(writes.abs() < f64::EPSILON, "{path} writes: {consumed:?}");
@@ -55,7 +75,7 @@ fn documented(operation: &str) -> String {
 
 #[tokio::test]
 async fn every_operation_consumes_what_the_documentation_says() {
-    let (world, api) = world().await;
+    let (table, api) = world().await;
     let preview = r#"{"startTime":"2027-04-01"}"#;
     for (operation, method, path, body) in [
         ("GET /me", "GET", "/minutehand/v1/me".to_owned(), ""),
@@ -76,7 +96,7 @@ async fn every_operation_consumes_what_the_documentation_says() {
         ("GET J/occurrences", "GET", format!("{JOBS}/j/occurrences"), ""),
         ("POST J/check", "POST", format!("{JOBS}/j/check"), &job("PUT")),
     ] {
-        let (units, _) = read(&world, &api, method, &path, body).await;
+        let (units, _) = read(&table, &api, method, &path, body).await;
         println!("figure: {operation}: {units} read units");
         assert_eq!(units.to_string(), documented(operation), "{operation}");
     }
@@ -84,7 +104,7 @@ async fn every_operation_consumes_what_the_documentation_says() {
 
 #[tokio::test]
 async fn a_change_of_a_small_job_writes_its_items_and_two_units_for_its_entry() {
-    let (world, api) = world().await;
+    let (table, api) = world().await;
     let path = |name: &str| format!("{COLLECTION}/jobs/{name}");
     for (what, method, name, body, status, units) in [
         // Two units each for definition, timer, count and entry, and one for the index.
@@ -94,10 +114,10 @@ async fn a_change_of_a_small_job_writes_its_items_and_two_units_for_its_entry() 
         ("switch off", "PATCH", "k", r#"{"properties":{"state":"disabled"}}"#.to_owned(), 200, 7.0),
         ("delete", "DELETE", "k", String::new(), 200, 8.0),
     ] {
-        drop(world.meter.take());
+        drop(table.meter.take());
         let (answered, text) = ask(&api, method, &path(name), &body).await;
         assert_eq!(answered, status, "{text}");
-        let found = world.meter.take()[&MeteredCall::Change].units;
+        let found = table.meter.take()[&MeteredCall::Change].units;
         println!("figure: {what}: {found} write units");
         assert!((found - units).abs() < f64::EPSILON, "{what}: {found}");
     }

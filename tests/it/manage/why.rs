@@ -9,7 +9,7 @@ use minutehand_ports::store::{Claim, ClaimRequest, Claimed, PulseOf, Recorded};
 use minutehand_ports::{Attempts, Collections, Jobs, Pulses};
 use serde_json::{Value, json};
 
-use super::api::{COLLECTION, api, ask};
+use super::api::{COLLECTION, api, ask, group};
 use super::world::{World, instant, named};
 
 const NOW: &str = "2027-03-01T12:00:00Z";
@@ -32,11 +32,8 @@ async fn why(api: &Router, at: &str) -> Value {
 }
 
 async fn job_ref(world: &World) -> JobRef {
-    let store = world.firing.as_ref();
-    let segment = |text| minutehand_domain::name::PathSegment::new(text).unwrap();
-    let place =
-        minutehand_ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") };
-    let found = Collections::find(store, &place, &named("jc")).await.unwrap().unwrap();
+    let store = world.store.as_ref();
+    let found = Collections::find(store, &group(), &named("jc")).await.unwrap().unwrap();
     let collection_uid = found.collection.uid;
     let job = Jobs::find(store, &collection_uid, &named("j")).await.unwrap().unwrap();
     JobRef { uid: job.uid, collection_uid, key: job.name.key() }
@@ -49,7 +46,7 @@ pub(super) async fn execute(
     number: u32,
     outcome: Option<Outcome>,
 ) {
-    let store = world.firing.as_ref();
+    let store = world.store.as_ref();
     let job = job_ref(world).await;
     let first = Attempt::first(0, Occurrence::Scheduled { nominal_at: instant(nominal_at) });
     let started_at = first.due_at + TimeDelta::minutes(number.into());
@@ -84,11 +81,11 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
     let nominal_at = instant("2027-03-06T09:00");
     let left_out = LeftOut::one(0, nominal_at, LeftOutReason::Outage(outage), outage.until);
     let uid = job_ref(&world).await.uid;
-    world.firing.leave_out(&uid, &left_out).await.unwrap();
+    world.store.leave_out(&uid, &left_out).await.unwrap();
     for of in [PulseOf::Sweepers, PulseOf::Workers] {
         let beat_at = Some(instant("2027-03-10T11:59"));
         let pulse = Pulse { beat_at, outages: vec![outage], ..Pulse::default() };
-        assert!(world.firing.beat(of, None, &pulse).await.unwrap());
+        assert!(world.store.beat(of, None, &pulse).await.unwrap());
     }
     world.now_is("2027-03-10T12:00:00Z");
     for (at, verdict, sentence) in [
@@ -146,7 +143,7 @@ async fn what_was_left_out_for_a_forgotten_outage_is_recorded() {
     let (world, api) = world().await;
     for of in [PulseOf::Sweepers, PulseOf::Workers] {
         let pulse = Pulse { beat_at: Some(instant("2027-03-10T11:59")), ..Pulse::default() };
-        assert!(world.firing.beat(of, None, &pulse).await.unwrap());
+        assert!(world.store.beat(of, None, &pulse).await.unwrap());
     }
     let uid = job_ref(&world).await.uid;
     let outage = Outage { from: instant("2027-03-06T08:00"), until: instant("2027-03-08T10:00") };
@@ -158,7 +155,7 @@ async fn what_was_left_out_for_a_forgotten_outage_is_recorded() {
         reason: LeftOutReason::Outage(outage),
         at: outage.until,
     };
-    Attempts::leave_out(world.firing.as_ref(), &uid, &left_out).await.unwrap();
+    Attempts::leave_out(world.store.as_ref(), &uid, &left_out).await.unwrap();
     world.now_is("2027-03-10T12:00:00Z");
     for (at, verdict) in [
         ("2027-03-06T09:00", "overtaken"),
@@ -179,7 +176,7 @@ async fn an_earlier_timing_explains_its_occurrences() {
     let (world, api) = world().await;
     for of in [PulseOf::Sweepers, PulseOf::Workers] {
         let pulse = Pulse { beat_at: Some(instant("2027-03-20T11:59")), ..Pulse::default() };
-        assert!(world.firing.beat(of, None, &pulse).await.unwrap());
+        assert!(world.store.beat(of, None, &pulse).await.unwrap());
     }
     let changes = [
         ("2027-03-05T09:00:30Z", r#"{"properties":{"state":"disabled"}}"#),

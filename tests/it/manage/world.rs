@@ -1,10 +1,11 @@
-//! The services over an embedded store of their own, with a clock that stands still.
+//! The services over the store of one machine, with a clock that stands still.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use minutehand_app::fire::Dispatcher;
 use minutehand_app::{AppError, JobView, Manage, ManagePorts, ManageSettings};
 use minutehand_domain::action::{CertificateFacts, ClientCertificate};
 use minutehand_domain::document::Durations;
@@ -13,34 +14,25 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_domain::refusal::Refusal;
-use minutehand_embedded::{Queue, Store};
 use minutehand_ports::store::{JobRecord, ResourceGroup};
-use minutehand_ports::{
-    CertificateReader, Clock, Collections, DispatchQueue, Jobs, QueueError, QueueMessage,
-};
+use minutehand_ports::{CertificateReader, Clock, Collections, Deliveries, Jobs};
 use minutehand_recurrence::WrittenDate;
 use minutehand_sealer_aes::AesSealer;
-use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
+use minutehand_store_sql::queue::RECEIVE_MAX;
+use minutehand_store_sql::sqlite::Database;
+use minutehand_store_sql::{SqlQueue, SqlStore};
 use minutehand_testkit::TimeLimit;
 use minutehand_testkit::services::manage_ports;
 use serde_json::Value;
 
 pub(super) struct World {
     pub(super) manage: Manage,
-    pub(super) store: Store,
-    pub(super) firing: Arc<DynamoStore>,
-    pub(super) queue: Arc<Recorded>,
+    pub(super) store: Arc<SqlStore>,
+    pub(super) queue: Arc<SqlQueue>,
     pub(super) clock: Arc<Standing>,
     pub(super) sealer: Arc<AesSealer>,
-    pub(super) meter: Arc<Meter>,
-    /// A queue with dead letters.
-    pub(super) letters: Queue,
     _limit: TimeLimit,
 }
-
-/// A queue that shows what it was given.
-#[derive(Default)]
-pub(super) struct Recorded(Mutex<Vec<QueueMessage>>);
 
 pub(super) struct Standing(Mutex<DateTime<Utc>>);
 
@@ -49,18 +41,38 @@ struct Opener;
 
 impl World {
     pub(super) async fn at(now: &str) -> Self {
-        let store = Store::in_memory().unwrap();
-        ensure_table(&store.client(), "minutehand").await.unwrap();
-        let queue = Arc::new(Recorded::default());
+        // Its thread ends with its last handle.
+        let (database, _) = Database::in_memory().unwrap();
+        Self::over(database, now).await
+    }
+
+    pub(super) async fn over(database: Database, now: &str) -> Self {
         let clock = standing(now);
-        let meter = Arc::new(Meter::default());
-        let firing = Arc::new(dynamo(&store).with_meter(meter.clone()));
+        let queue = Arc::new(SqlQueue::alone(database.clone(), clock.clone()).await.unwrap());
+        let store = Arc::new(SqlStore::new(database).alone());
         let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
-        let letters = Queue::in_memory(clock.clone()).unwrap();
-        let dead = Arc::new(letters.clone());
-        let manage = manage(firing.clone(), queue.clone(), dead, clock.clone(), sealer.clone());
-        let limit = TimeLimit::start();
-        Self { manage, store, firing, queue, clock, sealer, meter, letters, _limit: limit }
+        let manage = manage(store.clone(), queue.clone(), clock.clone(), sealer.clone());
+        Self { manage, store, queue, clock, sealer, _limit: TimeLimit::start() }
+    }
+
+    /// The same store with another key.
+    pub(super) fn with_other_key(&self) -> Manage {
+        let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
+        manage(self.store.clone(), self.queue.clone(), self.clock.clone(), sealer)
+    }
+
+    /// The instants of what was sent since the last look.
+    pub(super) async fn taken(&self) -> Vec<String> {
+        let later = SqlQueue::alone(self.store.database().clone(), standing("9000-01-01"));
+        let later = later.await.unwrap();
+        let mut taken = Vec::new();
+        while later.standing().await.unwrap().visible > 0 {
+            for message in later.receive(RECEIVE_MAX).await.unwrap() {
+                later.finish(&[message.receipt]).await.unwrap();
+                taken.push(minutehand_recurrence::format_instant(message.due_at));
+            }
+        }
+        taken
     }
 
     pub(super) fn now_is(&self, now: &str) {
@@ -86,9 +98,9 @@ impl World {
 
     /// A job as it is kept, and its secrets.
     pub(super) async fn kept(&self, name: &str) -> (JobRecord, Value) {
-        let store = DynamoStore::new(self.store.client(), "minutehand");
-        let found = Collections::find(&store, &place(), &named("jc")).await.unwrap().unwrap();
-        let job = Jobs::find(&store, &found.collection.uid, &named(name)).await.unwrap().unwrap();
+        let store = self.store.as_ref();
+        let found = Collections::find(store, &place(), &named("jc")).await.unwrap().unwrap();
+        let job = Jobs::find(store, &found.collection.uid, &named(name)).await.unwrap().unwrap();
         let secrets = self.sealer.open(&job.uid, job.sealed.as_deref().unwrap()).unwrap();
         (job, json(&secrets))
     }
@@ -101,47 +113,34 @@ impl World {
     }
 }
 
-impl Recorded {
-    /// The instants of what was sent since the last look.
-    pub(super) fn taken(&self) -> Vec<String> {
-        let sent = std::mem::take(&mut *self.0.lock().unwrap());
-        sent.into_iter()
-            .map(|message| minutehand_recurrence::format_instant(message.due_at))
-            .collect()
-    }
-}
-
-/// The services over this store and this queue.
-pub(super) fn dynamo(store: &Store) -> DynamoStore {
-    DynamoStore::new(store.client(), "minutehand")
-        .with_connector(Some(store.connector()))
-        .with_groups(Groups::Transactions)
-}
-
-pub(super) fn manage(
-    store: Arc<DynamoStore>,
-    queue: Arc<dyn DispatchQueue>,
-    dead_letters: Arc<Queue>,
-    clock: Arc<dyn Clock>,
+fn manage(
+    store: Arc<SqlStore>,
+    queue: Arc<SqlQueue>,
+    clock: Arc<Standing>,
     sealer: Arc<AesSealer>,
 ) -> Manage {
-    let certificates = Arc::new(Opener);
-    let browse = store.clone();
+    let events = Arc::new(());
+    let dispatcher =
+        Dispatcher::new(store.clone(), store.clone(), queue.clone(), events, clock.clone());
     let ports = ManagePorts {
         sealer,
-        certificates,
-        browse,
-        dead_letters,
+        certificates: Arc::new(Opener),
+        browse: store.clone(),
+        dead_letters: queue.clone(),
+        dispatcher: dispatcher.with_step(store.clone()),
         ..manage_ports(store, queue, clock)
     };
-    let settings = ManageSettings {
+    Manage::new(ports, settings())
+}
+
+pub(super) fn settings() -> ManageSettings {
+    ManageSettings {
         region: "local".to_owned(),
         plan_limits: PlanLimits::On,
         has_aws: false,
         own: OwnResources::default(),
         history: HistoryDays::default(),
-    };
-    Manage::new(ports, settings)
+    }
 }
 
 pub(super) fn standing(now: &str) -> Arc<Standing> {
@@ -186,14 +185,6 @@ pub(super) fn refused<T: std::fmt::Debug>(result: Result<T, AppError>) -> &'stat
     match result {
         Err(AppError::Refused(refusal)) => refusal.code.as_str(),
         other => panic!("not refused: {other:?}"),
-    }
-}
-
-#[async_trait]
-impl DispatchQueue for Recorded {
-    async fn send(&self, messages: &[QueueMessage], _now: DateTime<Utc>) -> Result<(), QueueError> {
-        self.0.lock().unwrap().extend_from_slice(messages);
-        Ok(())
     }
 }
 

@@ -295,9 +295,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use chrono::TimeDelta;
-    use minutehand_embedded::queue::QueueStats;
-    use minutehand_embedded::{DataDir, Queue, SyncMode};
     use minutehand_ports::{Deliveries as _, ReceiptHandle};
+    use minutehand_store_sql::sqlite::Database;
+    use minutehand_store_sql::{QueueStanding, SqlQueue};
     use minutehand_testkit::SetClock;
 
     use super::super::chance::Chance;
@@ -307,22 +307,22 @@ mod tests {
     /// Both queues, and the deliveries of each that are under way, by the texts of the simulated ones.
     struct Both {
         clock: SetClock,
-        dir: tempfile::TempDir,
-        real: Queue,
+        database: Database,
+        real: SqlQueue,
         simulated: LocalQueue,
         held: BTreeMap<String, (Receipt, ReceiptHandle)>,
     }
 
     impl Both {
-        fn new() -> Self {
-            let (clock, dir) = (SetClock::at(instant(0)), tempfile::tempdir().unwrap());
-            let real = Self::open(&dir, &clock);
-            Self { clock, dir, real, simulated: LocalQueue::default(), held: BTreeMap::new() }
+        async fn new() -> Self {
+            let clock = SetClock::at(instant(0));
+            let (database, _) = Database::in_memory().unwrap();
+            let real = Self::open(&database, &clock).await;
+            Self { clock, database, real, simulated: LocalQueue::default(), held: BTreeMap::new() }
         }
 
-        fn open(dir: &tempfile::TempDir, clock: &SetClock) -> Queue {
-            let dir = DataDir::open(dir.path()).unwrap();
-            Queue::open(&dir, SyncMode::Normal, Arc::new(clock.clone())).unwrap()
+        async fn open(database: &Database, clock: &SetClock) -> SqlQueue {
+            SqlQueue::alone(database.clone(), Arc::new(clock.clone())).await.unwrap()
         }
 
         fn now(&self) -> i64 {
@@ -340,7 +340,7 @@ mod tests {
             let taken = self.simulated.receive(self.now());
             if taken.is_empty() {
                 // The real queue would wait.
-                assert_eq!(self.real.stats().await.unwrap().visible, 0);
+                assert_eq!(self.real.standing().await.unwrap().visible, 0);
                 return;
             }
             let real = self.real.receive(RECEIVED_MAX).await.unwrap();
@@ -377,16 +377,14 @@ mod tests {
 
         /// The next process, whose clock may show less.
         async fn restart(&mut self, jump: i64) {
-            self.real.clone().close().await;
-            self.real = Self::open(&self.dir, &self.clock);
+            self.real = Self::open(&self.database, &self.clock).await;
             self.clock.advance(TimeDelta::seconds(jump));
             self.simulated.begin_process();
         }
 
-        async fn compare(&mut self) {
-            self.simulated.show_again(self.now());
-            let QueueStats { visible, delayed, hidden, dead_letters, .. } =
-                self.real.stats().await.unwrap();
+        async fn compare(&self) {
+            let QueueStanding { visible, delayed, hidden, dead_letters, .. } =
+                self.real.standing().await.unwrap();
             let all = u64::try_from(self.simulated.messages.len()).unwrap();
             assert_eq!(visible + delayed + hidden, all);
             assert_eq!(dead_letters, u64::try_from(self.simulated.dead.len()).unwrap());
@@ -396,7 +394,7 @@ mod tests {
     #[tokio::test]
     async fn the_local_queue_in_memory_answers_as_the_real_one() {
         for seed in 0..4 {
-            let (mut chance, mut both) = (Chance::of(seed), Both::new());
+            let (mut chance, mut both) = (Chance::of(seed), Both::new().await);
             for number in 0..400 {
                 match chance.below(10) {
                     0..3 => {
@@ -410,7 +408,6 @@ mod tests {
                 }
                 both.compare().await;
             }
-            both.real.close().await;
         }
     }
 }
