@@ -1,5 +1,6 @@
-//! The steps of firing where the queue and the store are two services: SQS and DynamoDB on AWS, the queue
-//! and the store on one machine. Each step first adds to the queue, and then changes the store.
+//! The steps of firing where the queue and the store are two services, as SQS and DynamoDB are on AWS. Each
+//! step first adds to the queue, and then changes the store. The message of a settled attempt is deleted by
+//! the host.
 //!
 //! | step | a crash after it leaves | repaired by |
 //! |---|---|---|
@@ -7,7 +8,6 @@
 //! | dispatch: timers move | nothing | |
 //! | settle: messages are sent | the next attempt, and an attempt that is not counted | the message of the attempt, which is delivered again: its worker sends the same again, and counts |
 //! | settle: the attempt is counted | everything but the deletion of the message | the same: its worker finds the attempt counted |
-//! | settle: the message is deleted | nothing | |
 //!
 //! In the other order, a crash would lose messages: a timer that has moved asks for nothing again.
 
@@ -17,8 +17,8 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_ports::store::{Advance, StoreError};
 use minutehand_ports::{
-    Counters, Deliveries, DispatchQueue, DispatchStep, QueueError, QueueMessage, SettleStep,
-    Settled, Settlement, StepError, Timers,
+    Counters, DispatchQueue, DispatchStep, QueueError, QueueMessage, SettleStep, Settled,
+    Settlement, StepError, Timers,
 };
 
 /// Sends the messages, and then moves the timers.
@@ -46,27 +46,20 @@ impl DispatchStep for SendThenMove {
 pub struct SendThenCount {
     queue: Arc<dyn DispatchQueue>,
     counters: Arc<dyn Counters>,
-    deliveries: Option<Arc<dyn Deliveries>>,
 }
 
 impl SendThenCount {
-    /// The step over these ports. It deletes no message: its host does.
+    /// The step over these ports.
     #[must_use]
     pub fn new(queue: Arc<dyn DispatchQueue>, counters: Arc<dyn Counters>) -> Self {
-        Self { queue, counters, deliveries: None }
-    }
-
-    /// Sets the queue from which it deletes messages that are done.
-    #[must_use]
-    pub fn finishing(self, deliveries: Arc<dyn Deliveries>) -> Self {
-        Self { deliveries: Some(deliveries), ..self }
+        Self { queue, counters }
     }
 }
 
 #[async_trait]
 impl SettleStep for SendThenCount {
     async fn settle(&self, settlement: Settlement<'_>) -> Result<Settled, StepError> {
-        let Settlement { next, count, receipt, now } = settlement;
+        let Settlement { next, count, now, .. } = settlement;
         if !next.is_empty() {
             self.queue.send(next, now).await?;
         }
@@ -75,31 +68,23 @@ impl SettleStep for SendThenCount {
         {
             return Ok(Settled::Stale { is_sent: true });
         }
-        let is_finished = match (&self.deliveries, receipt) {
-            // If it fails, the host tries again, and logs the error.
-            (Some(deliveries), Some(receipt)) => deliveries.finish(&[receipt]).await.is_ok(),
-            _ => false,
-        };
-        Ok(Settled::Done { is_finished })
+        Ok(Settled::Done { is_finished: false })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
-    use std::time::Duration;
 
     use minutehand_domain::attempt::Attempt;
     use minutehand_domain::job::JobCounters;
     use minutehand_domain::recently_counted::RecentlyCounted;
     use minutehand_domain::work_item::{JobRef, WorkItem};
+    use minutehand_ports::ReceiptHandle;
     use minutehand_ports::store::{CounterUpdate, Due, Finish, Page, PageRequest, Pause, TimerKey};
-    use minutehand_ports::{ReceiptHandle, TakenMessage};
     use pollster::block_on;
 
     use super::*;
-
-    const RECEIPT: ReceiptHandle = ReceiptHandle { id: 1, delivery: 2 };
 
     /// A queue and a store that write down what they are asked, and refuse one thing.
     #[derive(Default)]
@@ -180,41 +165,6 @@ mod tests {
         }
     }
 
-    #[async_trait]
-    impl Deliveries for Noted {
-        async fn receive(&self, max: usize) -> Result<Vec<TakenMessage>, QueueError> {
-            panic!("not of these tests: {max}")
-        }
-
-        async fn finish(&self, receipts: &[ReceiptHandle]) -> Result<(), QueueError> {
-            assert_eq!(receipts, [RECEIPT]);
-            let refused = || QueueError::Unavailable("the test asked for it".into());
-            self.step("finish").then_some(()).ok_or_else(refused)
-        }
-
-        async fn put_back(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
-            panic!("not of these tests: {receipts:?}")
-        }
-
-        async fn set_aside(
-            &self,
-            receipts: &[(ReceiptHandle, Duration)],
-        ) -> Result<(), QueueError> {
-            panic!("not of these tests: {receipts:?}")
-        }
-
-        async fn take_again(
-            &self,
-            receipts: &[ReceiptHandle],
-        ) -> Result<Vec<Option<TakenMessage>>, QueueError> {
-            panic!("not of these tests: {receipts:?}")
-        }
-
-        async fn bury(&self, receipts: &[ReceiptHandle], _: &str) -> Result<(), QueueError> {
-            panic!("not of these tests: {receipts:?}")
-        }
-    }
-
     fn message() -> QueueMessage {
         let job = JobRef { uid: "u".into(), collection_uid: "c".into(), key: "k".into() };
         let work_item = WorkItem::CheckFinished { job, generation: 1 };
@@ -245,17 +195,14 @@ mod tests {
 
     #[test]
     fn a_settlement_is_done_in_its_order_and_stops_where_it_fails() {
-        let done = |is_finished| Some(Settled::Done { is_finished });
-        for (refuses, receipt, steps, expected) in [
-            ("", Some(RECEIPT), vec!["send", "count", "finish"], done(true)),
-            ("", None, vec!["send", "count"], done(false)),
-            ("send", Some(RECEIPT), vec!["send"], None),
-            ("count", Some(RECEIPT), vec!["send", "count"], Some(Settled::Stale { is_sent: true })),
-            // Its host tries again.
-            ("finish", Some(RECEIPT), vec!["send", "count", "finish"], done(false)),
+        let done = Some(Settled::Done { is_finished: false });
+        for (refuses, steps, expected) in [
+            ("", vec!["send", "count"], done),
+            ("send", vec!["send"], None),
+            ("count", vec!["send", "count"], Some(Settled::Stale { is_sent: true })),
         ] {
             let noted = Noted::refusing(refuses);
-            let step = SendThenCount::new(noted.clone(), noted.clone()).finishing(noted.clone());
+            let step = SendThenCount::new(noted.clone(), noted.clone());
             let count = CounterUpdate {
                 job_uid: "u".to_owned(),
                 as_read: RecentlyCounted::default(),
@@ -263,21 +210,12 @@ mod tests {
                 counted: Vec::new(),
             };
             let (next, count) = (&[message()][..], Some(&count));
+            // Its host deletes the message.
+            let receipt = Some(ReceiptHandle { id: 1, delivery: 2 });
             let now = DateTime::UNIX_EPOCH;
             let settled = block_on(step.settle(Settlement { next, count, receipt, now }));
             assert_eq!(noted.steps(), steps, "{refuses}");
             assert_eq!(settled.ok(), expected, "{refuses}");
         }
-    }
-
-    #[test]
-    fn without_deliveries_the_host_deletes_the_message() {
-        let noted = Noted::refusing("");
-        let step = SendThenCount::new(noted.clone(), noted.clone());
-        let now = DateTime::UNIX_EPOCH;
-        let settlement = Settlement { next: &[], count: None, receipt: Some(RECEIPT), now };
-        let settled = block_on(step.settle(settlement)).unwrap();
-        assert_eq!(settled, Settled::Done { is_finished: false });
-        assert_eq!(noted.steps(), [""; 0]);
     }
 }
