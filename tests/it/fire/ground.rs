@@ -157,9 +157,9 @@ impl DispatchStep for QueueInStore {
         moves: &[Advance],
         now: DateTime<Utc>,
     ) -> Result<Vec<Result<bool, StoreError>>, QueueError> {
-        let moved = self.store.dispatch(messages, moves, now).await;
+        let dispatched = self.store.dispatch(messages, moves, now).await;
         self.pass_on().await;
-        moved
+        dispatched
     }
 }
 
