@@ -160,6 +160,7 @@ impl SqlQueue {
                 }
             };
             tokio::select! {
+                biased;
                 () = self.database.woken() => return,
                 () = due => {}
                 () = rechecked => {}

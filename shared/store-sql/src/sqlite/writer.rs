@@ -87,19 +87,18 @@ impl Writer {
                 answers.clear();
             }
         }
-        let mut answers = answers.into_iter();
         // Whether or not it was performed: a failure may leave a change.
         pass.iter().flat_map(|asked| &asked.script.changed).for_each(|of| self.changed.raise(*of));
-        let mut wakes = pass.iter().any(|asked| asked.script.wakes);
-        for Asked { answer, .. } in pass {
-            let answered = answers.next().unwrap_or(Err(SqlError::DiskFailed));
-            // If the database fails, a receiver that waits must find out.
-            wakes |= answered.is_err();
-            // A caller that has gone needs no answer.
-            let _ = answer.send(answered);
-        }
-        if wakes {
+        // If the database fails, a receiver that waits must find out.
+        let fails = answers.len() < pass.len() || answers.iter().any(Result::is_err);
+        if fails || pass.iter().any(|asked| asked.script.wakes) {
+            // Before the answers, so that whoever has one knows that the receiver is awake.
             self.woken.notify_one();
+        }
+        let mut answers = answers.into_iter();
+        for Asked { answer, .. } in pass {
+            // A caller that has gone needs no answer.
+            let _ = answer.send(answers.next().unwrap_or(Err(SqlError::DiskFailed)));
         }
         if let Some(log) = &mut self.log {
             log.step.restart(&self.connection, &log.state);
