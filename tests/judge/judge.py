@@ -365,7 +365,7 @@ class Machine:
     for a few seconds."""
 
     def __init__(self):
-        self.lives, self.repairs, self.beats = [], [], defaultdict(list)
+        self.lives, self.beats = [], defaultdict(list)
 
     def begin(self, line):
         self.lives.append([line["at"], line["clock"] - line["at"], NEVER])
@@ -422,12 +422,6 @@ class Machine:
         lives = iter(self.lives)
         return any(end + skew > nominal for _, skew, end in lives) \
             and any(start + skew < nominal + 15 * MINUTE for start, skew, _ in lives)
-
-    def is_lost_after(self, clock):
-        """Whether the queue was lost when the process had ended whose clock showed this."""
-        starts = [start for start, _, _ in self.lives[1:]] + [NEVER]
-        return any(start + skew <= clock <= end + skew and any(end <= at <= then for at in self.repairs)
-                   for (start, skew, end), then in zip(self.lives, starts))
 
     def silences(self):
         """Between the last sign of life of one process and the first of another, nothing worked: when, and
@@ -521,8 +515,6 @@ class Judge:
                 self.machine.begin(line)
             elif kind == "ended":
                 self.machine.lives[-1][2] = line["at"]
-            elif kind == "repair":
-                self.machine.repairs.append(line["at"])
             elif kind == "down":
                 self.downs.append([line["what"], line["at"], NEVER])
             elif kind == "up":
@@ -1376,10 +1368,7 @@ class Judge:
                 ways = [Way(it.uid, {it.occurrence}, at, at) for at in (due, again, *dropped)]
                 is_off = any(self.is_off(job.collection, way) for way in ways) \
                     or self.is_off_after_call(job.collection, it)
-                # Its claim was given back by the next process, before its message was lost with the queue.
-                is_lost = it.is_run and any(due < start < repair for start, _, _ in self.machine.lives
-                                            for repair in self.machine.repairs)
-                if not (is_cut or is_over or it.is_dead or is_off or is_lost):
+                if not (is_cut or is_over or it.is_dead or is_off):
                     self.bad("never recorded", it.id)
 
     def counters(self):
@@ -1432,9 +1421,8 @@ class Judge:
                             and not self.machine.is_passed_twice(nominal) \
                             and not self.was_sent_again(attempt):
                         self.bad("left out in an outage, and made", attempt.id)
-                    # A change cancelled its message, or the queue was lost with it, before it was counted.
-                    may_miss = ran or self.is_cut(timing, self.first_way(timing, nominal, at)) \
-                        or self.machine.is_lost_after(rows[0]["at"])
+                    # A change cancelled its message before it was counted.
+                    may_miss = ran or self.is_cut(timing, self.first_way(timing, nominal, at))
                     # A sweeper that dies after it sent an occurrence leaves it out, too. Both may write one row.
                     twice = len(rows) == 1 and rows[0]["reason"] == "outage" and attempt is not None \
                         and self.was_sent_unnoted(attempt)
@@ -1604,10 +1592,8 @@ class Judge:
             job = self.jobs.get(it.uid)
             if it.is_made or it.is_lost or it.is_dead or job is None or job.gone != NEVER:
                 continue
-            # Which runs a lost queue held is not known to the store.
-            is_lost = any(at <= repair for repair in self.machine.repairs)
             way = Way(it.uid, {it.occurrence}, at, at)
-            if not is_lost and not self.is_off(job.collection, way):
+            if not self.is_off(job.collection, way):
                 self.bad("a run that was accepted and never made", it.id, at)
 
     def expiries(self):

@@ -10,7 +10,7 @@
 //! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `ended` | what has ended, for the archive |
-//! | `at_rest`, `expired` | walks over the whole table, for tests |
+//! | `expired` | a walk over the whole table, for tests |
 //! | `schema` | the definition of the table |
 //!
 //! | change | items | condition |
@@ -58,7 +58,6 @@
 //! | begin an import | import | there is none, or it is the same one |
 //! | beat | pulse | the last beat is the one that was read |
 
-mod at_rest;
 mod attempts;
 mod attributes;
 mod batching;

@@ -50,6 +50,13 @@ impl SqlStore {
     #[must_use]
     pub fn alone(self) -> Self {
         let process = self.database.process();
+        self.alone_as(process)
+    }
+
+    /// The same, under another number than that of the process which opened the database. A database in memory
+    /// cannot be opened again, and may outlive the processes of a simulation.
+    #[must_use]
+    pub fn alone_as(self, process: i64) -> Self {
         Self { process, ..self }
     }
 

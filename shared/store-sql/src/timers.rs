@@ -17,8 +17,7 @@ use minutehand_domain::job::JobState;
 use minutehand_domain::recent::LastSkip;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Advance, Due, DueTimer, Finish, JobTimer, JobsAtRest, LongRetry, Page, PageRequest, Pause,
-    TimerKey,
+    Advance, Due, DueTimer, Finish, JobTimer, LongRetry, Page, PageRequest, Pause, TimerKey,
 };
 use minutehand_ports::{ErrorType, RetryTimers, StoreError, Timers};
 
@@ -99,23 +98,6 @@ impl Timers for SqlStore {
         let statements =
             vec![changes(sql::PAUSE_JOB, parameters), changes(sql::PAUSE_TIMER, timer)];
         self.does(changing(record(&job.collection_uid, statements), &job.uid)).await
-    }
-}
-
-#[async_trait]
-impl JobsAtRest for SqlStore {
-    async fn at_rest(
-        &self,
-        PageRequest { from, items_max }: PageRequest,
-    ) -> Result<Page<JobRef>, StoreError> {
-        let behind = from.map_or_else(|| Value::Bytes(Vec::new()), |from| id(&from));
-        let rows = self.read(sql::AT_REST, params![behind, rows_of(items_max)]).await?;
-        let items = rows.into_iter().map(|row| {
-            let mut row = Columns::new("timers", row);
-            Ok(JobRef { uid: row.id()?, collection_uid: row.id()?, key: row.next()? })
-        });
-        let items = items.collect::<Result<_, StoreError>>()?;
-        Ok(page_of(items, items_max, |last: &JobRef| last.uid.clone()))
     }
 }
 

@@ -25,11 +25,13 @@ use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     Advance, AttemptsLayer, Call, Claim, ClaimRequest, Claimed, CollectionRecord, CollectionsLayer,
     CounterUpdate, CountersLayer, Due, DueTimer, Finish, HistoryLayer, JobRecord, JobSnapshot,
-    JobsAtRest, JobsLayer, Layer, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord,
-    PulsesLayer, Recorded, Recount, RemovalLayer, RetryTimersLayer, SaveJob, Saved, SeatsLayer,
-    SlotRequest, SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer, TurnsRead, TurnsWrite,
+    JobsLayer, Layer, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord, PulsesLayer,
+    Recorded, Recount, RemovalLayer, RetryTimersLayer, SaveJob, Saved, SeatsLayer, SlotRequest,
+    SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer, TurnsRead, TurnsWrite,
 };
-use minutehand_ports::{Collections, Jobs, Snapshots, StoreError};
+use minutehand_ports::{
+    Collections, Jobs, QueueMessage, Settled, Settlement, Snapshots, StoreError,
+};
 use serde_json::{Value, json};
 
 use super::earlier::read_early;
@@ -52,6 +54,33 @@ pub(super) trait Store: Ports {
 
     /// A process begins that is alone: what the one before it knew is forgotten, and its claims are void.
     fn begin_process(&self, process: u64);
+
+    /// Moves timers, and with them sends the messages if it has the queue.
+    fn dispatch(
+        &self,
+        _messages: &[QueueMessage],
+        moves: &[Advance],
+        _at: DateTime<Utc>,
+    ) -> Vec<Result<bool, StoreError>> {
+        now(self.advance(moves))
+    }
+
+    /// Counts, and with that does what else is to be settled if it has the queue.
+    fn settle(&self, settlement: Settlement<'_>) -> Settled {
+        settled(settlement, |count| now(self.add(count)))
+    }
+}
+
+/// What a settlement comes to once its attempt is counted.
+pub(super) fn settled(
+    Settlement { count, receipt, .. }: Settlement<'_>,
+    add: impl FnOnce(&CounterUpdate) -> Result<bool, StoreError>,
+) -> Settled {
+    if count.is_none_or(|count| add(count).unwrap()) {
+        Settled::Done { is_finished: receipt.is_some() }
+    } else {
+        Settled::Stale { is_sent: false }
+    }
 }
 
 impl Store for Memory {
@@ -67,7 +96,7 @@ impl Store for Memory {
 /// The store of one process.
 pub(super) struct StorePort {
     pub(super) world: Arc<World>,
-    process: Arc<Process>,
+    pub(super) process: Arc<Process>,
     /// What a mutation sends only after its timer has moved on.
     held_back: Option<Arc<QueuePort>>,
     /// The snapshots that a mutation read too early, by the ids of their jobs.
@@ -624,13 +653,6 @@ impl TimersLayer for StorePort {
             Ok(is_paused)
         };
         self.op(true, disable).await
-    }
-}
-
-#[async_trait]
-impl JobsAtRest for StorePort {
-    async fn at_rest(&self, page: PageRequest) -> Result<Page<JobRef>, StoreError> {
-        self.op(true, || now(self.memory().at_rest(page.clone()))).await
     }
 }
 

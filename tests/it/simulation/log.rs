@@ -233,11 +233,6 @@ impl World {
         self.log.note(|| json!({"e": "ended", "at": self.time.now()}));
     }
 
-    /// The queue of a machine is lost, and computed from the store.
-    pub(super) fn log_repair(&self) {
-        self.log.note(|| json!({"e": "repair", "at": self.time.now()}));
-    }
-
     /// A row of history, when it is written.
     pub(super) fn log_row(
         &self,

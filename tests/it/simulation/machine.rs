@@ -1,5 +1,5 @@
-//! Minutehand on one machine: one process with the queue and the batching layer of its own, which dies
-//! or is stopped, and begins again while the clock has jumped.
+//! Minutehand on one machine: one process on an engine with store and queue, which dies or is stopped, and
+//! begins again while the clock has jumped.
 //!
 //! What `functions/local` does around the services is done here as it does it: the loops of sweeper,
 //! worker and signs of life, and what a start does before them.
@@ -8,21 +8,24 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use futures_util::future::{Either, select};
 use minutehand_app::fire::{
-    Deadline, Delivery, Dispatcher, Disposition, Executor, FirePorts, FireSettings, FireStore,
-    Heartbeat, RepairPorts, Stop, Sweeper, Unbounded, Wait, Worker,
+    Deadline, Delivery, DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, Heartbeat,
+    Stop, Sweeper, Worker,
 };
 use minutehand_app::{Manage, ManagePorts};
 use minutehand_domain::firing::limits::{AHEAD, BEAT_EVERY, FUNCTION};
-use minutehand_ports::Clock;
-use minutehand_ports::store::PulseOf;
-use minutehand_store_dynamodb::{BatchingStore, Host, Running, TimerChanges};
+use minutehand_ports::store::{Advance, PulseOf};
+use minutehand_ports::{
+    Clock, DispatchStep, QueueError, QueueMessage, ReceiptHandle, StoreError, TakenMessage,
+};
 use minutehand_testkit::services::{fire_ports, manage_ports};
 use tokio::sync::Notify;
 
+use super::engine::EnginePort;
 use super::faults::StorePort;
-use super::local_queue::{LocalPort, Settled, Taken};
 use super::tally::Fault;
 use super::time::{Process, ProcessClock, SECOND};
 use super::way::SweepPass;
@@ -49,29 +52,61 @@ pub(super) struct Life {
 pub(super) struct Machine {
     world: Arc<World>,
     pub(super) process: Arc<Process>,
-    batching: Arc<BatchingStore<StorePort>>,
+    store: Arc<StorePort>,
     clock: Arc<ProcessClock>,
-    wake: Arc<Notify>,
+    moved: Arc<Moved>,
     stop: Stop,
     /// When it is told to stop; it answers no requests from then on.
     stop_at: i64,
 }
 
-/// Runs the tasks of the batching layer in a process.
-struct ProcessHost(Arc<Process>);
+/// Tells the sweeper when the first of the timers is due that the API has moved.
+#[derive(Default)]
+struct Moved {
+    first: Mutex<Option<DateTime<Utc>>>,
+    told: Notify,
+}
 
-impl Host for ProcessHost {
-    fn spawn(&self, task: Running) {
-        self.0.time().spawn(&self.0, task);
+/// The step of the API.
+struct ToldStep {
+    store: Arc<StorePort>,
+    moved: Arc<Moved>,
+}
+
+#[async_trait]
+impl DispatchStep for ToldStep {
+    async fn dispatch(
+        &self,
+        messages: &[QueueMessage],
+        moves: &[Advance],
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Result<bool, StoreError>>, QueueError> {
+        let dispatched = self.store.dispatch(messages, moves, now).await;
+        if let Some(to) = moves.iter().map(|advance| advance.to).min() {
+            let mut first = self.moved.first.lock().unwrap();
+            *first = Some(first.map_or(to, |first| first.min(to)));
+            self.moved.told.notify_one();
+        }
+        dispatched
+    }
+}
+
+/// The place of a delivery. There are enough for all.
+struct Held(ReceiptHandle);
+
+impl DeliveryPlace for Held {
+    fn is_scarce(&self) -> bool {
+        false
     }
 
-    fn elapsed(&self) -> Duration {
-        Duration::from_micros(self.0.time().now().unsigned_abs())
+    fn try_origin(&self, _origin: &str) -> bool {
+        true
     }
 
-    fn sleep(&self, time: Duration) -> Running {
-        let at = self.0.time().now() + i64::try_from(time.as_micros()).unwrap();
-        Box::pin(self.0.time().until(at))
+    fn set_origin(&self, _origin: &str) {}
+
+    fn receipt(&self) -> Option<ReceiptHandle> {
+        Some(self.0)
     }
 }
 
@@ -79,20 +114,16 @@ impl Machine {
     /// Begins a process, which is told to stop at an instant.
     pub(super) fn begin(world: &Arc<World>, skew: i64, stop_at: i64) -> Arc<Self> {
         let process = Process::with_clock(&world.time, skew, None);
-        world.store.begin_process(process.id);
-        world.open_local_queue(process.clock());
+        world.begin_on_engine(&process);
         world.log_begin(&process);
         let life = Life { from: world.time.now(), skew, until: i64::MAX };
         world.lives.lock().unwrap().push(life);
-        let store = world.local_store(&process);
-        let host: Arc<dyn Host> = Arc::new(ProcessHost(process.clone()));
-        let batching = BatchingStore::on(&host, store);
         let machine = Arc::new(Self {
             stop: Stop::when(world.time.until(stop_at)),
             world: world.clone(),
             clock: world.clock(&process),
-            batching: Arc::new(batching),
-            wake: Arc::default(),
+            store: world.local_store(&process),
+            moved: Arc::default(),
             process,
             stop_at,
         });
@@ -115,27 +146,26 @@ impl Machine {
     /// The service that manages, for one request.
     pub(super) fn manage(&self, request: &Arc<Process>) -> Manage {
         let store = self.world.local_store(request);
-        let queue = Arc::new(LocalPort { is_api: true, ..self.queue(request) });
+        let queue = Arc::new(EnginePort { is_api: true, ..self.queue(request) });
         let clock = self.world.clock(request);
-        let timers = self.batching.clone();
-        let (snapshots, events) = (store.clone(), Arc::new(()));
-        let dispatcher = Dispatcher::new(timers, snapshots, queue.clone(), events, clock.clone());
+        let ports = manage_ports(store.clone(), queue, clock);
+        let step = Arc::new(ToldStep { store, moved: self.moved.clone() });
+        let dispatcher = ports.dispatcher.clone().with_step(step);
         let ids = Arc::new(Ids(self.world.clone()));
-        let ports = ManagePorts { ids, dispatcher, ..manage_ports(store, queue, clock) };
-        Manage::new(ports, manage_settings())
+        Manage::new(ManagePorts { ids, dispatcher, ..ports }, manage_settings())
     }
 
-    fn queue(&self, process: &Arc<Process>) -> LocalPort {
-        let (world, process, wake) = (self.world.clone(), process.clone(), self.wake.clone());
-        LocalPort { world, process, wake, is_api: false }
+    fn queue(&self, process: &Arc<Process>) -> EnginePort {
+        EnginePort { world: self.world.clone(), process: process.clone(), is_api: false }
     }
 
     fn start(self: &Arc<Self>) {
         let sender = SimulatedTarget { world: self.world.clone(), process: self.process.clone() };
         let queue = Arc::new(self.queue(&self.process));
-        let (store, clock) = (self.batching.clone(), self.clock.clone());
+        let (store, clock) = (self.store.clone(), self.clock.clone());
         let ports = FirePorts {
             ids: Arc::new(Ids(self.world.clone())),
+            settle: store.clone(),
             ..fire_ports(store, queue, Arc::new(sender), clock.clone())
         };
         let settings = FireSettings { is_alone: true, ..FireSettings::default() };
@@ -170,15 +200,14 @@ impl Machine {
     }
 
     async fn sweep(&self) {
-        let store = self.world.local_store(&self.process);
-        let clock: Arc<dyn Clock> = self.clock.clone();
+        let (store, clock) = (self.store.clone(), self.clock.clone());
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers).alone();
         let queue = Arc::new(self.queue(&self.process));
         let events = Arc::new(());
         let dispatcher =
-            Dispatcher::new(store.clone(), store.clone(), queue, events, clock.clone());
+            Dispatcher::new(store.clone(), store.clone(), queue, events, clock.clone())
+                .with_step(store.clone());
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone());
-        let changes = self.batching.timer_changes();
         let mut first_shard = 0_u32;
         loop {
             let from = self.world.time.now();
@@ -187,7 +216,7 @@ impl Machine {
             self.world.time.ways.passed(SweepPass { from, until, process });
             first_shard = first_shard.wrapping_add(1);
             clock.wait(if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE }).await;
-            let next = std::pin::pin!(next_in_view(&sweeper, clock.as_ref(), &changes));
+            let next = std::pin::pin!(next_in_view(&sweeper, clock.as_ref(), &self.moved));
             select(next, clock.wait(PASS_EVERY)).await;
         }
     }
@@ -195,22 +224,14 @@ impl Machine {
 
 /// Handles one message, and tells the queue what becomes of it.
 async fn handle(
-    queue: Arc<LocalPort>,
+    queue: Arc<EnginePort>,
     worker: Arc<Worker>,
-    Taken { receipt, receives, work_item }: Taken,
+    TakenMessage { receipt, receive_count, work_item, .. }: TakenMessage,
     (deadline, stop): (Deadline, Stop),
 ) {
-    let delivery =
-        Delivery { message_id: &receipt, receives, work_item: Ok(&work_item), place: &Unbounded };
-    let settled = match worker.handle(delivery, deadline, &stop).await {
-        Disposition::Delete | Disposition::Deleted => Settled::Done,
-        Disposition::RetryAfter(after) => Settled::PutBack(after),
-        Disposition::RetryAtVisibilityTimeout => return,
-        Disposition::Wait(Wait::For(after)) => Settled::SetAside(after),
-        Disposition::Wait(Wait::ForOrigin(_)) => panic!("places are not bounded"),
-        Disposition::Bury(_) => Settled::Buried,
-    };
-    queue.settle(receipt, settled).await;
+    let (work_item, place) = (work_item.as_ref(), &Held(receipt));
+    let delivery = Delivery { message_id: &receipt, receives: receive_count, work_item, place };
+    queue.acknowledge(receipt, worker.handle(delivery, deadline, &stop).await).await;
 }
 
 async fn beat(heartbeat: Arc<Heartbeat>, clock: Arc<ProcessClock>) {
@@ -222,7 +243,7 @@ async fn beat(heartbeat: Arc<Heartbeat>, clock: Arc<ProcessClock>) {
 }
 
 /// Waits until the next timer is so nearly due that a pass dispatches it.
-async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, changes: &TimerChanges) {
+async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, moved: &Moved) {
     let Ok(mut next) = sweeper.next_due_at().await else {
         return clock.wait(FAILED_PAUSE).await;
     };
@@ -234,11 +255,12 @@ async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, changes: &TimerChang
                 None => pending().await,
             }
         });
-        let moved = std::pin::pin!(changes.next());
-        match select(in_view, moved).await {
-            Either::Left(_) => return,
-            Either::Right((moved, _)) => next = Some(next.map_or(moved, |it| it.min(moved))),
+        let told = std::pin::pin!(moved.told.notified());
+        if let Either::Left(_) = select(in_view, told).await {
+            return;
         }
+        let first = moved.first.lock().unwrap().take();
+        next = next.into_iter().chain(first).min();
     }
 }
 
@@ -248,59 +270,17 @@ impl World {
         Arc::new(StorePort::new(self, process, None))
     }
 
-    /// Computes a lost queue from the store, as `minutehand repair` does.
-    pub(super) async fn repair(self: &Arc<Self>, skew: i64) {
-        self.local.lock().unwrap().lose();
-        self.time.tally.note(Fault::QueueLost);
-        self.queue_losses.lock().unwrap().push(self.time.now());
-        self.log_repair();
-        // Bounded by the chance of each of them to fail.
-        loop {
-            let process = Process::with_clock(&self.time, skew, None);
-            let is_repaired = Arc::new(Mutex::new(None));
-            let (world, repairing, told) = (self.clone(), process.clone(), is_repaired.clone());
-            self.time.spawn(&process, async move {
-                let is_done = world.try_repair(&repairing).await;
-                *told.lock().unwrap() = Some(is_done);
-            });
-            while !process.is_dead() && is_repaired.lock().unwrap().is_none() {
-                self.time.until(self.time.now() + SECOND / 10).await;
-            }
-            if *is_repaired.lock().unwrap() == Some(true) {
-                return;
-            }
-        }
-    }
-
-    async fn try_repair(self: &Arc<Self>, process: &Arc<Process>) -> bool {
-        let store = self.local_store(process);
-        let wake = Arc::default();
-        let queue =
-            LocalPort { world: self.clone(), process: process.clone(), wake, is_api: false };
-        let ports = RepairPorts {
-            store: FireStore::new(store.clone()),
-            jobs_at_rest: store,
-            queue: Arc::new(queue),
-            clock: self.clock(process),
-        };
-        minutehand_app::fire::repair(&ports).await.is_ok()
-    }
-
     /// Runs one process after the other until the end of the run.
     pub(super) async fn run_machine(self: Arc<Self>, span: i64) {
         const HOUR: i64 = 3_600 * SECOND;
-        const WORKS_FOR: i64 = 15 * 60 * SECOND;
-        const OUTAGE_MIN: i64 = 101 * SECOND;
         let mut skew = 0;
-        // What waits since before the last process is known to a repair only if the pause between the
-        // two was an outage, and if what had waited before that one was known, too.
-        let (mut is_known, mut paused) = (true, OUTAGE_MIN);
         loop {
             let now = self.time.now();
             let is_last = now >= span;
             let runs = self.time.chance().between(5 * SECOND, 40 * 60 * SECOND);
             let is_stopped = self.time.chance().happens(500_000);
-            let drain = self.time.chance().between(0, 7 * SECOND);
+            // What is given back meanwhile waits, in less time than an attempt may take to start.
+            let drain = self.time.chance().between(0, 5 * SECOND);
             let ends_at = if is_last { i64::MAX } else { now + runs };
             let stop_at = if is_stopped && !is_last { ends_at - drain } else { i64::MAX };
             let machine = Machine::begin(&self, skew, stop_at);
@@ -316,17 +296,9 @@ impl World {
             self.time.until(self.time.now() + down).await;
             let jumps = [0, 0, 2, -2, 90, -90, 900, -900, 3_600, -3_600, 3 * 3_600];
             let jump = SECOND * self.time.chance().pick(&jumps);
-            let mut jumped = 0;
             if jump != 0 && (-HOUR..=4 * HOUR).contains(&(skew + jump)) {
-                jumped = jump;
                 skew += jump;
                 self.time.tally.note(Fault::ClockJump);
-            }
-            let has_worked = self.time.now() - down - now >= WORKS_FOR;
-            is_known = has_worked || (is_known && paused >= OUTAGE_MIN);
-            paused = down + jumped;
-            if self.time.chance().happens(300_000) && is_known {
-                self.repair(skew).await;
             }
         }
     }
@@ -334,10 +306,5 @@ impl World {
     /// The process that runs, if it answers requests.
     pub(super) fn machine(&self) -> Option<Arc<Machine>> {
         self.machine.lock().unwrap().clone().filter(|it| it.is_answering())
-    }
-
-    /// What all dead letters of a machine are.
-    pub(super) fn local_dead_letters(&self) -> usize {
-        self.local.lock().unwrap().dead.len()
     }
 }

@@ -29,9 +29,9 @@ use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     Advance, AfterUpdate, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
     CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
-    JobTimer, JobsAtRest, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord,
-    Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey, TimerRecord,
-    TurnsRead, TurnsWrite,
+    JobTimer, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded,
+    Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey, TimerRecord, TurnsRead,
+    TurnsWrite,
 };
 use minutehand_ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats, Slots,
@@ -71,6 +71,8 @@ pub(super) struct Memory {
     /// Prefetched snapshots by the ids of their claims.
     prefetched: Mutex<HashMap<String, Arc<JobSnapshot>>>,
     tables: Mutex<Tables>,
+    /// Where a store beside it has answered something else.
+    pub(super) differences: Mutex<Vec<String>>,
 }
 
 /// Attempts in the order of history: the oldest first.
@@ -276,6 +278,7 @@ impl Memory {
             process: AtomicU64::new(0),
             prefetched: Mutex::default(),
             tables: Mutex::default(),
+            differences: Mutex::default(),
         })
     }
 
@@ -410,6 +413,13 @@ impl Memory {
             self.note(&mut tables, Change::JobFinished { uid: uid.clone() });
         }
         true
+    }
+
+    /// Whether a job was finished as another worker asks for.
+    pub(super) fn is_finished(&self, Finish { job, generation, state, .. }: &Finish) -> bool {
+        let tables = self.tables();
+        let found = tables.timers.get(&job.uid).map(|item| &item.record);
+        found.is_some_and(|it| it.timing.generation == *generation && it.state == *state)
     }
 
     /// Disables a job as `pause` does.
@@ -1161,20 +1171,6 @@ impl Timers for Memory {
 
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
         Ok(self.pause_now(pause))
-    }
-}
-
-#[async_trait]
-impl JobsAtRest for Memory {
-    async fn at_rest(&self, _page: PageRequest) -> Result<Page<JobRef>, StoreError> {
-        let tables = self.tables();
-        let at_rest = tables.timers.iter().filter(|(_, item)| item.record.due_at.is_none());
-        let items = at_rest.map(|(uid, item)| JobRef {
-            uid: uid.clone(),
-            collection_uid: item.collection_uid.clone(),
-            key: item.key.clone(),
-        });
-        Ok(Page { items: items.collect(), next: None })
     }
 }
 

@@ -11,8 +11,7 @@
 //! | `earlier` | what an earlier version does in it |
 //! | `faults` | the way to it: slow, busy, answers lost after the write |
 //! | `queue` | SQS: packets and messages that come twice, late, in any order, and go to the dead letters; workers that cannot read packets |
-//! | `grouped` | the same beneath the batching layer: groups that fail in part |
-//! | `local_queue` | the queue of one machine |
+//! | `engine` | what one machine stands on: SQLite in memory, with the queue |
 //! | `machine` | the one process of a machine: it dies, is stopped, and begins again while the clock jumps |
 //! | `world` | targets, and the processes around the services |
 //! | `play` | what happens in a run |
@@ -22,7 +21,7 @@
 //! | `why` | what the service says of each occurrence |
 //! | `calendar` | the second judge's recurrences beside the product's |
 //! | `many`, `tally` | many runs on every core, and how often what went wrong in them |
-//! | `twin` | the store in memory beside the real one, which have to answer the same |
+//! | `twin` | the store in memory beside real ones, which have to answer the same |
 //! | `conformance` | the store in memory, behaviour by behaviour |
 //!
 //! `make simulate` plays until it is stopped, `SEED=7 make simulate` one run.
@@ -32,10 +31,9 @@ mod chance;
 mod conformance;
 mod doctored;
 mod earlier;
+mod engine;
 mod faults;
-mod grouped;
 mod judge;
-mod local_queue;
 mod log;
 mod machine;
 mod many;
@@ -323,8 +321,7 @@ mutations! {
     leases_outlive: LeasesOutlive,
     deliveries_outlive: DeliveriesOutlive,
     outages_stand: OutagesStand,
-    group_errors_dropped: GroupErrorsDropped,
-    group_out_of_order: GroupOutOfOrder,
+    steps_are_torn: StepsAreTorn,
     pause_is_silent: PauseIsSilent,
 }
 
@@ -332,28 +329,23 @@ mutations! {
 #[test]
 fn seeds_that_once_showed_a_defect_pass() {
     for seed in [
-        39, 634, 699, 721, 974, 1_311, 1_339, 1_433, 1_697, 1_783, 1_923, 1_943, 2_243, 2_475,
-        2_996, 3_919, 4_107, 6_275, 9_341, 9_693, 10_294, 10_358, 10_495, 10_797, 11_245, 12_142,
-        16_843, 17_218, 21_727, 24_951, 100_023, 100_129, 100_201, 101_641, 103_207, 103_467,
-        103_609, 104_247, 106_985, 107_337, 107_595, 108_857, 110_505, 110_746, 111_416, 111_569,
-        111_697, 112_307, 112_671, 113_641, 114_377, 114_876, 116_194, 117_382, 121_145, 121_290,
-        122_166, 124_052, 124_487, 126_018, 126_965, 131_901, 132_541, 134_249, 134_985, 139_753,
-        142_337, 150_156, 152_542,
+        39, 634, 699, 974, 1_311, 1_339, 1_783, 1_923, 1_943, 2_243, 2_475, 2_996, 3_919, 4_107,
+        6_275, 9_341, 9_693, 10_294, 10_358, 10_495, 10_797, 11_245, 12_142, 16_843, 17_218,
+        21_727, 24_951, 100_023, 100_129, 103_207, 103_467, 104_247, 107_595, 110_746, 111_416,
+        111_569, 111_697, 112_307, 112_671, 114_876, 116_194, 117_382, 121_290, 122_166, 124_052,
+        124_487, 126_018, 126_965, 131_901, 132_541, 142_337, 150_156, 152_542,
     ] {
         let run = play(seed, scenario(seed), None);
         assert_eq!(judge(&run), [""; 0], "again with `SEED={seed} make simulate`");
     }
-    for (scenario, seed) in
-        [(Scenario::Machine, 87), (Scenario::Machine, 258), (Scenario::Policies, 100_217)]
-    {
-        let found = judge(&play(seed, scenario, None));
-        assert_eq!(found, [""; 0], "again with `SCENARIO={scenario:?} SEED={seed} make simulate`");
-    }
+    let (scenario, seed) = (Scenario::Policies, 100_217);
+    let found = judge(&play(seed, scenario, None));
+    assert_eq!(found, [""; 0], "again with `SCENARIO={scenario:?} SEED={seed} make simulate`");
 }
 
 #[test]
 fn a_seed_always_plays_the_same_run() {
-    for seed in [3, 6] {
+    for seed in [3, 6, 9] {
         let one = format!("{:?}", play(seed, scenario(seed), None));
         assert_eq!(one, format!("{:?}", play(seed, scenario(seed), None)));
     }

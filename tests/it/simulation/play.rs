@@ -12,6 +12,7 @@ use minutehand_domain::refusal::Code;
 use minutehand_ports::store::ResourceGroup;
 use serde_json::{Value, json};
 
+use super::engine::Engine;
 use super::faults::Store;
 use super::judge::{Later, Run};
 use super::log::Log;
@@ -19,6 +20,7 @@ use super::memory::Memory;
 use super::mutation::Mutation;
 use super::tally::{Fault, Tally};
 use super::time::{Process, SECOND, begin_at, instant, micros};
+use super::twin::Twin;
 use super::why;
 use super::world::{BOTH, EARLIER, Faults, NEW, Redrive, World};
 
@@ -182,7 +184,28 @@ pub(super) enum Kind {
 
 /// Plays a seed to its end.
 pub(super) fn play(seed: u64, scenario: Scenario, mutation: Option<Mutation>) -> Run {
-    play_on(seed, scenario, mutation, |memory| memory.clone())
+    play_on(seed, scenario, mutation, stores(scenario, mutation))
+}
+
+/// What a run is played on.
+pub(super) struct Stores {
+    pub(super) store: Arc<dyn Store>,
+    /// What one machine stands on.
+    pub(super) engine: Option<Arc<Engine>>,
+}
+
+/// The store in memory, and beneath one machine its engine. Some mistakes are in the store in memory, so with
+/// one the engine has the queue alone.
+fn stores(scenario: Scenario, mutation: Option<Mutation>) -> impl Fn(&Arc<Memory>) -> Stores {
+    move |memory| {
+        let memory = memory.clone();
+        let engine = (scenario == Scenario::Machine).then(Engine::in_memory);
+        let store: Arc<dyn Store> = match engine.clone().filter(|_| mutation.is_none()) {
+            Some(engine) => Arc::new(Twin { memory, others: vec![engine], is_led: true }),
+            None => memory,
+        };
+        Stores { store, engine }
+    }
 }
 
 /// Plays a seed to its end, and writes its log.
@@ -191,26 +214,26 @@ pub(super) fn play_logged(
     scenario: Scenario,
     mutation: Option<Mutation>,
 ) -> (Run, String) {
-    let world = World::new(seed, mutation, Log::on(), |memory| memory.clone());
+    let world = World::new(seed, mutation, Log::on(), stores(scenario, mutation));
     let run = play_in(&world, scenario);
     (run, world.log.take())
 }
 
 /// Plays a seed to its end, and tells what went wrong in it.
 pub(super) fn play_counted(seed: u64, scenario: Scenario) -> (Run, Tally) {
-    let world = World::new(seed, None, Log::default(), |memory| memory.clone());
+    let world = World::new(seed, None, Log::default(), stores(scenario, None));
     let run = play_in(&world, scenario);
     (run, world.time.tally.clone())
 }
 
-/// Plays a seed over the given store.
+/// Plays a seed on the given stores.
 pub(super) fn play_on(
     seed: u64,
     scenario: Scenario,
     mutation: Option<Mutation>,
-    store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
+    stores: impl FnOnce(&Arc<Memory>) -> Stores,
 ) -> Run {
-    play_in(&World::new(seed, mutation, Log::default(), store), scenario)
+    play_in(&World::new(seed, mutation, Log::default(), stores), scenario)
 }
 
 fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
@@ -223,6 +246,8 @@ fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
     let quiet = Faults { skew: play.world.faults().skew, ..Faults::default() };
     play.world.set_faults(quiet);
     play.world.time.run(play.span + TAIL);
+    assert_eq!(*play.world.memory.differences.lock().unwrap(), [""; 0], "stores differ");
+    play.world.note_dead_letters();
     play.world.log_end("end");
     let mut run = Run::of(&play.world, scenario, play.span, play.outage);
     // With a mistake, an answer may be right about what should not have happened.
@@ -299,7 +324,6 @@ impl Play {
                 self.changes();
                 self.runs_in_seats();
             }
-            // What one process does at once is a group.
             Scenario::Burst | Scenario::Machine => {
                 self.changes();
                 self.bursts();

@@ -21,14 +21,12 @@ pub(super) enum Fault {
     MessageLate,
     DeletionLost,
     DeadLetter,
-    Group,
     Restart,
     ClockJump,
-    QueueLost,
 }
 
 /// The faults, with their names in a report.
-const FAULTS: [(Fault, &str); 16] = [
+const FAULTS: [(Fault, &str); 14] = [
     (Fault::Crash, "processes died"),
     (Fault::Stall, "workers stalled past their lease"),
     (Fault::Throttled, "requests throttled"),
@@ -41,10 +39,8 @@ const FAULTS: [(Fault, &str); 16] = [
     (Fault::MessageLate, "messages late"),
     (Fault::DeletionLost, "deletions of messages lost"),
     (Fault::DeadLetter, "dead letters"),
-    (Fault::Group, "groups of several calls"),
     (Fault::Restart, "restarts of one machine's process"),
     (Fault::ClockJump, "clocks that jumped"),
-    (Fault::QueueLost, "queues lost and repaired"),
 ];
 
 /// A number for each fault.

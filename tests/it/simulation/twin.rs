@@ -1,8 +1,10 @@
-//! The store in memory beside the real one: every call goes to both, and both have to answer the
-//! same. So what is simulated is what is deployed.
+//! The store in memory beside real ones: every call goes to all of them, and all have to answer the same. So
+//! what is simulated is what is deployed.
 //!
-//! The index of timers is the one thing that is not compared: the simulated one is late on purpose.
+//! Two things are not compared: the order of lists whose positions each store makes by itself, and the index of
+//! timers, as the simulated one is late on purpose. One machine works with those of its engine.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -13,101 +15,227 @@ use minutehand_domain::attempt::Attempt;
 use minutehand_domain::name::PathSegment;
 use minutehand_embedded::Store as Embedded;
 use minutehand_ports::store::{
-    AttemptsLayer, Call, CollectionRecord, CollectionsLayer, CountersLayer, Due, HistoryEntry,
-    HistoryLayer, JobRecord, JobsLayer, Layer, Page, PageRequest, PulsesLayer, RemovalLayer,
-    RetryTimersLayer, SeatsLayer, SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer,
+    Advance, AttemptsLayer, Call, Claim, CollectionRecord, CollectionsLayer, CountersLayer, Due,
+    Finish, HistoryEntry, HistoryLayer, JobRecord, JobSnapshot, JobsLayer, Layer, Page,
+    PageRequest, PulsesLayer, RemovalLayer, RetryTimersLayer, SeatsLayer, SlotsLayer,
+    SnapshotsLayer, TimersLayer, TurnsLayer,
 };
-use minutehand_ports::{Collections, History, Jobs, StoreError, Timers};
+use minutehand_ports::{
+    Collections, History, Jobs, QueueMessage, Settled, Settlement, Snapshots as _, StoreError,
+    Timers as _,
+};
 use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use tokio::runtime::Runtime;
 
-use super::faults::{Ports, Store};
+use super::engine::Engine;
+use super::faults::{Ports, Store, now, settled};
 use super::judge::judge;
 use super::memory::Memory;
-use super::play::{Scenario, play_on};
+use super::play::{Scenario, Stores, play_on};
 use super::scenario;
 
-/// Both stores.
-struct Twin {
-    memory: Arc<Memory>,
-    real: Mutex<DynamoStore>,
-    runtime: Arc<Runtime>,
+/// A real store, which answers in no simulated time.
+pub(super) trait Real: Send + Sync {
+    /// The store, as the process that runs has it.
+    fn ports(&self) -> Arc<dyn Ports>;
+
+    /// What its answers need.
+    fn runtime(&self) -> Option<&Runtime> {
+        None
+    }
+
+    fn remove_expired(&self, at: DateTime<Utc>);
+
+    fn begin_process(&self, process: u64);
+
+    /// Moves timers, and with them sends the messages if it has the queue.
+    fn dispatch(
+        &self,
+        _messages: &[QueueMessage],
+        moves: &[Advance],
+        _at: DateTime<Utc>,
+    ) -> Vec<Result<bool, StoreError>> {
+        answer(self.runtime(), self.ports().advance(moves))
+    }
+
+    /// Counts, and with that does what else is to be settled if it has the queue.
+    fn settle(&self, settlement: Settlement<'_>) -> Settled {
+        settled(settlement, |count| answer(self.runtime(), self.ports().add(count)))
+    }
+}
+
+fn answer<T>(runtime: Option<&Runtime>, work: impl Future<Output = T>) -> T {
+    match runtime {
+        Some(runtime) => runtime.block_on(work),
+        None => now(work),
+    }
+}
+
+/// The store in memory, and others.
+pub(super) struct Twin {
+    pub(super) memory: Arc<Memory>,
+    pub(super) others: Vec<Arc<dyn Real>>,
+    /// Whether the first of the others answers what is not compared, and not the one in memory.
+    pub(super) is_led: bool,
 }
 
 impl Store for Twin {
-    fn remove_expired(&self, now: DateTime<Utc>) {
-        self.memory.remove_expired(now);
-        self.real(self.store().remove_expired(now, now, None)).unwrap();
+    fn remove_expired(&self, at: DateTime<Utc>) {
+        self.memory.remove_expired(at);
+        self.others.iter().for_each(|it| it.remove_expired(at));
     }
 
     fn begin_process(&self, process: u64) {
         self.memory.begin_process(process);
-        let mut real = self.real.lock().unwrap();
-        *real = real.clone().alone(format!("twin{process}"));
+        self.others.iter().for_each(|it| it.begin_process(process));
+    }
+
+    fn dispatch(
+        &self,
+        messages: &[QueueMessage],
+        moves: &[Advance],
+        at: DateTime<Utc>,
+    ) -> Vec<Result<bool, StoreError>> {
+        let simulated = self.memory.dispatch(messages, moves, at);
+        self.same(simulated, |it| it.dispatch(messages, moves, at))
+    }
+
+    fn settle(&self, settlement: Settlement<'_>) -> Settled {
+        let simulated = self.memory.settle(settlement);
+        self.same(simulated, |it| it.settle(settlement))
     }
 }
 
 impl Twin {
-    fn store(&self) -> DynamoStore {
-        self.real.lock().unwrap().clone()
+    /// The answers of the others.
+    fn ask<T>(&self, ask: impl Fn(&dyn Real) -> T) -> Vec<T> {
+        self.others.iter().map(|it| ask(it.as_ref())).collect()
     }
 
-    /// The answer of the real store, in no simulated time.
-    fn real<T>(&self, work: impl Future<Output = T>) -> T {
-        self.runtime.block_on(work)
+    /// The answer of the store in memory, which has to be that of all others.
+    #[track_caller]
+    fn same<T: Debug>(&self, simulated: T, ask: impl Fn(&dyn Real) -> T) -> T {
+        self.are_same(&simulated, self.ask(ask));
+        simulated
+    }
+
+    #[track_caller]
+    fn are_same<T: Debug>(&self, simulated: &T, real: impl IntoIterator<Item = T>) {
+        for other in real {
+            let (one, other) = (format!("{simulated:?}"), format!("{other:?}"));
+            if one != other {
+                // A worker would survive a panic alone.
+                self.memory.differences.lock().unwrap().push(format!("{one}\nand {other}"));
+            }
+            assert_eq!(one, other);
+        }
+    }
+
+    /// Of answers that were not the same: that of the first of the others, if it leads.
+    fn led<T>(&self, simulated: T, real: Vec<T>) -> T {
+        real.into_iter().next().filter(|_| self.is_led).unwrap_or(simulated)
     }
 }
 
-/// The answers of both stores.
+/// DynamoDB, in the process.
+struct Dynamo {
+    store: Mutex<DynamoStore>,
+    runtime: Arc<Runtime>,
+}
+
+impl Real for Dynamo {
+    fn ports(&self) -> Arc<dyn Ports> {
+        Arc::new(self.store.lock().unwrap().clone())
+    }
+
+    fn runtime(&self) -> Option<&Runtime> {
+        Some(&self.runtime)
+    }
+
+    fn remove_expired(&self, at: DateTime<Utc>) {
+        let store = self.store.lock().unwrap().clone();
+        self.runtime.block_on(store.remove_expired(at, at, None)).unwrap();
+    }
+
+    fn begin_process(&self, process: u64) {
+        let mut store = self.store.lock().unwrap();
+        *store = store.clone().alone(format!("twin{process}"));
+    }
+}
+
+/// Plays a seed on memory, DynamoDB and SQLite.
 #[track_caller]
-fn same<T: Debug>(simulated: T, real: &T) -> T {
-    assert_eq!(format!("{simulated:?}"), format!("{real:?}"));
-    simulated
-}
-
-#[test]
-fn the_store_in_memory_answers_as_the_real_one() {
+fn all_answer_the_same(seed: u64, scenario: Scenario) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = Arc::new(runtime.unwrap());
-    let runs = [0, 1, 2, 3, 6, 9, 18, 39].map(|seed| (seed, scenario(seed)));
-    for (seed, scenario) in runs.into_iter().chain([
-        (0, Scenario::Overlap),
-        (0, Scenario::Limits),
-        (0, Scenario::Seats),
-    ]) {
-        let store = Embedded::in_memory().unwrap();
-        runtime.block_on(ensure_table(&store.client(), "simulated")).unwrap();
-        let real = DynamoStore::new(store.client(), "simulated").alone("twin");
-        let run = play_on(seed, scenario, None, |memory| {
-            // Both purge pages of one size.
-            memory.purged_max.store(100, Relaxed);
-            let (memory, real) = (memory.clone(), Mutex::new(real));
-            Arc::new(Twin { memory, real, runtime: runtime.clone() })
-        });
-        assert_eq!(judge(&run), [""; 0], "seed {seed}");
-        runtime.block_on(store.close());
-    }
+    let embedded = Embedded::in_memory().unwrap();
+    runtime.block_on(ensure_table(&embedded.client(), "simulated")).unwrap();
+    let store = Mutex::new(DynamoStore::new(embedded.client(), "simulated").alone("twin"));
+    let dynamo = Arc::new(Dynamo { store, runtime: runtime.clone() });
+    let run = play_on(seed, scenario, None, |memory| {
+        // All purge pages of one size.
+        memory.purged_max.store(100, Relaxed);
+        let (memory, engine) = (memory.clone(), Engine::in_memory());
+        let is_led = scenario == Scenario::Machine;
+        let twin = Twin { memory, others: vec![engine.clone(), dynamo], is_led };
+        Stores { store: Arc::new(twin), engine: is_led.then_some(engine) }
+    });
+    assert_eq!(judge(&run), [""; 0], "seed {seed}");
+    runtime.block_on(embedded.close());
 }
 
-/// Each call goes to both stores, and its answer is the one on which they agree.
+macro_rules! twins {
+    ($($name:ident: $seed:literal, $scenario:expr;)+) => {
+        mod all_stores_answer_the_same {
+            use super::{Scenario, all_answer_the_same, scenario};
+
+            $(
+                #[test]
+                fn $name() {
+                    all_answer_the_same($seed, $scenario);
+                }
+            )+
+        }
+    };
+}
+
+// Each is a test, so that they are played at the same time.
+twins! {
+    in_seed_0: 0, scenario(0);
+    in_seed_1: 1, scenario(1);
+    in_seed_2: 2, scenario(2);
+    in_seed_3: 3, scenario(3);
+    in_seed_6: 6, scenario(6);
+    in_seed_9: 9, scenario(9);
+    in_seed_18: 18, scenario(18);
+    in_seed_39: 39, scenario(39);
+    where_none_overlap: 0, Scenario::Overlap;
+    where_starts_are_limited: 0, Scenario::Limits;
+    where_what_runs_is_limited: 0, Scenario::Seats;
+}
+
+/// Each call goes to all stores, and its answer is the one on which they agree.
 impl Layer for Twin {
     type Inner = dyn Ports;
 
+    /// The store that answers what is not compared.
     fn inner(&self) -> Arc<dyn Ports> {
-        self.memory.clone()
+        match self.others.first() {
+            Some(first) if self.is_led => first.ports(),
+            _ => self.memory.clone(),
+        }
     }
 
     async fn try_call<'a, T: Debug + Send + 'a>(
         &'a self,
         call: impl Call<'a, dyn Ports, Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let real = self.real(call(Arc::new(self.store())));
-        Ok(same(call(self.memory.clone()).await?, &real?))
+        self.call(call).await
     }
 
     async fn call<'a, A: Debug + Send + 'a>(&'a self, call: impl Call<'a, dyn Ports, A>) -> A {
-        let real = self.real(call(Arc::new(self.store())));
-        same(call(self.memory.clone()).await, &real)
+        let simulated = now(call(self.memory.clone()));
+        self.same(simulated, |it| answer(it.runtime(), call(it.ports())))
     }
 }
 
@@ -119,7 +247,7 @@ impl CollectionsLayer for Twin {
         group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
-        Collections::list(self.memory.as_ref(), subscription, group, page).await
+        now(Collections::list(self.inner().as_ref(), subscription, group, page))
     }
 }
 
@@ -128,10 +256,10 @@ impl JobsLayer for Twin {
     async fn list(
         &self,
         collection_uid: &str,
-        now: DateTime<Utc>,
+        at: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        Jobs::list(self.memory.as_ref(), collection_uid, now, page).await
+        now(Jobs::list(self.inner().as_ref(), collection_uid, at, page))
     }
 }
 
@@ -143,7 +271,18 @@ impl TimersLayer for Twin {
         until: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
-        self.memory.due(shard, until, page).await
+        now(self.inner().due(shard, until, page))
+    }
+
+    /// SQLite has one instant at which a job expires. So of two workers that finish it in the same way, it tells
+    /// both that they did.
+    async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
+        let simulated = now(self.memory.finish(finish)).unwrap();
+        let real = self.ask(|it| answer(it.runtime(), it.ports().finish(finish)).unwrap());
+        let is_finished = self.memory.is_finished(finish);
+        let alike = |it: &bool| if is_finished && *it { simulated } else { *it };
+        self.are_same(&simulated, real.iter().map(alike));
+        Ok(self.led(simulated, real))
     }
 }
 
@@ -154,19 +293,23 @@ impl HistoryLayer for Twin {
         job_uid: &str,
         page: PageRequest,
     ) -> Result<Page<HistoryEntry>, StoreError> {
-        let (store, items_max) = (self.store(), page.items_max);
-        let simulated = History::list(self.memory.as_ref(), job_uid, page).await?;
         // The one in memory answers in one page.
-        let (mut items, mut from) = (Vec::new(), None);
-        loop {
-            let page = PageRequest { from, items_max };
-            let page = self.real(History::list(&store, job_uid, page))?;
-            items.extend(page.items);
-            from = page.next;
-            if from.is_none() {
-                return Ok(Page { items: same(simulated.items, &items), ..simulated });
+        let simulated = now(History::list(self.memory.as_ref(), job_uid, page.clone()))?.items;
+        self.same(simulated, |it| {
+            let (mut items, mut from) = (Vec::new(), None);
+            loop {
+                let page = PageRequest { from, items_max: page.items_max };
+                let ports = it.ports();
+                let listed = answer(it.runtime(), History::list(ports.as_ref(), job_uid, page));
+                let page = listed.unwrap();
+                items.extend(page.items);
+                from = page.next;
+                if from.is_none() {
+                    return items;
+                }
             }
-        }
+        });
+        now(History::list(self.inner().as_ref(), job_uid, page))
     }
 
     async fn attempts_between(
@@ -176,14 +319,32 @@ impl HistoryLayer for Twin {
         until: DateTime<Utc>,
     ) -> Result<Vec<Attempt>, StoreError> {
         // In no order, and without their times.
-        let sorted = |mut found: Vec<Attempt>| {
-            found.sort_by_key(|attempt| attempt.id().to_string());
-            found.iter().map(|attempt| attempt.id().to_string()).collect::<Vec<_>>()
+        let ids = |found: Result<Vec<Attempt>, StoreError>| {
+            let ids = found.unwrap().into_iter().map(|attempt| attempt.id().to_string());
+            ids.collect::<BTreeSet<_>>()
         };
-        let real = self.real(self.store().attempts_between(job_uid, from, until))?;
-        let simulated = self.memory.attempts_between(job_uid, from, until).await?;
-        same(sorted(simulated.clone()), &sorted(real));
-        Ok(simulated)
+        let simulated = now(self.memory.attempts_between(job_uid, from, until));
+        self.same(ids(simulated), |it| {
+            let ports = it.ports();
+            ids(answer(it.runtime(), ports.attempts_between(job_uid, from, until)))
+        });
+        now(self.inner().attempts_between(job_uid, from, until))
+    }
+}
+
+#[async_trait]
+impl SnapshotsLayer for Twin {
+    /// What was counted since it was prefetched decides nothing at a start, so a snapshot may be without it.
+    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        let simulated = now(self.memory.read_for_start(claim)).unwrap();
+        let real = self.ask(|it| answer(it.runtime(), it.ports().read_for_start(claim)).unwrap());
+        let uncounted = |snapshot: &Option<Arc<JobSnapshot>>| {
+            let mut snapshot = snapshot.as_deref().cloned()?;
+            (snapshot.counters, snapshot.recently_counted) = Default::default();
+            Some(snapshot)
+        };
+        self.are_same(&uncounted(&simulated), real.iter().map(uncounted));
+        Ok(self.led(simulated, real))
     }
 }
 
@@ -191,7 +352,6 @@ impl AttemptsLayer for Twin {}
 impl TurnsLayer for Twin {}
 impl SlotsLayer for Twin {}
 impl SeatsLayer for Twin {}
-impl SnapshotsLayer for Twin {}
 impl CountersLayer for Twin {}
 impl RetryTimersLayer for Twin {}
 impl PulsesLayer for Twin {}

@@ -28,12 +28,13 @@ use minutehand_ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSou
 use minutehand_testkit::services::{fire_ports, manage_ports};
 
 use super::chance::Chance;
+use super::engine::Engine;
 use super::faults::{Store, StorePort};
-use super::local_queue::LocalQueue;
 use super::log::{Log, described};
 use super::machine::{Life, Machine};
 use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
+use super::play::Stores;
 use super::queue::{QueuePort, Received, Sender, Sqs};
 use super::time::{Process, ProcessClock, SECOND, Time, micros};
 use super::way::SweepPass;
@@ -127,17 +128,15 @@ pub(super) struct World {
     pub(super) time: Arc<Time>,
     pub(super) memory: Arc<Memory>,
     pub(super) store: Arc<dyn Store>,
+    /// What one machine stands on.
+    pub(super) engine: Option<Arc<Engine>>,
     pub(super) mutation: Option<Mutation>,
     pub(super) log: Log,
     pub(super) sqs: Mutex<Sqs>,
-    /// The queue of one machine.
-    pub(super) local: Mutex<LocalQueue>,
     /// The process on one machine, while it runs.
     pub(super) machine: Mutex<Option<Arc<Machine>>>,
     /// The processes on one machine, one after the other.
     pub(super) lives: Mutex<Vec<Life>>,
-    /// When the queue of one machine was lost.
-    pub(super) queue_losses: Mutex<Vec<i64>>,
     pub(super) redrives: Mutex<Vec<Redrive>>,
     /// Never dies.
     pub(super) keeper: Arc<Process>,
@@ -205,23 +204,23 @@ impl World {
         seed: u64,
         mutation: Option<Mutation>,
         log: Log,
-        store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
+        stores: impl FnOnce(&Arc<Memory>) -> Stores,
     ) -> Arc<Self> {
         let time = Time::of(seed);
         let memory = Memory::new(&time, mutation, is_alone(seed));
+        let Stores { store, engine } = stores(&memory);
         Arc::new(Self {
             seed,
             keeper: Process::new(&time, 0),
-            store: store(&memory),
+            store,
+            engine,
             memory,
             time,
             mutation,
             log,
             sqs: Mutex::default(),
-            local: Mutex::default(),
             machine: Mutex::default(),
             lives: Mutex::default(),
-            queue_losses: Mutex::default(),
             redrives: Mutex::default(),
             faults: Mutex::default(),
             fires: Mutex::default(),

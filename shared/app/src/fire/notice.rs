@@ -13,8 +13,6 @@
 //! | the event is sent | no record of the notice | the same: the event is sent again with the same id, by which the receiver knows it |
 //! | the record of the notice | no retry of it, if it failed | the message of the notice: the worker finds the record, and sends the retry |
 //!
-//! If the queue is lost, `repair` sends these messages again, because it begins from the records.
-//!
 //! The event is made from the records of the occurrence, so that every attempt at the notice sends
 //! the same one, except for what the next occurrence is by then.
 //!

@@ -87,26 +87,6 @@ impl Pulse {
         outages.drain(..forgotten);
         Self { beat_at: Some(now), outages, history: self.history.clone() }
     }
-
-    /// From which instants on work that was sent may still have waited at the last beat, the latest first.
-    ///
-    /// Within the horizon all work is taken. But if an outage ended less than that before the last
-    /// beat, what waited when it began may have waited still; and so on to earlier outages.
-    #[must_use]
-    pub fn waited_since(&self, spans: &Spans) -> Vec<DateTime<Utc>> {
-        let back = |at: DateTime<Utc>, span| at.checked_sub_signed(span);
-        let mut since = self.beat_at.and_then(|at| back(at, spans.horizon));
-        let mut found: Vec<_> = since.into_iter().collect();
-        for outage in self.outages.iter().rev() {
-            if since.is_none_or(|since| outage.until <= since) {
-                break;
-            }
-            // An outage begins two beats after the last sign of life.
-            since = back(outage.from, spans.beat_every * 2 + spans.horizon);
-            found.extend(since);
-        }
-        found
-    }
 }
 
 /// Why occurrences were left out.
@@ -411,25 +391,6 @@ mod tests {
         assert!(Pulse::default().is_due(at(0), &spans));
         for (now, is_due) in [(1_000, false), (1_049, false), (1_050, true), (999, true)] {
             assert_eq!(pulse(1_000, &[]).is_due(at(now), &spans), is_due, "{now}");
-        }
-    }
-
-    #[test]
-    fn work_waits_for_the_horizon_and_over_outages_that_ended_within_it() {
-        // The horizon is 840 seconds, and an outage begins 100 after the last beat.
-        assert_eq!(Spans::WORK.horizon, TimeDelta::seconds(840));
-        for (pulse, expected) in [
-            (Pulse::default(), &[][..]),
-            (pulse(50_000, &[]), &[49_160]),
-            (pulse(50_000, &[(40_100, 49_160)]), &[49_160]),
-            (pulse(50_000, &[(40_100, 49_161)]), &[49_160, 39_160]),
-            // It ended long before the one that counts.
-            (pulse(50_000, &[(30_100, 39_160), (40_100, 49_161)]), &[49_160, 39_160]),
-            (pulse(50_000, &[(30_100, 39_500), (40_100, 49_161)]), &[49_160, 39_160, 29_160]),
-        ] {
-            let found = pulse.waited_since(&Spans::WORK);
-            let expected: Vec<_> = expected.iter().map(|second| at(*second)).collect();
-            assert_eq!(found, expected, "{pulse:?}");
         }
     }
 

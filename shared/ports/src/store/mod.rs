@@ -48,8 +48,5 @@ pub use retries::{LongRetry, RetryTimers, RetryTimersLayer};
 pub use seats::{Seats, SeatsLayer};
 pub use slots::{SlotRequest, Slots, SlotsLayer};
 pub use snapshots::{JobSnapshot, Snapshots, SnapshotsLayer};
-pub use timers::{
-    Advance, Due, DueTimer, Finish, JobTimer, JobsAtRest, JobsAtRestLayer, Pause, TimerKey, Timers,
-    TimersLayer,
-};
+pub use timers::{Advance, Due, DueTimer, Finish, JobTimer, Pause, TimerKey, Timers, TimersLayer};
 pub use turns::{OwnAttempt, Turns, TurnsLayer, TurnsRead, TurnsWrite};

@@ -165,11 +165,3 @@ pub trait Timers: Send + Sync {
     /// Definition and timer change together.
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError>;
 }
-
-/// The jobs whose timers are in no index by time: nothing of them is planned, because they are disabled
-/// or have finished.
-#[port]
-pub trait JobsAtRest: Send + Sync {
-    /// Reads a page of them, in no order that means anything.
-    async fn at_rest(&self, page: PageRequest) -> Result<Page<JobRef>, StoreError>;
-}

@@ -178,10 +178,6 @@ statements! {
     SEALED_COLLECTIONS = "SELECT uid, sealed, subscription || '/' || resource_group || '/' || name \
          FROM collections WHERE uid > ?1 AND sealed IS NOT NULL ORDER BY uid LIMIT ?2";
 
-    /// Jobs whose timers are never due, behind a position.
-    AT_REST = "SELECT job_uid, collection_uid, job_key FROM timers \
-         WHERE due_at IS NULL AND job_uid > ?1 ORDER BY job_uid LIMIT ?2";
-
     KEEP_RETRY = "INSERT INTO retries (job_uid, attempt, collection_uid, job_key, due_at, \
          attempt_due_at, policy) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6) ON CONFLICT DO NOTHING";
 

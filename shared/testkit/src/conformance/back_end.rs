@@ -5,13 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_app::fire::StoreOfFiring;
-use minutehand_ports::store::{CollectionRecord, JobRecord, JobsAtRest};
+use minutehand_ports::store::{CollectionRecord, JobRecord};
 use minutehand_ports::{Browse, CloudServices, Collections, Installation, Jobs};
 
 /// The ports that firing and managing cannot do without, as one store.
-pub trait CoreStore: StoreOfFiring + Collections + Jobs + JobsAtRest {}
+pub trait CoreStore: StoreOfFiring + Collections + Jobs {}
 
-impl<S: StoreOfFiring + Collections + Jobs + JobsAtRest> CoreStore for S {}
+impl<S: StoreOfFiring + Collections + Jobs> CoreStore for S {}
 
 /// The ports of a store, as one process has them.
 #[derive(Clone)]

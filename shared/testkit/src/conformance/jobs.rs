@@ -4,7 +4,7 @@ use minutehand_domain::firing::SkipReason;
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::recent::{LastSkip, Mark, Recent};
 use minutehand_domain::timing::Timing;
-use minutehand_ports::store::{JobRecord, PageRequest, Saved, TimerRecord};
+use minutehand_ports::store::{JobRecord, Saved, TimerRecord};
 
 use super::Subject;
 use super::records::{at, job, job_ref, named, now, with_document, with_timing};
@@ -214,8 +214,6 @@ async fn a_delete_takes_definition_and_timer(subject: &Subject) {
     assert_eq!(subject.find_job(&jc, &j.name).await, None);
     assert_eq!(subject.store.read(&job_ref(&jc, &j)).await.unwrap(), None);
     assert!(subject.due_index().await.is_empty());
-    let page = PageRequest { from: None, items_max: 100 };
-    assert_eq!(subject.store.at_rest(page).await.unwrap().items, []);
 }
 
 async fn a_delete_of_an_older_version_is_stale_and_changes_nothing(subject: &Subject) {

@@ -1,6 +1,6 @@
 //! Removal: the jobs of a deleted collection go, page by page, and nothing else does.
 
-use minutehand_ports::store::{CollectionRecord, PageRequest, Saved};
+use minutehand_ports::store::{CollectionRecord, Saved};
 
 use super::Subject;
 use super::records::{job_ref, numbered};
@@ -9,7 +9,6 @@ behaviours! { $ removal as conformance_of_removal:
     a_purge_takes_all_jobs_of_a_deleted_collection_and_its_timer,
     a_purge_can_be_repeated,
     a_purge_leaves_the_jobs_of_other_collections,
-    jobs_that_are_not_planned_are_found_at_rest,
 }
 
 /// Purges until nothing is left.
@@ -58,31 +57,4 @@ async fn a_purge_leaves_the_jobs_of_other_collections(subject: &Subject) {
     assert_eq!(subject.find_job(&stays, &k.name).await, Some(k.clone()));
     assert_eq!(subject.in_index(&k).await.map(|(_, due)| due.due_at), k.timer.due_at);
     assert!(subject.store.read(&job_ref(&stays, &k)).await.unwrap().is_some());
-}
-
-async fn jobs_that_are_not_planned_are_found_at_rest(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let mut at_rest = Vec::new();
-    for (n, name) in numbered("j", 9).iter().enumerate() {
-        let mut job = super::records::job(name);
-        job.timer.due_at = job.timer.due_at.filter(|_| n % 3 > 0);
-        let job = subject.with_job(&jc, &job).await;
-        if job.timer.due_at.is_none() {
-            at_rest.push(job_ref(&jc, &job));
-        }
-    }
-    for items_max in [1, 2, 100] {
-        let (mut found, mut from) = (Vec::new(), None);
-        loop {
-            let page = PageRequest { from, items_max };
-            let page = subject.store.at_rest(page).await.unwrap();
-            found.extend(page.items);
-            from = page.next;
-            if from.is_none() {
-                break;
-            }
-        }
-        found.sort_by(|a, b| a.key.cmp(&b.key));
-        assert_eq!(found, at_rest, "{items_max}");
-    }
 }

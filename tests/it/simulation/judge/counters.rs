@@ -10,7 +10,6 @@ use super::clocks::Due;
 use super::run::{Executed, Left, Row};
 use super::ways::Way;
 use super::{EVER, Judge};
-use crate::simulation::machine::Life;
 use crate::simulation::play::Scenario;
 use crate::simulation::time::{SECOND, micros};
 
@@ -90,15 +89,6 @@ impl Judge<'_> {
             && lives.any(|it| it.from + it.skew < nominal + LAST_WITHIN)
     }
 
-    /// Whether the queue of a machine was lost when the process that wrote a row had ended.
-    fn is_row_before_loss(&self, row: &Row) -> bool {
-        let lives = &self.run.lives;
-        let wrote = |it: &Life| (it.from..=it.until).contains(&(row.at - it.skew));
-        let Some(n) = lives.iter().position(wrote) else { return false };
-        let next = lives.get(n + 1).map_or(EVER, |it| it.from);
-        self.run.queue_losses.iter().any(|loss| (lives[n].until..=next).contains(loss))
-    }
-
     /// Checks that the history names nothing as left out in an outage that ran.
     pub(super) fn left_out(&mut self) {
         let mut bad = Vec::new();
@@ -153,9 +143,9 @@ impl Judge<'_> {
                     })
                     .collect();
                 if let [row, others @ ..] = rows.as_slice() {
-                    // A change cancelled its message, or the queue was lost with it, before it was counted.
+                    // A change cancelled its message before it was counted.
                     let is_cut = segment.ends_at.is_some_and(|end| !self.could_start(&way, end));
-                    let may_be_uncounted = ran || is_cut || self.is_row_before_loss(row);
+                    let may_be_uncounted = ran || is_cut;
                     // A sweeper that dies after it sent an occurrence leaves it out, too. Both may write one row.
                     let is_twice = others.is_empty()
                         && row.reason == "outage"

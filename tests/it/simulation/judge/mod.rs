@@ -12,8 +12,8 @@
 //! able to record; an attempt that is recorded as lost with its workers counts as made. [`ways`] knows what
 //! was in the way, and each run counts the occurrences that are excused by it.
 //!
-//! Of what the history says was left out, fewer may count as skipped if a change or the loss of a queue came
-//! before their messages, and one may count twice if a sweeper died. The clock of a machine that was set back may
+//! Of what the history says was left out, fewer may count as skipped if a change came before their
+//! messages, and one may count twice if a sweeper died. The clock of a machine that was set back may
 //! show an outage where an occurrence ran.
 //!
 //! Where the queue loses messages, only what was lost is excused: not the last occurrence of an unchanged job,

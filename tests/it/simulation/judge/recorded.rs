@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::clocks::Due;
+use super::ways::Way;
 use super::{EVER, Judge};
 
 impl Judge<'_> {
@@ -44,18 +45,14 @@ impl Judge<'_> {
                 // By a clock that was set back, a retry may be due before its collection was switched on.
                 let is_before_on =
                     fire.due.is_some_and(|clock| self.is_before_on(of, Due { clock, at: again }));
-                self.is_off(of, again, self.lag, self.lag) || is_before_on
+                let due = Due { clock: fire.due.unwrap_or(fire.clock), at: fire.at };
+                let way = Way::of(&fire.uid, &fire.execution_id, due);
+                self.is_off(of, again, self.lag, self.lag)
+                    || is_before_on
+                    || self.is_off_after_call(&way, of)
             });
-            // Nothing tells of a run whose claim the next process gave back, when its message was lost with the
-            // queue after that.
-            let restarted_until = |loss: &i64| {
-                self.run.lives.iter().any(|life| last < life.from && life.from < *loss)
-            };
-            let is_lost =
-                fire.nominal.is_none() && self.run.queue_losses.iter().any(restarted_until);
             let is_dead = self.run.obstacles.dead.contains(&fire.execution_id);
-            let is_excused =
-                is_ended || is_dead || is_off || is_lost || self.gone.contains_key(&fire.uid);
+            let is_excused = is_ended || is_dead || is_off || self.gone.contains_key(&fire.uid);
             if !is_excused && !ends.contains_key(fire.execution_id.as_str()) {
                 bad.push(format!("never recorded: {}", fire.execution_id));
             }

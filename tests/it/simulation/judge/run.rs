@@ -40,8 +40,6 @@ pub(in crate::simulation) struct Run {
     pub(in crate::simulation) records: Vec<(String, i64, i64)>,
     /// The processes on one machine, one after the other; empty otherwise.
     pub(in crate::simulation) lives: Vec<Life>,
-    /// When the queue of one machine was lost, and computed from the store.
-    pub(in crate::simulation) queue_losses: Vec<i64>,
     pub(in crate::simulation) redrives: Vec<Redrive>,
     /// Whether what the queue has lost is sent again.
     pub(in crate::simulation) heals: bool,
@@ -176,7 +174,7 @@ impl Run {
             executions,
             jobs: jobs.collect(),
             retrying: tables.retries.keys().map(|(uid, _)| uid.clone()).collect(),
-            dead_letters: world.sqs.lock().unwrap().dead.len() + world.local_dead_letters(),
+            dead_letters: world.sqs.lock().unwrap().dead.len() + world.local_dead_letters().len(),
             workers_since: world.workers_since.load(Relaxed),
             packets: world.packets.load(Relaxed),
             runs: world.runs.lock().unwrap().clone(),
@@ -200,7 +198,6 @@ impl Run {
             turns: world.turns.lock().unwrap().clone(),
             records: records.clone(),
             lives,
-            queue_losses: world.queue_losses.lock().unwrap().clone(),
             redrives: world.redrives.lock().unwrap().clone(),
             kept: Kept::of(&tables),
             explained: Vec::new(),

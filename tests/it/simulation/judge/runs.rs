@@ -15,13 +15,11 @@ impl Judge<'_> {
         for (at, uid, id) in &self.run.runs {
             let Some(job) = self.run.jobs.iter().find(|job| job.uid == *uid) else { continue };
             let is_fired = self.run.fires.iter().any(|fire| fire.execution_id == *id);
-            // Which runs a lost queue held is not known to the store.
-            let is_lost = self.run.queue_losses.iter().any(|loss| at <= loss);
             let due = Due { clock: *at + self.skew_at(*at), at: *at };
             let way = Way::of(uid, id, due);
             let is_gone = self.is_lost(id) || self.is_dead(&way);
             let is_off = self.is_off_for(&way, &job.collection_uid);
-            if !is_fired && !is_lost && !is_gone && !is_off {
+            if !is_fired && !is_gone && !is_off {
                 self.bad.push(format!("run lost: {id}"));
             }
         }
