@@ -30,7 +30,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance copies bench soak bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke
+.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance copies bench soak bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -149,10 +149,6 @@ soak: ## fifty firings a second for half an hour: memory, files and lateness, mi
 
 bench-recurrence: ## time the recurrence engine, beside others
 	cargo bench -p minutehand-recurrence --bench next --locked
-
-bench-store: ## time the embedded store, beside HTTP over loopback, and the embedded queue
-	cargo bench -p minutehand-embedded --bench store --locked
-	cargo bench -p minutehand-embedded --bench queue --locked
 
 # Built together with the archiver, the others would get the features that it needs of common crates.
 functions: ## the functions as they are released, for this machine, in target/functions

@@ -23,7 +23,6 @@ use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
-use minutehand_embedded::Store;
 use minutehand_ports::store::{
     Brought, Carried, CloudServiceRecord, CollectionRecord, Found, JobRecord, LongRetry,
     ResourceGroup, Saved, TimerRecord,
@@ -34,6 +33,7 @@ use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use minutehand_store_sql::SqlStore;
 use minutehand_store_sql::sqlite::Database;
 use minutehand_testkit::aws::AwsCall;
+use minutehand_testkit::dynamodb::DynamoDb;
 use tempfile::TempDir;
 
 const TABLE: &str = "jobs";
@@ -141,7 +141,7 @@ fn opened(all: Vec<Carried>, sealer: &AesSealer) -> BTreeSet<String> {
 
 /// DynamoDB in memory, with a client that fails after so many writes.
 struct Dynamo {
-    database: Store,
+    database: DynamoDb,
     writes_left: Arc<AtomicI64>,
 }
 
@@ -171,7 +171,7 @@ impl Intercept for Failing {
 
 impl Dynamo {
     async fn new() -> Self {
-        let database = Store::in_memory().unwrap();
+        let database = DynamoDb::in_memory();
         ensure_table(&database.client(), TABLE).await.unwrap();
         Self { database, writes_left: Arc::new(AtomicI64::new(i64::MAX)) }
     }

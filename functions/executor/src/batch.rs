@@ -20,7 +20,7 @@ use minutehand_queue_sqs::{Batch, SqsDelivery, SqsQueue, SqsReceipt};
 use minutehand_runtime::{RandomIds, chain};
 use minutehand_runtime_aws::{BatchAnswer, DynamoDb, ErrorType, Metric, Tally, print_metrics};
 use minutehand_sealer_kms::KmsSealer;
-use minutehand_store_dynamodb::{BatchingStore, DynamoStore};
+use minutehand_store_dynamodb::{DynamoStore, gathering};
 
 use crate::ExecutorSettings;
 
@@ -113,12 +113,13 @@ impl Function {
         let store = DynamoStore::new(dynamodb.client(), &settings.table)
             .with_connector(dynamodb.connector())
             .with_history(settings.history);
-        // The messages of a batch read and write together.
-        let store = Arc::new(BatchingStore::new(Arc::new(store)));
+        let store = Arc::new(store);
+        // The messages of a batch read and count together.
+        let (snapshots, counters) = gathering(&store);
         let messages = Arc::new(queue.clone());
         let ports = FirePorts {
-            settle: Arc::new(SendThenCount::new(messages.clone(), store.clone())),
-            store: FireStore::new(store),
+            settle: Arc::new(SendThenCount::new(messages.clone(), counters.clone())),
+            store: FireStore { snapshots, counters, ..FireStore::new(store) },
             queue: messages,
             sender,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),

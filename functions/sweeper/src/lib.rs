@@ -17,7 +17,7 @@ use minutehand_ports::Clock;
 use minutehand_ports::store::PulseOf;
 use minutehand_queue_sqs::{IN_FLIGHT_MAX, SqsQueue};
 use minutehand_runtime_aws::{DynamoDb, ErrorType, Metric, Tally, print_metrics};
-use minutehand_store_dynamodb::{DynamoStore, SINGLES_IN_FLIGHT_MAX};
+use minutehand_store_dynamodb::{DynamoStore, WRITES_IN_FLIGHT_MAX};
 use serde_json::{Value, json};
 
 pub use settings::SweeperSettings;
@@ -45,7 +45,7 @@ const GATHERED_MAX: NonZeroUsize = match NonZeroUsize::new(800) {
 const REQUESTS_MAX: usize = 128;
 
 const _: () = {
-    assert!(CONCURRENT_PAGES.get() * SINGLES_IN_FLIGHT_MAX <= REQUESTS_MAX);
+    assert!(CONCURRENT_PAGES.get() * WRITES_IN_FLIGHT_MAX <= REQUESTS_MAX);
     assert!(CONCURRENT_PAGES.get() * IN_FLIGHT_MAX <= REQUESTS_MAX);
 };
 

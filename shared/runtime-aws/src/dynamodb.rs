@@ -32,6 +32,7 @@ use aws_smithy_types::body::SdkBody;
 use aws_types::SdkConfig;
 use http_body_util::BodyExt as _;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::agent::AGENT;
@@ -43,6 +44,8 @@ use crate::{Metric, Tally};
 
 /// The service in a signature.
 const SERVICE: &str = "dynamodb";
+/// The most requests under way at a time: as many connections are made, and each of them takes a handshake.
+const IN_FLIGHT_MAX: usize = 64;
 /// Errors of the status 400 that another try may overcome.
 const TEMPORARY: [&str; 5] = [
     "ProvisionedThroughputExceededException",
@@ -94,6 +97,7 @@ impl DynamoDb {
                 .time_source()
                 .unwrap_or_else(|| SharedTimeSource::new(SystemTimeSource::new())),
             tally: None,
+            permits: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
         };
         Ok(Self { client: dynamodb_client(config), requests: Some(requests) })
     }
@@ -135,6 +139,8 @@ struct SignedRequests {
     time: SharedTimeSource,
     /// Where refused requests are counted.
     tally: Option<Arc<Tally>>,
+    /// A permit for each request that is under way.
+    permits: Arc<Semaphore>,
 }
 
 impl HttpConnector for SignedRequests {
@@ -149,6 +155,8 @@ impl HttpConnector for SignedRequests {
 
 impl SignedRequests {
     async fn in_tries(self, mut request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        // Nothing closes it.
+        let _permit = self.permits.acquire().await;
         request.set_uri(&*self.url).map_err(|error| ConnectorError::user(error.into()))?;
         let headers = request.headers_mut();
         headers.insert("host", self.host.to_string());

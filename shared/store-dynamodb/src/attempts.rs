@@ -14,9 +14,6 @@
 //!
 //! Claims that led to nothing are counted. The last claim that is allowed is not for acting, but for
 //! recording that the earlier workers died. It stays so when it is taken over in turn.
-//!
-//! Where one process is alone on the table, a claim of an earlier process is void: it is taken over
-//! before its lease ends, and then does not count as a claim that led to nothing.
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::query::QueryInput;
@@ -33,13 +30,12 @@ use minutehand_ports::store::{
 use minutehand_ports::{Attempts, History, StoreError};
 
 use crate::conditions::{CLAIM, TAKE_OVER, UNDER_CLAIM};
-use crate::left_out;
 use crate::message::{read_message, write_message};
-use crate::only_answer;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
 use crate::table::{List, MeteredCall, Write, WriteOutcome, store_error};
+use crate::{failures, left_out};
 use minutehand_domain::attempt_key::{attempt_key, nominal_key, read_attempt};
 
 /// How often a claim is tried again when other claims came first.
@@ -48,11 +44,43 @@ const CLAIM_ROUNDS_MAX: usize = 5;
 #[async_trait]
 impl Attempts for DynamoStore {
     async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
-        only_answer(self.claim_all(std::slice::from_ref(request)).await)
+        let ClaimRequest { claim, .. } = request;
+        let id = claim.claim_id.as_str();
+        // Who has waited has been here before.
+        let mut write = if claim.attempt.waited.is_some() {
+            begin(claim, id, self.history)
+        } else {
+            put(claim, id, self.history)
+        };
+        let mut if_done = Claimed::Won;
+        for _ in 0..CLAIM_ROUNDS_MAX {
+            match self.table.write(MeteredCall::Claim, write).await? {
+                WriteOutcome::Done => return Ok(if_done),
+                // The claim that was there a moment ago is gone.
+                WriteOutcome::ConditionFailed(None) => {
+                    write = put(claim, id, self.history);
+                    if_done = Claimed::Won;
+                }
+                WriteOutcome::ConditionFailed(Some(item)) => {
+                    let seen = SeenClaim::read(&item)?;
+                    match decide(request, id, &seen) {
+                        Decision::Answer(claimed) => return Ok(claimed),
+                        Decision::TakeOver { claims } => {
+                            write = take_over(claim, id, (&seen, claims), self.history);
+                            if_done = won(claims);
+                        }
+                    }
+                }
+            }
+        }
+        Err(StoreError::Throttled("others claim the same attempt".into()))
     }
 
     async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
-        only_answer(self.release_all(std::slice::from_ref(claim)).await)
+        let write =
+            Write::delete(item_key(claim)).when(UNDER_CLAIM).with(":mine", text(&claim.claim_id));
+        // A claim that the caller no longer holds need not be given back.
+        self.table.write(MeteredCall::Release, write).await.map(drop)
     }
 
     async fn postpone(
@@ -61,7 +89,6 @@ impl Attempts for DynamoStore {
         hold: TimeDelta,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        self.forget_prefetched(claim);
         let until = now + hold;
         let write = Write::update(
             item_key(claim),
@@ -72,13 +99,15 @@ impl Attempts for DynamoStore {
         .with(":none", number(0))
         .with(":until", ticks(until))
         .with(":expires", expiry(until, self.history))
-        .with(":mine", text(self.stored_claim_id(&claim.claim_id)));
+        .with(":mine", text(&claim.claim_id));
         // What the caller no longer holds need not be given back.
         self.table.write(MeteredCall::Postpone, write).await.map(drop)
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
-        only_answer(self.record_all(&[(claim, record)]).await)
+        let id = claim.claim_id.as_str();
+        let write = close(claim, id, record, self.history);
+        recorded(id, self.table.write(MeteredCall::Record, write).await?)
     }
 
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
@@ -89,7 +118,8 @@ impl Attempts for DynamoStore {
     }
 
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
-        only_answer(self.add_failures(std::slice::from_ref(failed)).await)
+        let write = failures::write(failed, self.history);
+        self.table.write(MeteredCall::AddFailure, write).await.map(drop)
     }
 }
 
@@ -156,124 +186,6 @@ impl History for DynamoStore {
     }
 }
 
-/// Groups of calls, as the batching layer gathers them. The answers are in the order of the group.
-impl DynamoStore {
-    /// Claims a group of attempts.
-    pub async fn claim_all(&self, requests: &[ClaimRequest]) -> Vec<Result<Claimed, StoreError>> {
-        let mut answers: Vec<Option<Result<Claimed, StoreError>>> = Vec::new();
-        answers.resize_with(requests.len(), || None);
-        let first = requests.iter().map(|request| self.first_write(request));
-        let mut open: Vec<(usize, ClaimWrite)> = first.enumerate().collect();
-        for _ in 0..CLAIM_ROUNDS_MAX {
-            if open.is_empty() {
-                break;
-            }
-            let writes = open.iter().map(|(_, write)| write.write.clone()).collect();
-            let outcomes = self.table.write_group(MeteredCall::Claim, writes).await;
-            let mut again = Vec::new();
-            for ((position, write), outcome) in open.into_iter().zip(outcomes) {
-                let (Some(request), Some(answer)) =
-                    (requests.get(position), answers.get_mut(position))
-                else {
-                    continue;
-                };
-                match self.claim_step(request, write, outcome) {
-                    Ok(ClaimStep::Answer(claimed)) => *answer = Some(Ok(claimed)),
-                    Ok(ClaimStep::Again(write)) => again.push((position, *write)),
-                    Err(error) => *answer = Some(Err(error)),
-                }
-            }
-            open = again;
-        }
-        let busy = || Err(StoreError::Throttled("others claim the same attempt".into()));
-        answers.into_iter().map(|answer| answer.unwrap_or_else(busy)).collect()
-    }
-
-    /// Gives back a group of claims under which nothing was done.
-    pub async fn release_all(&self, claims: &[Claim]) -> Vec<Result<(), StoreError>> {
-        for claim in claims {
-            self.forget_prefetched(claim);
-        }
-        let release = |claim: &Claim| {
-            Write::delete(item_key(claim))
-                .when(UNDER_CLAIM)
-                .with(":mine", text(self.stored_claim_id(&claim.claim_id)))
-        };
-        let writes = claims.iter().map(release).collect();
-        let outcomes = self.table.write_group(MeteredCall::Release, writes).await;
-        // A claim that the caller no longer holds need not be given back.
-        outcomes.into_iter().map(|outcome| outcome.map(|_| ())).collect()
-    }
-
-    /// Records how a group of attempts ended.
-    pub async fn record_all(
-        &self,
-        records: &[(&Claim, &Record)],
-    ) -> Vec<Result<Recorded, StoreError>> {
-        let ids = records.iter().map(|(claim, _)| self.stored_claim_id(&claim.claim_id));
-        let ids: Vec<String> = ids.collect();
-        let writes = records
-            .iter()
-            .zip(&ids)
-            .map(|((claim, record), id)| close(claim, id, record, self.history));
-        let outcomes = self.table.write_group(MeteredCall::Record, writes.collect()).await;
-        ids.iter().zip(outcomes).map(|(id, outcome)| recorded(id, outcome?)).collect()
-    }
-
-    fn first_write(&self, request: &ClaimRequest) -> ClaimWrite {
-        let id = self.stored_claim_id(&request.claim.claim_id);
-        let claim = &request.claim;
-        // Who has waited has been here before.
-        let write = if claim.attempt.waited.is_some() {
-            begin(claim, &id, self.history)
-        } else {
-            put(claim, &id, self.history)
-        };
-        ClaimWrite { write, if_done: Claimed::Won }
-    }
-
-    fn claim_step(
-        &self,
-        request: &ClaimRequest,
-        write: ClaimWrite,
-        outcome: Result<WriteOutcome, StoreError>,
-    ) -> Result<ClaimStep, StoreError> {
-        Ok(match outcome? {
-            WriteOutcome::Done => ClaimStep::Answer(write.if_done),
-            // The claim that was there a moment ago is gone.
-            WriteOutcome::ConditionFailed(None) => {
-                let id = self.stored_claim_id(&request.claim.claim_id);
-                let write = put(&request.claim, &id, self.history);
-                ClaimStep::Again(Box::new(ClaimWrite { write, if_done: Claimed::Won }))
-            }
-            WriteOutcome::ConditionFailed(Some(item)) => {
-                let seen = SeenClaim::read(&item)?;
-                let id = self.stored_claim_id(&request.claim.claim_id);
-                match decide(request, &id, &seen, self.is_void(&seen.claim_id)) {
-                    Decision::Answer(claimed) => ClaimStep::Answer(claimed),
-                    Decision::TakeOver { claims } => {
-                        let write = take_over(&request.claim, &id, (&seen, claims), self.history);
-                        ClaimStep::Again(Box::new(ClaimWrite { write, if_done: won(claims) }))
-                    }
-                }
-            }
-        })
-    }
-}
-
-/// A write that would make a claim the caller's.
-struct ClaimWrite {
-    write: Write,
-    /// The answer if the write is done.
-    if_done: Claimed,
-}
-
-/// What follows from a write.
-enum ClaimStep {
-    Answer(Claimed),
-    Again(Box<ClaimWrite>),
-}
-
 /// The claim that is stored: another worker's, or the caller's own if an answer was lost.
 #[derive(Debug, Clone)]
 pub struct SeenClaim {
@@ -317,10 +229,9 @@ pub enum Decision {
     },
 }
 
-/// Decides on a claim where another claim is stored. `is_void` says that it is of an earlier process
-/// of the only one that uses the table.
+/// Decides on a claim where another claim is stored.
 #[must_use]
-pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim, is_void: bool) -> Decision {
+pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim) -> Decision {
     if let Some(record) = &seen.record {
         return Decision::Answer(Claimed::Ended(record.clone()));
     }
@@ -342,9 +253,6 @@ pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim, is_void: bool)
     }
     if lease_until < request.now {
         return Decision::TakeOver { claims: seen.claims.saturating_add(1).min(CLAIMS_MAX) };
-    }
-    if is_void {
-        return Decision::TakeOver { claims: seen.claims };
     }
     held()
 }
@@ -589,12 +497,7 @@ mod tests {
             ("a", seen("a", 300, CLAIMS_MAX), Decision::Answer(Claimed::Exhausted)),
             ("a", seen("a", 299, 4), Decision::TakeOver { claims: 4 }),
         ] {
-            assert_eq!(decide(&request(claim_id), claim_id, &seen, false), expected);
-        }
-        // A void claim is taken over before its lease ends, and does not count then.
-        for (lease_until, claims) in [(400, 4), (199, 5)] {
-            let decision = decide(&request("b"), "b", &seen("a", lease_until, 4), true);
-            assert_eq!(decision, Decision::TakeOver { claims });
+            assert_eq!(decide(&request(claim_id), claim_id, &seen), expected);
         }
     }
 }

@@ -10,8 +10,6 @@
 //! with the newest end of its attempts, so that an attempt is looked for only among those that ended
 //! when it did or later. The item expires when their history does.
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
@@ -21,11 +19,10 @@ use minutehand_ports::store::{AfterUpdate, CounterUpdate, PageRequest};
 use minutehand_ports::{Counters, StoreError};
 
 use crate::conditions::{COUNT, COUNTED};
-use crate::only_answer;
 use crate::store::DynamoStore;
 use crate::table::item::{ItemBuilder, Reader, bytes, number, ticks};
 use crate::table::keys::EVICTED;
-use crate::table::{List, MeteredCall, SharedError, Write, WriteOutcome, keys};
+use crate::table::{List, MeteredCall, Write, WriteOutcome, keys};
 
 /// The attributes of a job's timer that hold the list.
 pub(crate) const LIST: &str = COUNTED;
@@ -42,7 +39,21 @@ const PAGE_ITEMS: u32 = 500;
 #[async_trait]
 impl Counters for DynamoStore {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
-        only_answer(self.add_all(std::slice::from_ref(update)).await)
+        let after = update.after();
+        if let Some(evicted) = &after.evicted {
+            // Stored before the list forgets them.
+            let write = put(&update.job_uid, evicted, self.history);
+            self.table.write(MeteredCall::Count, write).await?;
+        }
+        Ok(match self.table.write(MeteredCall::Count, count(update, &after)).await? {
+            WriteOutcome::Done => true,
+            WriteOutcome::ConditionFailed(None) => false,
+            // If the list is the one to be written, the write was done and its answer was lost.
+            WriteOutcome::ConditionFailed(Some(item)) => {
+                let list = Reader::new(&item).optional_bytes(LIST)?;
+                list == Some(after.recently_counted.to_bytes())
+            }
+        })
     }
 
     async fn is_evicted(
@@ -51,72 +62,12 @@ impl Counters for DynamoStore {
         attempt: &Attempt,
         ended_at: Option<DateTime<Utc>>,
     ) -> Result<bool, StoreError> {
-        let (job_uid, attempt) = (job_uid.to_owned(), attempt.clone());
-        let asked = AskedEvicted { end: end_of(&attempt, ended_at), job_uid, attempt };
-        only_answer(self.are_evicted(std::slice::from_ref(&asked)).await)
+        let evicted = self.evicted_since(job_uid, end_of(attempt, ended_at)).await?;
+        Ok(evicted.iter().any(|it| it.has(attempt)))
     }
-}
-
-/// Asks whether an attempt is among those that its job no longer remembers.
-#[derive(Debug, Clone)]
-pub struct AskedEvicted {
-    /// The job.
-    pub job_uid: String,
-    /// The attempt.
-    pub attempt: Attempt,
-    /// When it ended: see [`end_of`].
-    pub end: i64,
 }
 
 impl DynamoStore {
-    /// Counts the attempts of a group of updates. The answers are in its order. Of two updates of
-    /// one job the second fails, because its reading is then out of date.
-    pub async fn add_all(&self, updates: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
-        let after: Vec<AfterUpdate> = updates.iter().map(CounterUpdate::after).collect();
-        if let Err(error) = self.put_evicted(updates, &after).await {
-            let error = SharedError::new(error);
-            return updates.iter().map(|_| Err(error.copy())).collect();
-        }
-        let writes = updates.iter().zip(&after).map(|(update, after)| count(update, after));
-        let wrote = self.table.write_group(MeteredCall::Count, writes.collect()).await;
-        let answer = |(after, wrote): (AfterUpdate, Result<WriteOutcome, StoreError>)| {
-            Ok(match wrote? {
-                WriteOutcome::Done => true,
-                WriteOutcome::ConditionFailed(None) => false,
-                // If the list is the one to be written, the write was done and its answer was lost.
-                WriteOutcome::ConditionFailed(Some(item)) => {
-                    let list = Reader::new(&item).optional_bytes(LIST)?;
-                    list == Some(after.recently_counted.to_bytes())
-                }
-            })
-        };
-        after.into_iter().zip(wrote).map(answer).collect()
-    }
-
-    /// Whether attempts are among those that their jobs no longer remember. The answers are in the order
-    /// of the group. Of each job one list is read, however many attempts are asked for.
-    pub(crate) async fn are_evicted(
-        &self,
-        group: &[AskedEvicted],
-    ) -> Vec<Result<bool, StoreError>> {
-        let mut first_ends: HashMap<&str, i64> = HashMap::new();
-        for AskedEvicted { job_uid, end, .. } in group {
-            let first = first_ends.entry(job_uid).or_insert(*end);
-            *first = (*first).min(*end);
-        }
-        let mut found = HashMap::new();
-        for (job_uid, end) in first_ends {
-            let evicted = self.evicted_since(job_uid, end).await;
-            found.insert(job_uid, evicted.map_err(SharedError::new));
-        }
-        let answer = |asked: &AskedEvicted| match found.get(asked.job_uid.as_str()) {
-            Some(Ok(evicted)) => Ok(evicted.iter().any(|it| it.has(&asked.attempt))),
-            Some(Err(error)) => Err(error.copy()),
-            None => Ok(false),
-        };
-        group.iter().map(answer).collect()
-    }
-
     /// The attempts that a job no longer remembers, in items of which some ended at this time or later.
     async fn evicted_since(&self, job_uid: &str, end: i64) -> Result<Vec<Evicted>, StoreError> {
         let pk = keys::timer(job_uid).pk;
@@ -133,22 +84,6 @@ impl DynamoStore {
                 return Ok(evicted);
             }
         }
-    }
-
-    /// Stores the attempts that lists are about to forget.
-    async fn put_evicted(
-        &self,
-        updates: &[CounterUpdate],
-        after: &[AfterUpdate],
-    ) -> Result<(), StoreError> {
-        let evicted = updates.iter().zip(after);
-        let evicted = evicted.filter_map(|(update, after)| Some((update, after.evicted.as_ref()?)));
-        let writes =
-            evicted.map(|(update, evicted)| put(&update.job_uid, evicted, self.history)).collect();
-        for wrote in self.table.write_group(MeteredCall::Count, writes).await {
-            wrote?;
-        }
-        Ok(())
     }
 }
 

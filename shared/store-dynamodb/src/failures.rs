@@ -11,20 +11,10 @@ use minutehand_domain::history_days::HistoryDays;
 use minutehand_ports::StoreError;
 
 use crate::collections::{PATH, read_path};
-use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
-use crate::table::{MeteredCall, Write, keys};
+use crate::table::{Write, keys};
 
-impl DynamoStore {
-    /// Adds a group of occurrences. The answers are in its order.
-    pub async fn add_failures(&self, group: &[FailedOccurrence]) -> Vec<Result<(), StoreError>> {
-        let writes = group.iter().map(|failed| write(failed, self.history)).collect();
-        let wrote = self.table.write_group(MeteredCall::AddFailure, writes).await;
-        wrote.into_iter().map(|wrote| wrote.map(drop)).collect()
-    }
-}
-
-fn write(failed: &FailedOccurrence, history: HistoryDays) -> Write {
+pub(crate) fn write(failed: &FailedOccurrence, history: HistoryDays) -> Write {
     let FailedOccurrence { job_uid, collection_path, nominal_at, ended_at, .. } = failed;
     let at = keys::failure(collection_path.subscription(), [*ended_at, *nominal_at], job_uid);
     let item = ItemBuilder::at(at.clone())

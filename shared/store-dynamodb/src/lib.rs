@@ -8,9 +8,8 @@
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
 //! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
-//! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
+//! | `gathered` | reads and counts that come together: [`gathering`] |
 //! | `ended` | what has ended, for the archive |
-//! | `expired` | a walk over the whole table, for tests |
 //! | `schema` | the definition of the table |
 //!
 //! | change | items | condition |
@@ -29,7 +28,6 @@
 //! Each step of a firing changes one item, so there is nothing to repair between two items either. The
 //! exception is an occurrence that is left out because it is not its turn: its row and the order of turns
 //! are one transaction.
-//! Such changes come in groups; see [`Groups`].
 //!
 //! | change | item | condition |
 //! |---|---|---|
@@ -60,7 +58,6 @@
 
 mod attempts;
 mod attributes;
-mod batching;
 mod browse;
 mod cloud_services;
 mod collections;
@@ -68,14 +65,13 @@ pub mod conditions;
 mod counters;
 mod definitions;
 mod ended;
-mod expired;
 mod failures;
+mod gathered;
 mod installation;
 mod jobs;
 mod journal;
 mod left_out;
 mod message;
-mod prefetched;
 mod pulses;
 mod removal;
 mod retries;
@@ -88,19 +84,9 @@ mod table;
 mod timers;
 mod turns;
 
-use minutehand_ports::StoreError;
-
 pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
-pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};
-pub use counters::AskedEvicted;
 pub use ended::{EndedPage, WalkPosition, read_ended};
-pub use expired::{ScanPosition, WithSecrets};
+pub use gathered::gathering;
 pub use schema::{DUE_INDEX, ensure_table};
 pub use store::DynamoStore;
-pub use table::{Consumed, Groups, JsonItem, Meter, MeteredCall, SINGLES_IN_FLIGHT_MAX};
-
-/// The answer to a group of one.
-fn only_answer<T>(answers: Vec<Result<T, StoreError>>) -> Result<T, StoreError> {
-    let missing = || StoreError::Unavailable("a group was answered with nothing".into());
-    answers.into_iter().next().ok_or_else(missing)?
-}
+pub use table::{Consumed, JsonItem, Meter, MeteredCall, WRITES_IN_FLIGHT_MAX};

@@ -8,8 +8,7 @@
 //! | take a seat in place of some whose leases are over | these are there, and fewer others than the limit says | the same |
 //! | give a seat back | the claim has it | nothing |
 //!
-//! No claim takes a seat again once its lease is over, so what was seen to be over stays so. Where one
-//! process is alone on the table, the seats of an earlier process are void, as its claims are.
+//! No claim takes a seat again once its lease is over, so what was seen to be over stays so.
 //!
 //! The item expires a day after a seat was last taken, and begins anew then. Its `lease_until` says that
 //! this is by the clock of work.
@@ -48,7 +47,7 @@ impl Seats for DynamoStore {
         let stored = self.table.get_for(call, keys::seats(collection_uid)).await?;
         let Some(item) = stored else { return Ok(0) };
         let seats = read(&item)?;
-        let taken = seats.iter().filter(|seat| !self.is_over(seat, now)).count();
+        let taken = seats.iter().filter(|seat| seat.lease_until >= now).count();
         Ok(u32::try_from(taken).unwrap_or(u32::MAX))
     }
 
@@ -72,12 +71,11 @@ impl Seats for DynamoStore {
                 }
                 WriteOutcome::ConditionFailed(Some(item)) => {
                     let seats = read(&item)?;
-                    let own = self.stored_claim_id(&claim.claim_id);
-                    if seats.iter().any(|seat| seat.claim_id == own) {
+                    if seats.iter().any(|seat| seat.claim_id == claim.claim_id) {
                         return Ok(true);
                     }
                     let (lapsed, taken): (Vec<_>, Vec<_>) =
-                        seats.into_iter().partition(|seat| self.is_over(seat, now));
+                        seats.into_iter().partition(|seat| seat.lease_until < now);
                     if taken.len() >= limit.get() as usize {
                         return Ok(false);
                     }
@@ -93,7 +91,7 @@ impl Seats for DynamoStore {
     async fn give_back_seat(&self, claim: &Claim) -> Result<(), StoreError> {
         let write = Write::update(seats_of(claim), format!("REMOVE {TAKEN}.#mine"))
             .when(format!("attribute_exists({TAKEN}.#mine)"))
-            .naming("#mine", &self.stored_claim_id(&claim.claim_id));
+            .naming("#mine", &claim.claim_id);
         // A seat that the caller no longer has need not be given back.
         self.table.write(MeteredCall::Seats, write).await.map(drop)
     }
@@ -112,7 +110,7 @@ impl DynamoStore {
         let limit = limit.get() as usize + over.len();
         let write = Write::update(seats_of(claim), update)
             .when(condition)
-            .naming("#mine", &self.stored_claim_id(&claim.claim_id))
+            .naming("#mine", &claim.claim_id)
             .with(":lease", ticks(claim.lease_until))
             .with(":expires", expiry(claim))
             .with(":limit", number(limit));
@@ -124,18 +122,13 @@ impl DynamoStore {
     /// Takes the first seat.
     fn first(&self, claim: &Claim) -> Write {
         let at = seats_of(claim);
-        let own = self.stored_claim_id(&claim.claim_id);
+        let own = claim.claim_id.clone();
         let taken = AttributeValue::M(HashMap::from([(own, ticks(claim.lease_until))]));
         let item = ItemBuilder::at(at.clone())
             .set(TAKEN, taken)
             .set("lease_until", ticks(claim.lease_until))
             .set("expires_at", expiry(claim));
         Write::put(at, item).when("attribute_not_exists(pk)")
-    }
-
-    /// Whether no attempt has a seat any more.
-    fn is_over(&self, seat: &Seat<'_>, now: DateTime<Utc>) -> bool {
-        seat.lease_until < now || self.is_void(seat.claim_id)
     }
 }
 
@@ -169,7 +162,7 @@ fn expiry(claim: &Claim) -> AttributeValue {
 mod tests {
     use minutehand_domain::attempt::{Attempt, Occurrence};
     use minutehand_domain::work_item::JobRef;
-    use minutehand_embedded::Store;
+    use minutehand_testkit::dynamodb::DynamoDb;
 
     use super::*;
     use crate::ensure_table;
@@ -192,9 +185,9 @@ mod tests {
     /// higher limit.
     #[tokio::test]
     async fn a_seat_in_place_of_lapsed_ones_is_within_the_limit_when_it_is_written() {
-        let embedded = Store::in_memory().unwrap();
-        ensure_table(&embedded.client(), "table").await.unwrap();
-        let store = DynamoStore::new(embedded.client(), "table");
+        let dynamodb = DynamoDb::in_memory();
+        ensure_table(&dynamodb.client(), "table").await.unwrap();
+        let store = DynamoStore::new(dynamodb.client(), "table");
         let limit = |n| Concurrent::new(n).unwrap();
         for claim in [until("lapsed", 100), until("a", 200), until("b", 200)] {
             assert!(store.take_seat(&claim, limit(3), at(60)).await.unwrap());
@@ -209,6 +202,6 @@ mod tests {
         store.give_back_seat(&until("c", 200)).await.unwrap();
         assert!(matches!(in_place().await, WriteOutcome::Done));
         assert_eq!(store.taken_seats("collection", at(150)).await.unwrap(), 3);
-        embedded.close().await;
+        dynamodb.close().await;
     }
 }

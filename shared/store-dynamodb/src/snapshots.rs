@@ -16,21 +16,17 @@ use futures_util::future::try_join;
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{Claim, CollectionRecord, JobSnapshot};
+use minutehand_ports::store::{CollectionRecord, JobSnapshot};
 use minutehand_ports::{Snapshots, StoreError};
 
 use crate::collections::{FAILURE_ACTION, collection_path, read_limits, read_plan};
 use crate::counters::{CHECKSUM, LIST};
 use crate::definitions::Definition;
 use crate::jobs::read_timer;
-use crate::prefetched::Entry;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader};
 use crate::table::keys::{self, Key};
 use crate::table::{Consistency, MeteredCall};
-
-/// The longest document that is kept while its attempt waits: thousands of attempts may wait.
-const PREFETCHED_DOCUMENT_MAX: usize = 4_096;
 
 /// Definitions, by their keys.
 type Found = HashMap<Key, Arc<Definition>>;
@@ -46,17 +42,6 @@ impl Snapshots for DynamoStore {
         collection_uid: &str,
     ) -> Result<Option<CollectionRecord>, StoreError> {
         self.collection_of_uid(collection_uid).await
-    }
-
-    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
-        self.prefetch_by(claim, self.read(&claim.job)).await
-    }
-
-    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        match self.unchanged_prefetched(claim) {
-            Some(snapshot) => Ok(Some(snapshot)),
-            None => self.read(&claim.job).await,
-        }
     }
 }
 
@@ -98,41 +83,6 @@ impl DynamoStore {
             read_definitions(self, Consistency::Strong, outdated, &mut definitions).await?;
         }
         jobs.iter().map(|job| snapshot(job, &items, &definitions)).collect()
-    }
-
-    /// Reads a job with `read` and keeps its snapshot for [`Self::unchanged_prefetched`]; `None` if
-    /// this process cannot know whether the job is written in between.
-    pub(crate) async fn prefetch_by(
-        &self,
-        claim: &Claim,
-        read: impl Future<Output = Result<Option<Arc<JobSnapshot>>, StoreError>>,
-    ) -> Option<Arc<JobSnapshot>> {
-        let alone = self.alone.as_ref()?;
-        // The version is taken before the read, so that no write falls between the two.
-        let version = self.table.recent_writes.as_ref()?.version();
-        let snapshot = read.await.ok()??;
-        if snapshot.document.len() > PREFETCHED_DOCUMENT_MAX {
-            return None;
-        }
-        let entry = Entry { version, snapshot: snapshot.clone() };
-        alone.prefetched.keep(&claim.claim_id, entry);
-        Some(snapshot)
-    }
-
-    /// The prefetched snapshot of a claim's job, if nothing of the job was written since.
-    pub(crate) fn unchanged_prefetched(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
-        let Entry { version, snapshot } = self.alone.as_ref()?.prefetched.take(&claim.claim_id)?;
-        let job = &claim.job;
-        let keys = [keys::timer(&job.uid), keys::switch(&job.collection_uid), definition_key(job)];
-        let writes = self.table.recent_writes.as_ref()?;
-        writes.unchanged_since(version, &keys).then_some(snapshot)
-    }
-
-    /// Forgets the prefetched snapshot of a claim under which nothing starts.
-    pub(crate) fn forget_prefetched(&self, claim: &Claim) {
-        if let Some(alone) = &self.alone {
-            alone.prefetched.take(&claim.claim_id);
-        }
     }
 }
 

@@ -29,7 +29,6 @@ use crate::attributes::{EXPIRES_AT, TIMINGS};
 use crate::collections::collection_path;
 use crate::conditions::FINISH;
 use crate::left_out;
-use crate::only_answer;
 use crate::retries::read_retry;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, texts, ticks};
@@ -80,11 +79,32 @@ impl Timers for DynamoStore {
     }
 
     async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
-        only_answer(self.expire_all(std::slice::from_ref(finish)).await)
+        let Finish { job, version, expires_at, .. } = finish;
+        let write = Write::update(
+            keys::job_of_key(&job.collection_uid, &job.key),
+            "SET expires_at = :expires",
+        )
+        .when("uid = :uid AND version = :version")
+        .with(":expires", number(expires_at.timestamp()))
+        .with(":uid", text(&job.uid))
+        .with(":version", number(*version));
+        let outcome = self.table.write(MeteredCall::Finish, write).await?;
+        Ok(matches!(outcome, WriteOutcome::Done))
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        only_answer(self.finish_all(std::slice::from_ref(finish)).await)
+        match self.table.write(MeteredCall::Finish, finished(finish)).await? {
+            WriteOutcome::Done => Ok(true),
+            WriteOutcome::ConditionFailed(None) => Ok(false),
+            // The write was done before, and its answer was lost.
+            WriteOutcome::ConditionFailed(Some(item)) => {
+                let reader = Reader::new(&item);
+                let expires_at = number(finish.expires_at.timestamp());
+                Ok(reader.number::<u64>("generation")? == finish.generation
+                    && read_state(&reader)? == finish.state
+                    && item.get(EXPIRES_AT) == Some(&expires_at))
+            }
+        }
     }
 
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
@@ -140,44 +160,7 @@ fn paused_timer(table: &str, pause: &Pause) -> Result<Update, StoreError> {
         .map_err(|error| StoreError::Refused(Box::new(error)))
 }
 
-/// Groups of calls, as the batching layer gathers them. The answers are in the order of the group.
 impl DynamoStore {
-    /// Says when the definitions of jobs expire that are about to finish.
-    pub(crate) async fn expire_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>> {
-        let expire = |Finish { job, version, expires_at, .. }: &Finish| {
-            Write::update(
-                keys::job_of_key(&job.collection_uid, &job.key),
-                "SET expires_at = :expires",
-            )
-            .when("uid = :uid AND version = :version")
-            .with(":expires", number(expires_at.timestamp()))
-            .with(":uid", text(&job.uid))
-            .with(":version", number(*version))
-        };
-        let writes = group.iter().map(expire).collect();
-        let outcomes = self.table.write_group(MeteredCall::Finish, writes).await;
-        outcomes.into_iter().map(|outcome| Ok(matches!(outcome?, WriteOutcome::Done))).collect()
-    }
-
-    /// Finishes jobs whose definitions expire.
-    pub(crate) async fn finish_all(&self, group: &[Finish]) -> Vec<Result<bool, StoreError>> {
-        let writes = group.iter().map(finished).collect();
-        let outcomes = self.table.write_group(MeteredCall::Finish, writes).await;
-        let answer = |(finish, outcome): (&Finish, Result<WriteOutcome, _>)| match outcome? {
-            WriteOutcome::Done => Ok(true),
-            WriteOutcome::ConditionFailed(None) => Ok(false),
-            // The write was done before, and its answer was lost.
-            WriteOutcome::ConditionFailed(Some(item)) => {
-                let reader = Reader::new(&item);
-                let expires_at = number(finish.expires_at.timestamp());
-                Ok(reader.number::<u64>("generation")? == finish.generation
-                    && read_state(&reader)? == finish.state
-                    && item.get(EXPIRES_AT) == Some(&expires_at))
-            }
-        };
-        group.iter().zip(outcomes).map(answer).collect()
-    }
-
     /// A page of the timers that are due until an instant.
     pub(crate) async fn due_timers(
         &self,

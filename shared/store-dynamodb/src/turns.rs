@@ -12,7 +12,6 @@
 //! | leave an occurrence out, with its row | the same | the row, from which every worker knows it |
 //! | give a turn back | the claim has it | nothing |
 //!
-//! Where one process is alone on the table, the turn of an earlier process is void, as its claims are.
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -44,8 +43,6 @@ impl Turns for DynamoStore {
         let call = Some(MeteredCall::ReadTurns);
         let stored = self.table.get_for(call, keys::turns(job_uid)).await?;
         let (number, mut order) = stored.as_ref().map(read).transpose()?.unwrap_or_default();
-        // A holder that is void runs no longer.
-        order.holder = order.holder.and_then(|holder| self.of_this_process(holder));
         let holder = order.holder.as_ref().map(|holder| attempt_item(job_uid, &holder.attempt));
         let (own, row) = (attempt_item(job_uid, attempt), row(job_uid, attempt));
         let wanted = [Some(own.clone()), Some(row.clone()), holder.clone()];
@@ -83,7 +80,7 @@ impl Turns for DynamoStore {
         )
         .when("claim_id = :mine")
         .with(":one", number(1))
-        .with(":mine", text(self.stored_claim_id(&claim.claim_id)));
+        .with(":mine", text(&claim.claim_id));
         // A turn that the caller no longer has need not be given back.
         self.table.write(MeteredCall::Turns, write).await.map(drop)
     }
@@ -105,7 +102,7 @@ impl DynamoStore {
         if let Some(TurnHolder { attempt, claim_id, lease_until }) = holder {
             item = item
                 .text(TURN, attempt_key(attempt))
-                .text("claim_id", self.stored_claim_id(claim_id))
+                .text("claim_id", claim_id)
                 .set("lease_until", ticks(*lease_until));
         }
         if !waiting.is_empty() {
@@ -116,15 +113,6 @@ impl DynamoStore {
             return put.when("attribute_not_exists(pk)");
         }
         put.when(format!("{NUMBER} = :as_read")).with(":as_read", number(*as_read))
-    }
-
-    /// The holder with the id of its claim as its worker knows it; `None` if its process has ended.
-    fn of_this_process(&self, holder: TurnHolder) -> Option<TurnHolder> {
-        if self.is_void(&holder.claim_id) {
-            return None;
-        }
-        let claim_id = self.claim_id_of(&holder.claim_id).to_owned();
-        Some(TurnHolder { claim_id, ..holder })
     }
 }
 

@@ -1,8 +1,10 @@
-//! Another DynamoDB than the embedded one, for the tests of the store.
+//! Another DynamoDB than the one in the process, for the tests of the store.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
+use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use chrono::{DateTime, Utc};
 
 /// Names the address of another DynamoDB, such as `http://127.0.0.1:4566`: one that takes any
 /// credentials, as emulators do.
@@ -53,4 +55,30 @@ pub fn plain_http() -> SharedHttpClient {
 #[expect(clippy::unwrap_used, reason = "a test says what it expects by panicking")]
 pub fn new_table(of: &str) -> String {
     format!("{of}-{:016x}", getrandom::u64().unwrap())
+}
+
+/// Removes the items of a table that have expired by then, as DynamoDB does within days. Returns how many.
+///
+/// # Panics
+///
+/// If the store does not answer.
+#[expect(clippy::unwrap_used, reason = "a test says what it expects by panicking")]
+pub async fn remove_expired(client: &Client, table: &str, now: DateTime<Utc>) -> u64 {
+    let expired = "expires_at <= :now";
+    let now = AttributeValue::N(now.timestamp().to_string());
+    let (mut removed, mut from) = (0, None);
+    loop {
+        let scan = client.scan().table_name(table).set_exclusive_start_key(from);
+        let scan = scan.filter_expression(expired).projection_expression("pk, sk");
+        let page = scan.expression_attribute_values(":now", now.clone()).send().await.unwrap();
+        for key in page.items() {
+            let delete = client.delete_item().table_name(table).set_key(Some(key.clone()));
+            delete.send().await.unwrap();
+            removed += 1;
+        }
+        from = page.last_evaluated_key;
+        if from.is_none() {
+            return removed;
+        }
+    }
 }

@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! The tests of an adapter do so: `shared/store-dynamodb/tests/conformance`, `shared/embedded/tests/queue`,
+//! The tests of an adapter do so: `shared/store-dynamodb/tests/conformance`, `shared/store-sql/tests`,
 //! `shared/queue-sqs/tests/sqs`, and for the store of the simulation `tests/it/simulation/conformance`.
 //! Those on DynamoDB use another one than that in the process if a variable names it, and make a table there for each test,
 //! which is deleted where the test succeeds:

@@ -1,7 +1,7 @@
 //! What the tests of several crates share. No binary contains it.
 //!
 //! [`mod@conformance`] has the tests that a store must pass on any back end; [`back_end`] finds
-//! another one than the embedded. [`services`] makes the ports of the services. [`mod@aws`] stands in
+//! another DynamoDB than [`mod@dynamodb`], the one in the process. [`services`] makes the ports of the services. [`mod@aws`] stands in
 //! for services of AWS where a test is about how they fail, and [`SetClock`] for the clock.
 //! [`mod@log`] keeps the lines that the code under test logs. [`TimeLimit`] and [`Process`] end what hangs.
 
@@ -9,6 +9,7 @@ pub mod aws;
 pub mod back_end;
 mod clock;
 pub mod conformance;
+pub mod dynamodb;
 mod limit;
 pub mod log;
 pub mod services;

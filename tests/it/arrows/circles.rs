@@ -24,7 +24,6 @@ const ONE_THOUGHT: [(&str, &str, &str, &str); 17] = [
     ),
     ("domain", "recent", "firing", "the last results have what was left out, and why"),
     ("domain", "schedule", "goes_on", "the line of a schedule says whether it goes on"),
-    ("embedded", "error", "database", "an error names the store as the database does"),
     ("local", "serve", "archive", "the server runs the archive, and says how it is"),
     ("recurrence", "recurrence", "usual", "a usual recurrence is read without a tree of JSON"),
     ("rest", "classic::failure", "classic::request", "a failed condition shows the ETag"),

@@ -1,4 +1,4 @@
-//! The three functions as they are deployed, on the embedded store, before a queue, a key and a bus
+//! The three functions as they are deployed, on the DynamoDB in the process, before a queue, a key and a bus
 //! that a test makes fail: from the event that comes in to the answer that goes back.
 
 mod archiving;

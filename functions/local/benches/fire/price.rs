@@ -21,7 +21,6 @@ use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
-use minutehand_embedded::Store;
 use minutehand_ports::store::{PulseOf, ResourceGroup};
 use minutehand_ports::{
     ActionOutcome, ActionSender, AttemptContext, Clock, DispatchQueue, NotMade, QueueError,
@@ -30,8 +29,9 @@ use minutehand_ports::{
 use minutehand_runtime::{PfxReader, RandomIds};
 use minutehand_sealer_aes::AesSealer;
 use minutehand_store_dynamodb::{
-    BatchingStore, Consumed, DynamoStore, Groups, Meter, MeteredCall, ensure_table,
+    Consumed, DynamoStore, Meter, MeteredCall, ensure_table, gathering,
 };
+use minutehand_testkit::dynamodb::DynamoDb;
 use serde_json::{Value, json};
 
 use crate::figures::Figures;
@@ -88,20 +88,18 @@ struct World {
     sweeper: Sweeper,
     executor: Executor,
     meter: Arc<Meter>,
-    _store: Store,
+    _store: DynamoDb,
 }
 
 impl World {
     async fn new() -> Self {
-        let store = Store::in_memory().expect("a store");
+        let store = DynamoDb::in_memory();
         ensure_table(&store.client(), TABLE).await.expect("a table");
         let start = DateTime::from_timestamp(1_800_000_000, 0).expect("a date");
         let clock = Arc::new(Hand(Mutex::new(start)));
         let letters = Arc::new(Letters::default());
         let meter = Arc::new(Meter::default());
-        let jobs = DynamoStore::new(store.client(), TABLE)
-            .with_groups(Groups::Singles)
-            .with_meter(meter.clone());
+        let jobs = DynamoStore::new(store.client(), TABLE).with_meter(meter.clone());
         let jobs = Arc::new(jobs);
         let key = AesSealer::new_key().expect("a key");
         let sealer = Arc::new(AesSealer::new(&key));
@@ -133,10 +131,10 @@ impl World {
                 history: HistoryDays::default(),
             },
         );
-        let batching = Arc::new(BatchingStore::new(jobs.clone()));
+        let (snapshots, counters) = gathering(&jobs);
         let ports = FirePorts {
-            settle: Arc::new(SendThenCount::new(letters.clone(), batching.clone())),
-            store: FireStore::new(batching),
+            settle: Arc::new(SendThenCount::new(letters.clone(), counters.clone())),
+            store: FireStore { snapshots, counters, ..FireStore::new(jobs.clone()) },
             queue: letters.clone(),
             sender: Arc::new(Answering),
             sealer,

@@ -10,11 +10,9 @@ use minutehand_ports::StoreError;
 
 use super::error::store_error;
 use super::get_many::Consistency;
-use super::groups::Groups;
 use super::item::{Item, key};
 use super::keys::Key;
 use super::meter::{Meter, MeteredCall};
-use super::recent_writes::RecentWrites;
 
 /// A table and the client that reads and writes it.
 #[derive(Debug, Clone)]
@@ -23,22 +21,12 @@ pub(crate) struct Table {
     /// The way past the client for frequent requests, if there is one.
     pub(crate) connector: Option<SharedHttpConnector>,
     pub(crate) name: String,
-    pub(crate) groups: Groups,
     pub(crate) meter: Option<Arc<Meter>>,
-    /// The latest writes, if this process is the only one that writes to the table.
-    pub(crate) recent_writes: Option<Arc<RecentWrites>>,
 }
 
 impl Table {
     pub(crate) fn new(client: Client, name: String) -> Self {
-        Self {
-            client,
-            connector: None,
-            name,
-            groups: Groups::default(),
-            meter: None,
-            recent_writes: None,
-        }
+        Self { client, connector: None, name, meter: None }
     }
 
     /// Reads an item as it is now.

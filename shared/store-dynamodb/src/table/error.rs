@@ -5,8 +5,6 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::CancellationReason;
 use minutehand_ports::StoreError;
 
-use super::write::WriteOutcome;
-
 /// Codes that mean throttling.
 const THROTTLING: [&str; 5] = [
     "ProvisionedThroughputExceededException",
@@ -45,36 +43,6 @@ fn reasons<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<&[Cancella
         }
         _ => None,
     }
-}
-
-/// The writes of a transaction whose conditions failed, in its order; `None` for a write whose
-/// condition held.
-///
-/// # Errors
-///
-/// If no condition failed: the transaction failed for another reason.
-pub(super) fn failed_writes<R>(
-    error: SdkError<TransactWriteItemsError, R>,
-) -> Result<Vec<Option<WriteOutcome>>, StoreError>
-where
-    R: std::fmt::Debug + Send + Sync + 'static,
-{
-    let Some(reasons) = reasons(&error) else {
-        return Err(store_error(error));
-    };
-    let has = |code: &str| reasons.iter().any(|reason| reason.code() == Some(code));
-    if has(CONDITION_FAILED) {
-        let failed = reasons.iter().map(|reason| {
-            let image = reason.item().filter(|item| !item.is_empty()).cloned();
-            (reason.code() == Some(CONDITION_FAILED))
-                .then_some(WriteOutcome::ConditionFailed(image))
-        });
-        return Ok(failed.collect());
-    }
-    // An invalid item stays invalid. Any other reason is temporary.
-    let is_invalid = has("ValidationError") || has("ItemCollectionSizeLimitExceeded");
-    let error = Box::new(error);
-    Err(if is_invalid { StoreError::Refused(error) } else { StoreError::Throttled(error) })
 }
 
 /// Which conditions of a transaction failed, in the order of its items.

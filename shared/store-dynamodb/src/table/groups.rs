@@ -1,21 +1,14 @@
-//! Performing a group of conditional writes: each ends by itself, and together they cost as little
-//! as possible.
+//! Performing a group of conditional writes: each ends by itself.
 //!
-//! On one machine a commit is what costs, so a group is performed as transactions of up to a
-//! hundred writes. If conditions of a transaction fail, it is tried again without those writes. If a
-//! transaction is refused as a whole, its writes are performed singly, so that an invalid write does
-//! not take others with it. On AWS a transaction costs twice as much as its writes, so there a group
-//! is performed as single writes, several at a time.
-//!
-//! A transaction may not hold an item twice, and concurrent single writes have no order. So writes
-//! of the same item are performed in rounds, in the order of the group.
+//! A transaction costs twice as much as its writes, so a group is performed as single writes, several at a
+//! time. Such writes have no order. So writes of the same item are performed in rounds, in the order of the
+//! group.
 //!
 //! A crash in between leaves some writes of a group done and others not, each whole. No write of a
 //! group may depend on another one of it.
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsInput;
 use aws_sdk_dynamodb::types::{
     Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
 };
@@ -23,39 +16,18 @@ use futures_util::stream::{StreamExt, iter};
 use minutehand_ports::StoreError;
 
 use super::client::Table;
-use super::error::failed_writes;
 use super::item::key;
 use super::keys::Key;
 use super::meter::MeteredCall;
-use super::shared_error::SharedError;
 use super::single::non_empty;
 use super::transact::item;
 use super::write::{What, Write, WriteOutcome};
 
-/// The most writes of one transaction.
-const TRANSACTION_MAX: usize = 100;
-/// How often a transaction is tried without the writes whose conditions failed. The writes that are
-/// left then are performed singly.
-const TRANSACTION_TRIES_MAX: usize = 4;
-/// The most transactions of a group in progress at a time: the store prepares one while it performs
-/// another.
-const TRANSACTIONS_IN_FLIGHT_MAX: usize = 4;
-/// The most single writes of a group in progress at a time.
-pub const SINGLES_IN_FLIGHT_MAX: usize = 16;
-
-/// How a group of writes is performed. The results are the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Groups {
-    /// As transactions, which is the fewest commits. For one machine.
-    Transactions,
-    /// One by one, several at a time, which is the fewest write units. For AWS.
-    #[default]
-    Singles,
-}
+/// The most writes of a group in progress at a time.
+pub const WRITES_IN_FLIGHT_MAX: usize = 16;
 
 /// A write with its position in the group.
 type Placed = (usize, Write);
-type Outcome = (usize, Result<WriteOutcome, StoreError>);
 
 impl Table {
     /// Performs a group of writes. The outcomes are in its order.
@@ -64,21 +36,18 @@ impl Table {
         call: MeteredCall,
         writes: Vec<Write>,
     ) -> Vec<Result<WriteOutcome, StoreError>> {
-        let mut outcomes: Vec<Option<Result<WriteOutcome, StoreError>>> = Vec::new();
-        outcomes.resize_with(writes.len(), || None);
+        let mut outcomes = Vec::with_capacity(writes.len());
         for round in rounds(writes) {
-            let ended = match self.groups {
-                Groups::Transactions => self.in_transactions(call, round).await,
-                Groups::Singles => self.singly(call, round).await,
-            };
-            for (position, outcome) in ended {
-                if let Some(slot) = outcomes.get_mut(position) {
-                    *slot = Some(outcome);
-                }
+            let writes = round
+                .into_iter()
+                .map(|(position, write)| async move { (position, self.write(call, write).await) });
+            let mut ended = iter(writes).buffer_unordered(WRITES_IN_FLIGHT_MAX);
+            while let Some(outcome) = ended.next().await {
+                outcomes.push(outcome);
             }
         }
-        let unanswered = || Err(StoreError::Unavailable("a write was not performed".into()));
-        outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(unanswered)).collect()
+        outcomes.sort_unstable_by_key(|(position, _)| *position);
+        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
     /// Performs writes as one transaction; `false` if a condition failed, and nothing was written.
@@ -90,85 +59,6 @@ impl Table {
         let items = writes.into_iter().map(|write| self.transact_item(write));
         let failed = self.transact_for(call, items.collect::<Result<_, _>>()?).await?;
         Ok(failed.is_none())
-    }
-
-    async fn singly(&self, call: MeteredCall, writes: Vec<Placed>) -> Vec<Outcome> {
-        let writes = writes
-            .into_iter()
-            .map(|(position, write)| async move { (position, self.write(call, write).await) });
-        iter(writes).buffer_unordered(SINGLES_IN_FLIGHT_MAX).collect().await
-    }
-
-    async fn in_transactions(&self, call: MeteredCall, mut writes: Vec<Placed>) -> Vec<Outcome> {
-        let mut chunks = Vec::new();
-        while !writes.is_empty() {
-            let rest = writes.split_off(writes.len().min(TRANSACTION_MAX));
-            chunks.push(self.in_one_transaction(call, std::mem::replace(&mut writes, rest)));
-        }
-        let ended: Vec<Vec<Outcome>> =
-            iter(chunks).buffer_unordered(TRANSACTIONS_IN_FLIGHT_MAX).collect().await;
-        ended.into_iter().flatten().collect()
-    }
-
-    async fn in_one_transaction(&self, call: MeteredCall, mut left: Vec<Placed>) -> Vec<Outcome> {
-        let mut ended = Vec::new();
-        for _ in 0..TRANSACTION_TRIES_MAX {
-            if left.len() < 2 {
-                break;
-            }
-            match self.try_transaction(call, &left).await {
-                Ok(None) => {
-                    let done = |(position, _)| (position, Ok(WriteOutcome::Done));
-                    ended.extend(left.into_iter().map(done));
-                    return ended;
-                }
-                Ok(Some(failed)) => {
-                    self.condition_failed(call, failed.iter().flatten().count());
-                    let mut again = Vec::new();
-                    for (write, failed) in left.into_iter().zip(failed) {
-                        match failed {
-                            Some(failed) => ended.push((write.0, Ok(failed))),
-                            None => again.push(write),
-                        }
-                    }
-                    left = again;
-                }
-                Err(error) if error.is_retryable() => {
-                    let error = SharedError::new(error);
-                    let failed = |(position, _)| (position, Err(error.copy()));
-                    ended.extend(left.into_iter().map(failed));
-                    return ended;
-                }
-                // One of the writes is invalid. Performed singly, the others succeed.
-                Err(_) => break,
-            }
-        }
-        ended.extend(self.singly(call, left).await);
-        ended
-    }
-
-    /// Tries a transaction; returns its writes whose conditions failed, or `None` if it was done.
-    async fn try_transaction(
-        &self,
-        call: MeteredCall,
-        writes: &[Placed],
-    ) -> Result<Option<Vec<Option<WriteOutcome>>>, StoreError> {
-        let items = writes.iter().map(|(_, write)| self.transact_item(write.clone()));
-        // Without a token, which makes a repeated transaction harmless: no connector of one machine
-        // repeats one.
-        let request = TransactWriteItemsInput::builder()
-            .set_transact_items(Some(items.collect::<Result<_, _>>()?))
-            .set_return_consumed_capacity(self.capacity_to_return());
-        let in_progress = self.begin_write(writes.iter().map(|(_, write)| &write.key));
-        let failed = match self.send(request).await {
-            Ok(done) => {
-                self.consumed(call, done.consumed_capacity());
-                None
-            }
-            Err(error) => Some(failed_writes(error)?),
-        };
-        Self::end_write(in_progress);
-        Ok(failed)
     }
 
     fn transact_item(&self, write: Write) -> Result<TransactWriteItem, StoreError> {

@@ -62,11 +62,6 @@ pub(crate) fn inside(collection_uid: &str) -> String {
     format!("C#{collection_uid}")
 }
 
-/// The collection of the jobs with this partition key; `None` if it is the key of something else.
-pub(crate) fn collection_of_job(pk: &str) -> Option<&str> {
-    pk.strip_prefix(COLLECTIONS)
-}
-
 /// Whether a collection is on, and since when.
 pub(crate) fn switch(collection_uid: &str) -> Key {
     key(inside(collection_uid), "C")

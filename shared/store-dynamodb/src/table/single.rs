@@ -25,7 +25,6 @@ impl Table {
         let Write { key: at, what, condition, names, values } = write;
         let (names, values) = (non_empty(names), non_empty(values));
         let old = ReturnValuesOnConditionCheckFailure::AllOld;
-        let in_progress = self.begin_write([&at]);
         // The three requests have these methods in common, and no trait for them.
         macro_rules! send {
             ($request:expr, $error:ident) => {{
@@ -51,7 +50,7 @@ impl Table {
                 }
             }};
         }
-        let outcome = match what {
+        match what {
             What::Put(whole) => {
                 send!(PutItemInput::builder().set_item(Some(whole)), PutItemError)
             }
@@ -62,9 +61,7 @@ impl Table {
             What::Delete => {
                 send!(DeleteItemInput::builder().set_key(Some(key(at))), DeleteItemError)
             }
-        }?;
-        Self::end_write(in_progress);
-        Ok(outcome)
+        }
     }
 
     /// Performs one update, and returns the item after it; `None` if the condition failed.
@@ -77,7 +74,6 @@ impl Table {
         let What::Update(expression) = what else {
             return Err(StoreError::Unavailable("only an update returns an item".into()));
         };
-        let in_progress = self.begin_write([&at]);
         let request = UpdateItemInput::builder()
             .table_name(&self.name)
             .set_key(Some(key(at)))
@@ -87,21 +83,19 @@ impl Table {
             .set_expression_attribute_values(non_empty(values))
             .return_values(ReturnValue::AllNew)
             .set_return_consumed_capacity(self.capacity_to_return());
-        let updated = match self.send(request).await {
+        match self.send(request).await {
             Ok(done) => {
                 self.consumed(call, done.consumed_capacity());
-                Some(done.attributes.unwrap_or_default())
+                Ok(Some(done.attributes.unwrap_or_default()))
             }
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
                     self.condition_failed(call, 1);
-                    None
+                    Ok(None)
                 }
-                _ => return Err(store_error(error)),
+                _ => Err(store_error(error)),
             },
-        };
-        Self::end_write(in_progress);
-        Ok(updated)
+        }
     }
 }
 

@@ -79,9 +79,8 @@ impl Table {
         items: Vec<TransactWriteItem>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
         let keys: Vec<Key> = items.iter().filter_map(written_key).collect();
-        let in_progress = self.begin_write(&keys);
         let mut tries = 1;
-        let failed = loop {
+        loop {
             let request = TransactWriteItemsInput::builder()
                 .set_transact_items(Some(items.clone()))
                 .client_request_token(token()?)
@@ -89,19 +88,17 @@ impl Table {
             match self.send(request).await {
                 Ok(done) => {
                     self.consumed(call, done.consumed_capacity());
-                    break None;
+                    return Ok(None);
                 }
                 Err(error) => match failed_conditions(error) {
                     Err(StoreError::Throttled(_)) if tries < TRIES_MAX => {
                         sleep_until(Instant::now() + wait_after(tries, &keys)).await;
                         tries += 1;
                     }
-                    failed => break Some(failed?),
+                    failed => return failed.map(Some),
                 },
             }
-        };
-        Self::end_write(in_progress);
-        Ok(failed)
+        }
     }
 
     /// Performs a transaction whose conditions all say that nothing changed since it was read.

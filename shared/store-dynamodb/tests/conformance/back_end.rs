@@ -8,58 +8,44 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use chrono::{DateTime, Utc};
-use minutehand_embedded::Store;
-use minutehand_store_dynamodb::{DynamoStore, Groups, ensure_table};
+use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use minutehand_testkit::back_end;
 use minutehand_testkit::conformance::{BackEnd, OpenedStore, SpoiledRow, StorePorts};
+use minutehand_testkit::dynamodb::DynamoDb;
 
 /// DynamoDB in the process, or the one that the environment names.
-pub(crate) struct Dynamo {
-    name: &'static str,
-    groups: Groups,
-}
-
-impl Dynamo {
-    pub(crate) const TRANSACTIONS: Self =
-        Self { name: "DynamoDB, transactions", groups: Groups::Transactions };
-    pub(crate) const SINGLE_WRITES: Self =
-        Self { name: "DynamoDB, single writes", groups: Groups::Singles };
-}
+pub(crate) struct Dynamo;
 
 /// A table with nothing in it.
 struct OpenedTable {
     client: Client,
-    /// The way past the client. Both ways to the store in the process are tested.
+    /// The way past the client, as on AWS. The store in the process alone has one.
     connector: Option<SharedHttpConnector>,
     table: String,
-    groups: Groups,
 }
 
 #[async_trait]
 impl BackEnd for Dynamo {
     fn name(&self) -> &'static str {
-        if back_end::other().is_some() { "DynamoDB elsewhere" } else { self.name }
+        if back_end::other().is_some() { "DynamoDB elsewhere" } else { "DynamoDB" }
     }
 
     async fn open(&self, test: &str) -> Arc<dyn OpenedStore> {
         let (client, connector) = if let Some(client) = back_end::other() {
             (client, None)
         } else {
-            let store = Store::in_memory().unwrap();
-            let is_past = self.groups == Groups::Transactions;
-            (store.client(), is_past.then(|| store.connector()))
+            let store = DynamoDb::in_memory();
+            (store.client(), Some(store.connector()))
         };
         let table = back_end::new_table(test);
         ensure_table(&client, &table).await.unwrap();
-        Arc::new(OpenedTable { client, connector, table, groups: self.groups })
+        Arc::new(OpenedTable { client, connector, table })
     }
 }
 
 impl OpenedTable {
     fn store(&self) -> DynamoStore {
-        DynamoStore::new(self.client.clone(), &self.table)
-            .with_connector(self.connector.clone())
-            .with_groups(self.groups)
+        DynamoStore::new(self.client.clone(), &self.table).with_connector(self.connector.clone())
     }
 
     /// All items whose attribute has this value.
@@ -94,7 +80,7 @@ impl OpenedStore for OpenedTable {
     }
 
     async fn remove_expired(&self, now: DateTime<Utc>) {
-        self.store().remove_expired(now, now, None).await.unwrap();
+        back_end::remove_expired(&self.client, &self.table, now).await;
     }
 
     async fn close(&self) {

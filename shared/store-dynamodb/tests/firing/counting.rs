@@ -1,13 +1,14 @@
-//! Counting: once, and only on what was read.
+//! Counting: once, and only on what was read. What comes together is read and counted together.
 
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use futures_util::future::join_all;
 use minutehand_domain::job::JobCounters;
-use minutehand_domain::recently_counted::{IsCounted, RecentlyCounted};
+use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_ports::store::{Counted, CounterUpdate, CountersAdd, JobSnapshot};
 use minutehand_ports::{Counters, Snapshots};
-use minutehand_store_dynamodb::{BatchingStore, Groups};
+use minutehand_store_dynamodb::{MeteredCall, gathering};
 
 use crate::world::{JOB, World, at, job_ref, scheduled};
 
@@ -26,49 +27,50 @@ fn counting(as_read: &RecentlyCounted, second: i64, add: CountersAdd) -> Counter
     CounterUpdate { job_uid, as_read, counters, counted: vec![counted] }
 }
 
-const WAYS: [Groups; 2] = [Groups::Transactions, Groups::Singles];
-
 fn one() -> CountersAdd {
     CountersAdd { executions: 1, last_execution_at: Some(at(60)), ..CountersAdd::default() }
 }
 
 #[tokio::test]
 async fn what_is_evicted_expires_with_its_history() {
-    let world = World::with_job(Groups::Singles).await;
+    let world = World::with_job().await;
     for n in 0..60 {
         let now = read(&world).await;
         assert!(count(&world, &counting(&now.recently_counted, 60 * n, one())).await);
     }
     let days = |days: i64| at(40 * 60) + TimeDelta::days(days);
-    assert_eq!(world.store.remove_expired(days(59), days(59), None).await.unwrap(), 0);
-    assert_eq!(world.store.remove_expired(days(60), days(60), None).await.unwrap(), 1);
+    assert_eq!(world.expire(days(59)).await, 0);
+    assert_eq!(world.expire(days(60)).await, 1);
 }
 
-/// Calls that are made at the same time are looked up as one group.
 #[tokio::test]
-async fn evicted_attempts_are_found_in_each_order_in_which_a_group_asks_for_them() {
-    for groups in WAYS {
-        let world = World::with_job(groups).await;
-        // So many that the list forgets some twice, and two items hold them.
-        for n in 0..100 {
-            let now = read(&world).await;
-            assert!(count(&world, &counting(&now.recently_counted, 60 * n, one())).await);
-        }
-        let now = read(&world).await;
-        let evicted = (0..100).filter(|n| {
-            let has = now.recently_counted.has(&scheduled(60 * n), Some(at(60 * n + 1)));
-            has == IsCounted::IfEvicted
-        });
-        let evicted: Vec<i64> = evicted.collect();
-        let (first, last) = (evicted[0], evicted[evicted.len() - 1]);
-        let store = BatchingStore::new(Arc::new(world.store.clone()));
-        let is_evicted = async |n: i64| {
-            let (attempt, ended_at) = (scheduled(60 * n), Some(at(60 * n + 1)));
-            store.is_evicted(JOB, &attempt, ended_at).await.unwrap()
-        };
-        for [one, other] in [[first, last], [last, first]] {
-            let found = futures_util::future::join(is_evicted(one), is_evicted(other)).await;
-            assert_eq!(found, (true, true), "{one} {other}");
-        }
-    }
+async fn updates_on_the_same_reading_are_one_write_and_one_on_another_reading_fails() {
+    let world = World::in_process().await.and_job().await;
+    let (_, counters) = gathering(&Arc::new(world.store.clone()));
+    let before = read(&world).await.recently_counted.clone();
+    assert!(count(&world, &counting(&before, 0, one())).await);
+    let now = read(&world).await.recently_counted.clone();
+    let _ = world.meter.take();
+    let updates: Vec<_> = (1..=40).map(|n| counting(&now, 60 * n, one())).collect();
+    let late = counting(&before, 60 * 41, one());
+    let calls = updates.iter().chain([&late]).map(|update| counters.add(update));
+    let counted: Vec<bool> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(counted, [vec![true; 40], vec![false]].concat());
+    assert_eq!(read(&world).await.counters.executions, 41);
+    let wrote = world.meter.consumed_by(MeteredCall::Count);
+    assert_eq!((wrote.requests, wrote.failed_conditions), (1, 1));
+}
+
+#[tokio::test]
+async fn jobs_that_are_read_together_share_the_switch_of_their_collection() {
+    let world = World::in_process().await.and_job().await;
+    let (snapshots, _) = gathering(&Arc::new(world.store.clone()));
+    let job = job_ref();
+    assert!(snapshots.read(&job).await.unwrap().is_some());
+    let _ = world.meter.take();
+    let read = join_all((0..150).map(|_| snapshots.read(&job))).await;
+    assert!(read.into_iter().all(|snapshot| snapshot.unwrap().is_some()));
+    // A timer and a switch, for the first one alone and for all that came meanwhile. The definition is known.
+    let consumed = world.meter.consumed_by(MeteredCall::Snapshot);
+    assert_eq!((consumed.requests, consumed.units), (2, 4.0));
 }

@@ -1,6 +1,6 @@
-//! The store as sweeping and executing use it, over the embedded DynamoDB or the one that
-//! `MINUTEHAND_DYNAMODB_ENDPOINT` names: what the ports do not show. That is the items, their prices,
-//! groups, and a store whose process is alone. `tests/conformance` has the rest.
+//! The store as sweeping and executing use it, over the DynamoDB in the process or the one that
+//! `MINUTEHAND_DYNAMODB_ENDPOINT` names: what the ports do not show. That is the items, and their prices.
+//! `tests/conformance` has the rest.
 
 #[cfg(test)]
 mod claims;
@@ -8,8 +8,6 @@ mod claims;
 mod counting;
 #[cfg(test)]
 mod expired;
-#[cfg(test)]
-mod groups;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
@@ -22,8 +20,6 @@ mod seats;
 mod slots;
 #[cfg(test)]
 mod snapshots;
-#[cfg(test)]
-mod timers;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::TimeDelta;
-use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::attempt::Record;
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::recent::LastSkip;
@@ -15,7 +15,7 @@ use minutehand_ports::store::{
     Advance, Claimed, Counted, CounterUpdate, CountersAdd, Recorded, TimerKey,
 };
 use minutehand_ports::{Attempts, Counters, Snapshots, Timers};
-use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
+use minutehand_store_dynamodb::{DynamoStore, MeteredCall};
 
 use crate::world::{
     JOB, World, at, claim, collection, held, job, job_ref, noise, record, scheduled,
@@ -23,14 +23,14 @@ use crate::world::{
 
 #[tokio::test]
 async fn a_claim_costs_one() {
-    let world = World::embedded(Groups::Singles).await;
+    let world = World::in_process().await;
     assert_eq!(world.claim(claim(&scheduled(60), CLAIM)).await, Claimed::Won);
     assert_eq!(units(&world, MeteredCall::Claim), 1.0);
 }
 
 #[tokio::test]
 async fn a_record_costs_one_while_its_item_is_below_a_kilobyte() {
-    let world = World::embedded(Groups::Singles).await;
+    let world = World::in_process().await;
     let headers = "Cache-Control: no-cache\r\nContent-Type: text/html; charset=utf-8\r\n";
     for (n, (message, price)) in [
         (noise(1, 700), 1.0),
@@ -60,7 +60,7 @@ fn counting(as_read: RecentlyCounted, n: i64, add: CountersAdd) -> CounterUpdate
 
 #[tokio::test]
 async fn counting_costs_one_with_a_full_list_of_counted_attempts() {
-    let world = World::embedded(Groups::Singles).await.and_job().await;
+    let world = World::in_process().await.and_job().await;
     let mut read = RecentlyCounted::default();
     for n in 0..100 {
         let attempt = scheduled(60 * n);
@@ -92,7 +92,7 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
 
 /// Counts until a list is full, and once more.
 async fn counts_in_the_largest_timer(policies: &str, mut read: RecentlyCounted, counted: i64) {
-    let world = World::embedded(Groups::Singles).await;
+    let world = World::in_process().await;
     let mut job = job(&"j".repeat(100));
     // As much as a schedule in a time zone comes to.
     job.timer.timetable =
@@ -128,7 +128,7 @@ async fn counts_in_the_largest_timer(policies: &str, mut read: RecentlyCounted, 
 
 #[tokio::test]
 async fn moving_a_timer_costs_three() {
-    let world = World::embedded(Groups::Singles).await.and_job().await;
+    let world = World::in_process().await.and_job().await;
     for (from, to, is_spent) in [(60, 900, false), (900, 2_100, true)] {
         let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
         let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent, left_out: Vec::new() };
@@ -139,19 +139,8 @@ async fn moving_a_timer_costs_three() {
 }
 
 #[tokio::test]
-async fn a_transaction_costs_twice_what_its_writes_do() {
-    for (groups, price) in [(Groups::Singles, 10.0), (Groups::Transactions, 20.0)] {
-        let world = World::embedded(groups).await;
-        let attempts: Vec<Attempt> = (0..10).map(scheduled).collect();
-        let claims: Vec<_> = attempts.iter().map(|attempt| claim(attempt, CLAIM)).collect();
-        world.store.claim_all(&claims).await;
-        assert_eq!(units(&world, MeteredCall::Claim), price);
-    }
-}
-
-#[tokio::test]
 async fn a_store_without_a_meter_counts_nothing() {
-    let world = World::embedded(Groups::Singles).await;
+    let world = World::in_process().await;
     let store = DynamoStore::new(world.client.clone(), &world.table);
     store.claim(&claim(&scheduled(60), CLAIM)).await.unwrap();
     assert!(world.meter.take().is_empty());

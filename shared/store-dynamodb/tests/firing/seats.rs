@@ -5,7 +5,7 @@
 use minutehand_domain::limits::Concurrent;
 use minutehand_ports::Seats;
 use minutehand_ports::store::Claim;
-use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
+use minutehand_store_dynamodb::{DynamoStore, MeteredCall};
 
 use crate::world::{COLLECTION, World, at, held, scheduled};
 
@@ -23,19 +23,8 @@ async fn taken(store: &DynamoStore, now: i64) -> u32 {
 }
 
 #[tokio::test]
-async fn the_seats_of_an_earlier_process_are_void() {
-    let world = World::embedded(Groups::Transactions).await;
-    let (one, two) = (world.store.clone().alone("p1"), world.store.clone().alone("p2"));
-    assert!(takes(&one, &until("a", 160), 1, 60).await);
-    assert!(!takes(&one, &until("b", 160), 1, 60).await);
-    assert_eq!((taken(&one, 60).await, taken(&two, 60).await), (1, 0));
-    assert!(takes(&two, &until("b", 160), 1, 60).await);
-    assert_eq!((taken(&one, 60).await, taken(&two, 60).await), (0, 1));
-}
-
-#[tokio::test]
 async fn a_seat_costs_a_unit_to_take_and_one_to_give_back() {
-    let world = World::embedded(Groups::Singles).await;
+    let world = World::in_process().await;
     let consumed = |call| world.meter.take().get(&call).copied().unwrap_or_default();
     let (first, second) = (until("a", 160), until("b", 160));
     assert!(takes(&world.store, &first, 10, 60).await);

@@ -8,7 +8,7 @@ use minutehand_domain::firing::{SLOTS_AHEAD, Slot, SlotBook, Waited};
 use minutehand_domain::limits::PerSecond;
 use minutehand_ports::store::{Claimed, SlotRequest};
 use minutehand_ports::{Attempts, Slots};
-use minutehand_store_dynamodb::{Groups, MeteredCall};
+use minutehand_store_dynamodb::MeteredCall;
 
 use crate::world::{COLLECTION, World, at, claim, held, scheduled};
 
@@ -50,7 +50,7 @@ fn with_slot(attempt: &Attempt) -> Attempt {
 
 #[tokio::test]
 async fn a_slot_costs_a_unit_to_take_and_one_to_read() {
-    let world = World::embedded(Groups::Singles).await;
+    let world = World::in_process().await;
     let units = |call| world.meter.take().get(&call).copied().unwrap_or_default().units;
     assert!(world.opens(None, book(0, 60, 4)).await);
     assert_eq!(units(MeteredCall::Slots), 1.0);

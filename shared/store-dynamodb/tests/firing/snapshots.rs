@@ -1,21 +1,16 @@
 //! The last look before an attempt starts.
 
-use std::sync::Arc;
-
 use aws_sdk_dynamodb::types::AttributeValue;
-use minutehand_domain::job::JobState;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{Advance, Claimed, Finish, JobRecord, SaveJob, Saved, TimerKey};
-use minutehand_ports::{Attempts, Collections, Jobs, Snapshots, Timers};
-use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
+use minutehand_ports::store::{JobRecord, SaveJob, Saved};
+use minutehand_ports::{Jobs, Snapshots};
+use minutehand_store_dynamodb::{DynamoStore, MeteredCall};
 
-use crate::world::{
-    JOB, World, at, claim as claim_request, collection, held, job, job_ref, scheduled, switched_off,
-};
+use crate::world::{JOB, World, at, collection, job, job_ref};
 
 #[tokio::test]
 async fn each_item_of_a_group_is_read_once() {
-    let world = World::embedded(Groups::Singles).await.and_job().await;
+    let world = World::in_process().await.and_job().await;
     let _ = world.meter.take();
     let seen = world.store.read_all(&vec![job_ref(); 150]).await.unwrap();
     assert_eq!(seen.iter().flatten().count(), 150);
@@ -27,7 +22,7 @@ async fn each_item_of_a_group_is_read_once() {
 
 #[tokio::test]
 async fn snapshots_come_in_the_order_of_the_group() {
-    let world = World::new(Groups::Singles).await;
+    let world = World::new().await;
     let job_of = |n: u32| JobRecord { uid: format!("{JOB}{n}"), ..job(&format!("J{n}")) };
     for n in 0..120 {
         world.put_job(&collection(), &job_of(n)).await;
@@ -44,7 +39,7 @@ async fn snapshots_come_in_the_order_of_the_group() {
 
 #[tokio::test]
 async fn unprocessed_keys_of_a_batch_are_read_again() {
-    let world = World::embedded(Groups::Singles).await;
+    let world = World::in_process().await;
     let job_of = |n: u32| JobRecord {
         uid: format!("{JOB}{n}"),
         // Of all of them more than the sixteen megabytes that one answer holds.
@@ -67,7 +62,7 @@ async fn unprocessed_keys_of_a_batch_are_read_again() {
 
 #[tokio::test]
 async fn a_definition_is_read_again_only_if_it_has_changed() {
-    let world = World::embedded(Groups::Singles).await.and_job().await;
+    let world = World::in_process().await.and_job().await;
     let read = async || world.store.read(&job_ref()).await.unwrap();
     let consumed =
         || world.meter.take().get(&MeteredCall::Snapshot).map(|it| (it.requests, it.units));
@@ -108,7 +103,7 @@ async fn a_definition_is_read_again_only_if_it_has_changed() {
 
 #[tokio::test]
 async fn a_timer_of_an_earlier_build_can_be_read() {
-    let world = World::with_job(Groups::Singles).await;
+    let world = World::with_job().await;
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let ticks = AttributeValue::N(minutehand_domain::tick::ticks(at(-7)).to_string());
     world
@@ -131,58 +126,5 @@ async fn a_timer_of_an_earlier_build_can_be_read() {
         assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
         let seen = world.store.read(&job_ref()).await.unwrap().unwrap();
         assert_eq!(seen.document, changed.document);
-    }
-}
-
-/// The first three writes change one item each of those that a snapshot is made of.
-#[tokio::test]
-async fn a_prefetched_job_that_was_written_since_is_read_again() {
-    for written in ["nothing", "timer", "switch", "definition", "job"] {
-        let world = World::with_job(Groups::Transactions).await;
-        let store = world.store.clone().alone("p1");
-        let attempt = scheduled(60);
-        let claim = held(&attempt, "c");
-        assert_eq!(store.claim(&claim_request(&attempt, "c")).await.unwrap(), Claimed::Won);
-        let prefetched = store.prefetch(&claim).await.unwrap();
-        match written {
-            "timer" => {
-                let timer = TimerKey::Job {
-                    job_uid: JOB.to_owned(),
-                    generation: 1,
-                    state: JobState::Enabled,
-                    is_spent: false,
-                    left_out: Vec::new(),
-                };
-                let advance = Advance { timer, from: at(60), to: at(120) };
-                assert!(store.advance(&[advance]).await.remove(0).unwrap());
-            }
-            "switch" => {
-                let off = switched_off(collection());
-                assert_eq!(Collections::replace(&store, &off, None).await.unwrap(), Saved::Kept);
-            }
-            "definition" => {
-                let (version, generation, state) = (1, 1, JobState::Completed);
-                let (job, expires_at) = (job_ref(), at(9_000));
-                let finish = Finish { job, version, generation, state, expires_at };
-                assert!(store.expire_definition(&finish).await.unwrap());
-            }
-            "job" => {
-                let (at_home, job) = (collection(), job("Job"));
-                let changed = JobRecord { document: r#"{"v":2}"#.to_owned(), ..job };
-                let (job, entry) = (&changed, None);
-                let save = SaveJob { collection: &at_home, job, timer_changes: false, entry };
-                assert_eq!(Jobs::replace(&store, save).await.unwrap(), Saved::Kept);
-            }
-            _ => {}
-        }
-        let started = store.read_for_start(&claim).await.unwrap().unwrap();
-        assert_eq!(started, store.read(&job_ref()).await.unwrap().unwrap(), "{written}");
-        let is_same_read = Arc::ptr_eq(&started, &prefetched);
-        assert_eq!(is_same_read, written == "nothing", "{written}");
-        let is_unchanged = !["switch", "job"].contains(&written);
-        assert_eq!(*started == *prefetched, is_unchanged, "{written}");
-        // A snapshot serves one start.
-        let again = store.read_for_start(&claim).await.unwrap().unwrap();
-        assert!(!Arc::ptr_eq(&again, &started), "{written}");
     }
 }

@@ -9,7 +9,7 @@ use minutehand_domain::firing::{
 };
 use minutehand_ports::Turns;
 use minutehand_ports::store::{TurnsRead, TurnsWrite};
-use minutehand_store_dynamodb::{Groups, MeteredCall};
+use minutehand_store_dynamodb::MeteredCall;
 
 use crate::world::{JOB, World, at, held, scheduled};
 
@@ -45,22 +45,8 @@ impl World {
 }
 
 #[tokio::test]
-async fn the_turn_of_an_earlier_process_is_void() {
-    let world = World::new(Groups::Transactions).await;
-    let first = scheduled(60);
-    let store = world.store.clone().alone("p1");
-    let taken = write(0, order(Some(holder(&first, "one")), &[]));
-    assert!(store.write_turns(&taken).await.unwrap());
-    let mine = store.read_turns(JOB, &first).await.unwrap().order.holder;
-    assert_eq!(mine, Some(holder(&first, "one")));
-    let next = world.store.clone().alone("p2");
-    let found = next.read_turns(JOB, &first).await.unwrap();
-    assert_eq!((found.number, found.order.holder), (1, None));
-}
-
-#[tokio::test]
 async fn a_turn_costs_one_unit_and_four_to_read_even_with_many_that_wait() {
-    let world = World::embedded(Groups::Singles).await;
+    let world = World::in_process().await;
     let units = |call| world.meter.take().get(&call).copied().unwrap_or_default().units;
     let first = scheduled(60);
     assert!(world.stores(&write(0, order(Some(holder(&first, CLAIM)), &[]))).await);

@@ -8,19 +8,19 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
-use minutehand_domain::collection::{Collection, CollectionState};
+use minutehand_domain::collection::Collection;
 use minutehand_domain::document::accept_collection;
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
-use minutehand_embedded::Store;
 use minutehand_ports::store::{
     Claim, ClaimRequest, Claimed, CollectionRecord, HistoryEntry, JobRecord, PageRequest, Recorded,
     ResourceGroup, SaveJob, Saved, TimerRecord,
 };
 use minutehand_ports::{Attempts, Collections, History, Jobs};
-use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
+use minutehand_store_dynamodb::{DynamoStore, Meter, ensure_table};
+use minutehand_testkit::dynamodb::DynamoDb;
 use minutehand_testkit::{TimeLimit, back_end};
 
 /// As long as an identity is.
@@ -35,44 +35,42 @@ pub(crate) struct World {
     _limit: TimeLimit,
 }
 
-/// Runs a test for each way to perform a group.
+/// Runs a test through the client, and past it.
 pub(crate) async fn in_both_ways(test: impl AsyncFn(World)) {
-    for groups in [Groups::Transactions, Groups::Singles] {
-        test(World::new(groups).await).await;
+    test(World::new().await).await;
+    if back_end::other().is_none() {
+        let store = DynamoDb::in_memory();
+        test(World::of(store.client(), Some(store.connector())).await).await;
     }
 }
 
 impl World {
-    pub(crate) async fn new(groups: Groups) -> Self {
+    pub(crate) async fn new() -> Self {
         match back_end::other() {
-            Some(client) => Self::of(client, None, groups).await,
-            None => Self::embedded(groups).await,
+            Some(client) => Self::of(client, None).await,
+            None => Self::in_process().await,
         }
     }
 
-    /// On the embedded store, whatever the environment names: it counts units, and cuts batches, as
+    /// On the store in the process, whatever the environment names: it counts units, and cuts batches, as
     /// AWS does and emulators do not.
-    pub(crate) async fn embedded(groups: Groups) -> Self {
-        let store = Store::in_memory().unwrap();
-        // Both ways to the store are tested.
-        let connector = (groups == Groups::Transactions).then(|| store.connector());
-        Self::of(store.client(), connector, groups).await
+    pub(crate) async fn in_process() -> Self {
+        Self::of(DynamoDb::in_memory().client(), None).await
     }
 
-    async fn of(client: Client, connector: Option<SharedHttpConnector>, groups: Groups) -> Self {
+    async fn of(client: Client, connector: Option<SharedHttpConnector>) -> Self {
         let table = back_end::new_table("firing");
         ensure_table(&client, &table).await.unwrap();
         let meter = Arc::new(Meter::default());
         let store = DynamoStore::new(client.clone(), &table)
             .with_connector(connector)
-            .with_groups(groups)
             .with_meter(meter.clone());
         Self { client, table, store, meter, _limit: TimeLimit::start() }
     }
 
     /// One with a collection and in it a job that is due.
-    pub(crate) async fn with_job(groups: Groups) -> Self {
-        Self::new(groups).await.and_job().await
+    pub(crate) async fn with_job() -> Self {
+        Self::new().await.and_job().await
     }
 
     /// The same, with a collection and in it a job that is due.
@@ -103,6 +101,11 @@ impl World {
     pub(crate) async fn execute(&self, attempt: &Attempt, record: Record) {
         assert_eq!(self.claim(claim(attempt, "c")).await, Claimed::Won);
         assert_eq!(self.record(&held(attempt, "c"), record).await, Recorded::Kept);
+    }
+
+    /// The table removes what has expired by then. Returns how many items.
+    pub(crate) async fn expire(&self, now: DateTime<Utc>) -> u64 {
+        back_end::remove_expired(&self.client, &self.table, now).await
     }
 
     pub(crate) async fn history(&self) -> Vec<HistoryEntry> {
@@ -203,14 +206,6 @@ pub(crate) fn collection() -> CollectionRecord {
         label: None,
         version: 1,
     }
-}
-
-pub(crate) fn switched_off(collection: CollectionRecord) -> CollectionRecord {
-    let Collection { uid, name, mut definition } = collection.collection;
-    definition.state = CollectionState::Disabled;
-    let collection =
-        CollectionRecord { collection: Collection { uid, name, definition }, ..collection };
-    CollectionRecord { job_count: 1, ..collection }
 }
 
 /// A job that is due at second 60.
