@@ -9,7 +9,6 @@ use chrono::{DateTime, Utc};
 use minutehand_app::fire::StoreOfFiring;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::work_item::encode;
-use minutehand_embedded::Store;
 use minutehand_ports::store::{Advance, StoreError};
 use minutehand_ports::{
     Browse, CloudServices, Collections, Deliveries, DispatchQueue, DispatchStep, Jobs, QueueError,
@@ -20,6 +19,7 @@ use minutehand_store_sql::queue::RECEIVE_MAX;
 use minutehand_store_sql::sqlite::{Database, Durability, Threads};
 use minutehand_store_sql::{SqlQueue, SqlStore};
 use minutehand_testkit::SetClock;
+use minutehand_testkit::dynamodb::DynamoDb;
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 
@@ -179,12 +179,12 @@ pub(super) struct Table {
     pub(super) watch: Option<Arc<Watch>>,
     client: Client,
     /// The table ends with it.
-    _embedded: Store,
+    _embedded: DynamoDb,
 }
 
 impl Table {
     pub(super) async fn new(watch: Option<Arc<Watch>>) -> Self {
-        let embedded = Store::in_memory().unwrap();
+        let embedded = DynamoDb::in_memory();
         let mut client = embedded.client();
         ensure_table(&client, TABLE).await.unwrap();
         if let Some(watch) = &watch {
