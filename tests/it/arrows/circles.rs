@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Pairs of modules that are one thought in two files: the crate, the module that imports against the
 /// direction, the one that it imports, and why it does.
-const ONE_THOUGHT: [(&str, &str, &str, &str); 17] = [
+const ONE_THOUGHT: [(&str, &str, &str, &str); 16] = [
     ("actions", "aws::role", "aws::sign", "the request for a role's credentials is signed"),
     ("actions", "outcome::redact::runs", "outcome::redact::view", "runs are found in views"),
     ("cli", "job::create", "job::questions", "what is not given is asked for"),

@@ -6,14 +6,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::name::PathSegment;
-use minutehand_embedded::Store as Embedded;
 use minutehand_ports::store::{
     Advance, AttemptsLayer, Call, Claim, CollectionRecord, CollectionsLayer, CountersLayer, Due,
     Finish, HistoryEntry, HistoryLayer, JobRecord, JobSnapshot, JobsLayer, Layer, Page,
@@ -25,6 +25,8 @@ use minutehand_ports::{
     Timers as _,
 };
 use minutehand_store_dynamodb::{DynamoStore, ensure_table};
+use minutehand_testkit::back_end;
+use minutehand_testkit::dynamodb::DynamoDb;
 use tokio::runtime::Runtime;
 
 use super::engine::Engine;
@@ -34,6 +36,9 @@ use super::memory::Memory;
 use super::play::{Scenario, Stores, play_on};
 use super::scenario;
 
+/// The table of DynamoDB.
+const TABLE: &str = "simulated";
+
 /// A real store, which answers in no simulated time.
 pub(super) trait Real: Send + Sync {
     /// The store, as the process that runs has it.
@@ -42,6 +47,11 @@ pub(super) trait Real: Send + Sync {
     /// What its answers need.
     fn runtime(&self) -> Option<&Runtime> {
         None
+    }
+
+    /// Whether it reads jobs before their attempts are due.
+    fn prefetches(&self) -> bool {
+        true
     }
 
     fn remove_expired(&self, at: DateTime<Utc>);
@@ -139,28 +149,29 @@ impl Twin {
 
 /// DynamoDB, in the process.
 struct Dynamo {
-    store: Mutex<DynamoStore>,
+    client: Client,
+    store: Arc<DynamoStore>,
     runtime: Arc<Runtime>,
 }
 
 impl Real for Dynamo {
     fn ports(&self) -> Arc<dyn Ports> {
-        Arc::new(self.store.lock().unwrap().clone())
+        self.store.clone()
     }
 
     fn runtime(&self) -> Option<&Runtime> {
         Some(&self.runtime)
     }
 
-    fn remove_expired(&self, at: DateTime<Utc>) {
-        let store = self.store.lock().unwrap().clone();
-        self.runtime.block_on(store.remove_expired(at, at, None)).unwrap();
+    fn prefetches(&self) -> bool {
+        false
     }
 
-    fn begin_process(&self, process: u64) {
-        let mut store = self.store.lock().unwrap();
-        *store = store.clone().alone(format!("twin{process}"));
+    fn remove_expired(&self, at: DateTime<Utc>) {
+        self.runtime.block_on(back_end::remove_expired(&self.client, TABLE, at));
     }
+
+    fn begin_process(&self, _process: u64) {}
 }
 
 /// Plays a seed on memory, DynamoDB and SQLite.
@@ -168,20 +179,24 @@ impl Real for Dynamo {
 fn all_answer_the_same(seed: u64, scenario: Scenario) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = Arc::new(runtime.unwrap());
-    let embedded = Embedded::in_memory().unwrap();
-    runtime.block_on(ensure_table(&embedded.client(), "simulated")).unwrap();
-    let store = Mutex::new(DynamoStore::new(embedded.client(), "simulated").alone("twin"));
-    let dynamo = Arc::new(Dynamo { store, runtime: runtime.clone() });
+    let dynamodb = DynamoDb::in_memory();
+    let client = dynamodb.client();
+    runtime.block_on(ensure_table(&client, TABLE)).unwrap();
+    let store = Arc::new(DynamoStore::new(client.clone(), TABLE));
+    let dynamo = Arc::new(Dynamo { client, store, runtime: runtime.clone() });
     let run = play_on(seed, scenario, None, |memory| {
         // All purge pages of one size.
         memory.purged_max.store(100, Relaxed);
         let (memory, engine) = (memory.clone(), Engine::in_memory());
         let is_led = scenario == Scenario::Machine;
-        let twin = Twin { memory, others: vec![engine.clone(), dynamo], is_led };
+        // A process of one machine knows that claims of the one before it are void; DynamoDB has several.
+        let others: Vec<Arc<dyn Real>> =
+            if is_led { vec![engine.clone()] } else { vec![engine.clone(), dynamo] };
+        let twin = Twin { memory, others, is_led };
         Stores { store: Arc::new(twin), engine: is_led.then_some(engine) }
     });
     assert_eq!(judge(&run), [""; 0], "seed {seed}");
-    runtime.block_on(embedded.close());
+    runtime.block_on(dynamodb.close());
 }
 
 macro_rules! twins {
@@ -334,6 +349,15 @@ impl HistoryLayer for Twin {
 
 #[async_trait]
 impl SnapshotsLayer for Twin {
+    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        let simulated = now(self.memory.prefetch(claim));
+        let others = self.others.iter().filter(|it| it.prefetches());
+        let real: Vec<_> =
+            others.map(|it| answer(it.runtime(), it.ports().prefetch(claim))).collect();
+        self.are_same(&simulated, real);
+        simulated
+    }
+
     /// What was counted since it was prefetched decides nothing at a start, so a snapshot may be without it.
     async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         let simulated = now(self.memory.read_for_start(claim)).unwrap();
