@@ -1424,8 +1424,8 @@ class Judge:
                     # A change cancelled its message before it was counted.
                     may_miss = ran or self.is_cut(timing, self.first_way(timing, nominal, at))
                     # A sweeper that dies after it sent an occurrence leaves it out, too. Both may write one row.
-                    twice = len(rows) == 1 and rows[0]["reason"] == "outage" and attempt is not None \
-                        and self.was_sent_unnoted(attempt)
+                    twice = not self.machine.lives and len(rows) == 1 and rows[0]["reason"] == "outage" \
+                        and attempt is not None and self.was_sent_unnoted(attempt)
                     least, most = least + (not may_miss), most + may_miss + len(rows) - 1 + twice
                 elif any(self.is_off(job.collection, self.first_way(timing, nominal, due))
                          or self.is_before_on(job.collection, nominal, due)

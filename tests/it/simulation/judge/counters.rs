@@ -147,7 +147,8 @@ impl Judge<'_> {
                     let is_cut = segment.ends_at.is_some_and(|end| !self.could_start(&way, end));
                     let may_be_uncounted = ran || is_cut;
                     // A sweeper that dies after it sent an occurrence leaves it out, too. Both may write one row.
-                    let is_twice = others.is_empty()
+                    let is_twice = self.run.lives.is_empty()
+                        && others.is_empty()
                         && row.reason == "outage"
                         && segment.occurrence_ids(nominal).iter().any(|occurrence| {
                             self.was_sent_unnoted(uid, &format!("{occurrence}.m0"))
