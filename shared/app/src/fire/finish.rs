@@ -175,10 +175,8 @@ impl Executor {
         let FollowPolicy { retries, on_failure, .. } = self.policy(job, Role::Main, loaded).await?;
         let last = last_occurrence(timetable);
         let outages = self.heartbeat.known_outages();
-        let from = |held_up| {
-            let from = last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
-            seen_before_outages(from, &outages, &spans)
-        };
+        let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
+        let from = |held_up| seen_before_outages(from(held_up), &outages, &spans);
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;
         for _ in 0..ROUNDS_MAX {

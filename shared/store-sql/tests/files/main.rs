@@ -6,7 +6,8 @@ mod copies;
 mod killed;
 #[cfg(test)]
 mod questions;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod refused;
 #[cfg(test)]
 mod world;
