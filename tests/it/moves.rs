@@ -33,7 +33,7 @@ use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use minutehand_store_sql::SqlStore;
 use minutehand_store_sql::sqlite::Database;
 use minutehand_testkit::aws::AwsCall;
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 use tempfile::TempDir;
 
 const TABLE: &str = "jobs";
@@ -141,7 +141,7 @@ fn opened(all: Vec<Carried>, sealer: &AesSealer) -> BTreeSet<String> {
 
 /// DynamoDB in memory, with a client that fails after so many writes.
 struct Dynamo {
-    database: DynamoDb,
+    database: LocalDynamo,
     writes_left: Arc<AtomicI64>,
 }
 
@@ -171,7 +171,7 @@ impl Intercept for Failing {
 
 impl Dynamo {
     async fn new() -> Self {
-        let database = DynamoDb::in_memory();
+        let database = LocalDynamo::in_memory();
         ensure_table(&database.client(), TABLE).await.unwrap();
         Self { database, writes_left: Arc::new(AtomicI64::new(i64::MAX)) }
     }

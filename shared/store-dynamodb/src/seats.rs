@@ -162,7 +162,7 @@ fn expiry(claim: &Claim) -> AttributeValue {
 mod tests {
     use minutehand_domain::attempt::{Attempt, Occurrence};
     use minutehand_domain::work_item::JobRef;
-    use minutehand_testkit::dynamodb::DynamoDb;
+    use minutehand_testkit::dynamodb::LocalDynamo;
 
     use super::*;
     use crate::ensure_table;
@@ -185,7 +185,7 @@ mod tests {
     /// higher limit.
     #[tokio::test]
     async fn a_seat_in_place_of_lapsed_ones_is_within_the_limit_when_it_is_written() {
-        let dynamodb = DynamoDb::in_memory();
+        let dynamodb = LocalDynamo::in_memory();
         ensure_table(&dynamodb.client(), "table").await.unwrap();
         let store = DynamoStore::new(dynamodb.client(), "table");
         let limit = |n| Concurrent::new(n).unwrap();

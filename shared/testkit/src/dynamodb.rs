@@ -38,7 +38,7 @@ const ENDPOINT: &str = "http://dynamodb.invalid";
 
 /// A DynamoDB that runs until it and every client of it are dropped, or until it is closed.
 #[derive(Debug)]
-pub struct DynamoDb {
+pub struct LocalDynamo {
     connector: Connector,
 }
 
@@ -61,7 +61,7 @@ struct Request {
 /// A status and a body.
 type Answer = (u16, Vec<u8>);
 
-impl DynamoDb {
+impl LocalDynamo {
     /// One without a table, in memory.
     ///
     /// # Panics

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Pairs of modules that are one thought in two files: the crate, the module that imports against the
 /// direction, the one that it imports, and why it does.
-const ONE_THOUGHT: [(&str, &str, &str, &str); 16] = [
+const ONE_THOUGHT: [(&str, &str, &str, &str); 14] = [
     ("actions", "aws::role", "aws::sign", "the request for a role's credentials is signed"),
     ("actions", "outcome::redact::runs", "outcome::redact::view", "runs are found in views"),
     ("cli", "job::create", "job::questions", "what is not given is asked for"),
@@ -29,8 +29,6 @@ const ONE_THOUGHT: [(&str, &str, &str, &str); 16] = [
     ("rest", "classic::failure", "classic::request", "a failed condition shows the ETag"),
     ("rest", "failure", "near", "an unknown path is answered with the routes that are near it"),
     ("store-dynamodb", "table::client", "table::get_many", "a table reads many items at once"),
-    ("store-dynamodb", "table::client", "table::groups", "a table performs groups in one way"),
-    ("store-dynamodb", "table::client", "table::recent_writes", "a table knows what it wrote"),
 ];
 
 type Module = Vec<String>;

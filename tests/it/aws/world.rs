@@ -19,7 +19,7 @@ use minutehand_runtime::SystemClock;
 use minutehand_runtime_aws::{BatchAnswer, Tally};
 use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use minutehand_testkit::aws::{AwsAnswer, AwsCall, FakeAws};
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 use minutehand_testkit::{SetClock, TimeLimit, fake_client};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -101,7 +101,7 @@ pub(super) struct World {
     pub(super) jobs: DynamoStore,
     pub(super) dynamodb: aws_sdk_dynamodb::Client,
     /// The store ends with it.
-    _store: Option<DynamoDb>,
+    _store: Option<LocalDynamo>,
     taken: usize,
     _limit: TimeLimit,
 }
@@ -117,7 +117,7 @@ pub(super) struct Trouble {
 impl World {
     /// One with a collection `jc`.
     pub(super) async fn new() -> Self {
-        let store = DynamoDb::in_memory();
+        let store = LocalDynamo::in_memory();
         ensure_table(&store.client(), TABLE).await.unwrap();
         let world = Self::on(store.client());
         let world = Self { _store: Some(store), ..world };
@@ -134,7 +134,7 @@ impl World {
 
     /// One with an archive, and nothing else.
     pub(super) async fn without_collection(archive: Objects) -> Self {
-        let store = DynamoDb::in_memory();
+        let store = LocalDynamo::in_memory();
         ensure_table(&store.client(), TABLE).await.unwrap();
         let world = Self::over(store.client(), Some(archive));
         Self { _store: Some(store), ..world }

@@ -19,7 +19,7 @@ use minutehand_store_sql::queue::RECEIVE_MAX;
 use minutehand_store_sql::sqlite::{Database, Durability, Threads};
 use minutehand_store_sql::{SqlQueue, SqlStore};
 use minutehand_testkit::SetClock;
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 
@@ -179,12 +179,12 @@ pub(super) struct Table {
     pub(super) watch: Option<Arc<Watch>>,
     client: Client,
     /// The table ends with it.
-    _embedded: DynamoDb,
+    _embedded: LocalDynamo,
 }
 
 impl Table {
     pub(super) async fn new(watch: Option<Arc<Watch>>) -> Self {
-        let embedded = DynamoDb::in_memory();
+        let embedded = LocalDynamo::in_memory();
         let mut client = embedded.client();
         ensure_table(&client, TABLE).await.unwrap();
         if let Some(watch) = &watch {

@@ -8,7 +8,7 @@ use minutehand_app::{Manage, ManagePorts};
 use minutehand_store_dynamodb::{DynamoStore, Meter, MeteredCall, ensure_table};
 use minutehand_store_sql::SqlQueue;
 use minutehand_store_sql::sqlite::Database;
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 use minutehand_testkit::services::manage_ports;
 use serde_json::{Value, json};
 
@@ -21,12 +21,12 @@ const JOBS: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollectio
 /// A table, with what its requests consume.
 struct Table {
     meter: Arc<Meter>,
-    _store: DynamoDb,
+    _store: LocalDynamo,
 }
 
 /// A table with a collection and a daily job of about 600 bytes, and the API over it.
 async fn world() -> (Table, Router) {
-    let table = DynamoDb::in_memory();
+    let table = LocalDynamo::in_memory();
     ensure_table(&table.client(), "minutehand").await.unwrap();
     let (meter, clock) = (Arc::new(Meter::default()), standing(NOW));
     let store = DynamoStore::new(table.client(), "minutehand").with_meter(meter.clone());

@@ -26,7 +26,7 @@ use minutehand_ports::{
 };
 use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use minutehand_testkit::back_end;
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 use tokio::runtime::Runtime;
 
 use super::engine::Engine;
@@ -179,7 +179,7 @@ impl Real for Dynamo {
 fn all_answer_the_same(seed: u64, scenario: Scenario) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = Arc::new(runtime.unwrap());
-    let dynamodb = DynamoDb::in_memory();
+    let dynamodb = LocalDynamo::in_memory();
     let client = dynamodb.client();
     runtime.block_on(ensure_table(&client, TABLE)).unwrap();
     let store = Arc::new(DynamoStore::new(client.clone(), TABLE));

@@ -1,7 +1,7 @@
 //! Compares the table in the template with the one that the code creates for the DynamoDB in the process.
 
 use minutehand_store_dynamodb::{DUE_INDEX, ensure_table};
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 use serde_json::{Value, json};
 
 use super::Template;
@@ -28,7 +28,7 @@ async fn the_template_defines_the_same_table_as_the_code() {
 
 /// The table that the code creates, with the property names of a template.
 async fn made() -> Value {
-    let store = DynamoDb::in_memory();
+    let store = LocalDynamo::in_memory();
     let client = store.client();
     ensure_table(&client, "table").await.unwrap();
     let table = client.describe_table().table_name("table").send().await.unwrap().table.unwrap();

@@ -31,7 +31,7 @@ use minutehand_sealer_aes::AesSealer;
 use minutehand_store_dynamodb::{
     Consumed, DynamoStore, Meter, MeteredCall, ensure_table, gathering,
 };
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 use serde_json::{Value, json};
 
 use crate::figures::Figures;
@@ -88,12 +88,12 @@ struct World {
     sweeper: Sweeper,
     executor: Executor,
     meter: Arc<Meter>,
-    _store: DynamoDb,
+    _store: LocalDynamo,
 }
 
 impl World {
     async fn new() -> Self {
-        let store = DynamoDb::in_memory();
+        let store = LocalDynamo::in_memory();
         ensure_table(&store.client(), TABLE).await.expect("a table");
         let start = DateTime::from_timestamp(1_800_000_000, 0).expect("a date");
         let clock = Arc::new(Hand(Mutex::new(start)));

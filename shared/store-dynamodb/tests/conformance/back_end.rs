@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use minutehand_testkit::back_end;
 use minutehand_testkit::conformance::{BackEnd, OpenedStore, SpoiledRow, StorePorts};
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 
 /// DynamoDB in the process, or the one that the environment names.
 pub(crate) struct Dynamo;
@@ -34,7 +34,7 @@ impl BackEnd for Dynamo {
         let (client, connector) = if let Some(client) = back_end::other() {
             (client, None)
         } else {
-            let store = DynamoDb::in_memory();
+            let store = LocalDynamo::in_memory();
             (store.client(), Some(store.connector()))
         };
         let table = back_end::new_table(test);

@@ -20,7 +20,7 @@ use minutehand_ports::store::{
 };
 use minutehand_ports::{Attempts, Collections, History, Jobs};
 use minutehand_store_dynamodb::{DynamoStore, Meter, ensure_table};
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 use minutehand_testkit::{TimeLimit, back_end};
 
 /// As long as an identity is.
@@ -39,7 +39,7 @@ pub(crate) struct World {
 pub(crate) async fn in_both_ways(test: impl AsyncFn(World)) {
     test(World::new().await).await;
     if back_end::other().is_none() {
-        let store = DynamoDb::in_memory();
+        let store = LocalDynamo::in_memory();
         test(World::of(store.client(), Some(store.connector())).await).await;
     }
 }
@@ -55,7 +55,7 @@ impl World {
     /// On the store in the process, whatever the environment names: it counts units, and cuts batches, as
     /// AWS does and emulators do not.
     pub(crate) async fn in_process() -> Self {
-        Self::of(DynamoDb::in_memory().client(), None).await
+        Self::of(LocalDynamo::in_memory().client(), None).await
     }
 
     async fn of(client: Client, connector: Option<SharedHttpConnector>) -> Self {

@@ -13,7 +13,7 @@ use minutehand_ports::store::JobRecord;
 use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use minutehand_testkit::back_end;
 use minutehand_testkit::conformance::{OpenedStore, SpoiledRow, StorePorts, Subject};
-use minutehand_testkit::dynamodb::DynamoDb;
+use minutehand_testkit::dynamodb::LocalDynamo;
 
 use crate::requests::Requests;
 
@@ -62,7 +62,7 @@ impl OpenedStore for Counted {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let client = back_end::other().unwrap_or_else(|| DynamoDb::in_memory().client());
+        let client = back_end::other().unwrap_or_else(|| LocalDynamo::in_memory().client());
         let table = back_end::new_table("items");
         ensure_table(&client, &table).await.unwrap();
         let requests = Requests::default();
