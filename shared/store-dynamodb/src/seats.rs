@@ -59,11 +59,11 @@ impl Seats for DynamoStore {
     ) -> Result<bool, StoreError> {
         let mut over = Vec::new();
         for _ in 0..ROUNDS_MAX {
-            let write = self.take(claim, limit, &over);
+            let write = take(claim, limit, &over);
             match self.table.write(MeteredCall::Seats, write).await? {
                 WriteOutcome::Done => return Ok(true),
                 WriteOutcome::ConditionFailed(None) => {
-                    let first = self.first(claim);
+                    let first = first(claim);
                     if let WriteOutcome::Done = self.table.write(MeteredCall::Seats, first).await? {
                         return Ok(true);
                     }
@@ -97,39 +97,35 @@ impl Seats for DynamoStore {
     }
 }
 
-impl DynamoStore {
-    /// Takes a seat in place of those whose leases are over.
-    fn take(&self, claim: &Claim, limit: Concurrent, over: &[String]) -> Write {
-        let places: Vec<_> = (0..over.len()).map(|n| format!("{TAKEN}.#over{n}")).collect();
-        let set =
-            format!("SET {TAKEN}.#mine = :lease, lease_until = :lease, expires_at = :expires");
-        let update =
-            if over.is_empty() { set } else { format!("{set} REMOVE {}", places.join(", ")) };
-        let are_there = places.iter().map(|place| format!(" AND attribute_exists({place})"));
-        let condition = format!("size({TAKEN}) < :limit{}", are_there.collect::<String>());
-        let limit = limit.get() as usize + over.len();
-        let write = Write::update(seats_of(claim), update)
-            .when(condition)
-            .naming("#mine", &claim.claim_id)
-            .with(":lease", ticks(claim.lease_until))
-            .with(":expires", expiry(claim))
-            .with(":limit", number(limit));
-        over.iter()
-            .enumerate()
-            .fold(write, |write, (n, claim_id)| write.naming(&format!("#over{n}"), claim_id))
-    }
+/// Takes a seat in place of those whose leases are over.
+fn take(claim: &Claim, limit: Concurrent, over: &[String]) -> Write {
+    let places: Vec<_> = (0..over.len()).map(|n| format!("{TAKEN}.#over{n}")).collect();
+    let set = format!("SET {TAKEN}.#mine = :lease, lease_until = :lease, expires_at = :expires");
+    let update = if over.is_empty() { set } else { format!("{set} REMOVE {}", places.join(", ")) };
+    let are_there = places.iter().map(|place| format!(" AND attribute_exists({place})"));
+    let condition = format!("size({TAKEN}) < :limit{}", are_there.collect::<String>());
+    let limit = limit.get() as usize + over.len();
+    let write = Write::update(seats_of(claim), update)
+        .when(condition)
+        .naming("#mine", &claim.claim_id)
+        .with(":lease", ticks(claim.lease_until))
+        .with(":expires", expiry(claim))
+        .with(":limit", number(limit));
+    over.iter()
+        .enumerate()
+        .fold(write, |write, (n, claim_id)| write.naming(&format!("#over{n}"), claim_id))
+}
 
-    /// Takes the first seat.
-    fn first(&self, claim: &Claim) -> Write {
-        let at = seats_of(claim);
-        let own = claim.claim_id.clone();
-        let taken = AttributeValue::M(HashMap::from([(own, ticks(claim.lease_until))]));
-        let item = ItemBuilder::at(at.clone())
-            .set(TAKEN, taken)
-            .set("lease_until", ticks(claim.lease_until))
-            .set("expires_at", expiry(claim));
-        Write::put(at, item).when("attribute_not_exists(pk)")
-    }
+/// Takes the first seat.
+fn first(claim: &Claim) -> Write {
+    let at = seats_of(claim);
+    let own = claim.claim_id.clone();
+    let taken = AttributeValue::M(HashMap::from([(own, ticks(claim.lease_until))]));
+    let item = ItemBuilder::at(at.clone())
+        .set(TAKEN, taken)
+        .set("lease_until", ticks(claim.lease_until))
+        .set("expires_at", expiry(claim));
+    Write::put(at, item).when("attribute_not_exists(pk)")
 }
 
 /// A seat that was taken.
@@ -194,7 +190,7 @@ mod tests {
         }
         let late = until("late", 200);
         let in_place = async || {
-            let write = store.take(&late, limit(3), &["lapsed".to_owned()]);
+            let write = take(&late, limit(3), &["lapsed".to_owned()]);
             store.table.write(MeteredCall::Seats, write).await.unwrap()
         };
         assert!(store.take_seat(&until("c", 200), limit(4), at(60)).await.unwrap());
