@@ -213,11 +213,21 @@ async function axeOnce(page, runOnly) {
   return JSON.parse(result.value);
 }
 
+/** How often texts are looked at that seem to be drawn with a font of the machine. */
+const LOOKS_MAX = 5;
+
 /**
  * The texts of a page that are drawn with a font of the machine, a line each. The browser says for each text
  * of which fonts its letters are; a custom font is one that the page has brought.
  */
 async function machineFonts(page) {
+  let found = await lookForMachineFonts(page);
+  // A text that has just appeared is drawn in a font of the machine until its own one is there.
+  for (let look = 1; look < LOOKS_MAX && found.length > 0; look += 1) found = await lookForMachineFonts(page);
+  return found;
+}
+
+async function lookForMachineFonts(page) {
   await page.evaluate(() => document.fonts.ready);
   const session = await page.context().newCDPSession(page);
   await session.send('DOM.enable');
