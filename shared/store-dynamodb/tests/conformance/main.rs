@@ -5,6 +5,6 @@
 mod back_end;
 
 #[cfg(test)]
-mod conformance {
+mod dynamodb {
     minutehand_testkit::conformance!(crate::back_end::Dynamo);
 }
