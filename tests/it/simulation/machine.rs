@@ -5,24 +5,19 @@
 //! worker and signs of life, and what a start does before them.
 
 use std::future::pending;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use chrono::{DateTime, Utc};
-use futures_util::future::{Either, select};
+use futures_util::future::select;
 use minutehand_app::fire::{
     Deadline, Delivery, DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, Heartbeat,
-    Stop, Sweeper, Worker,
+    Stop, Sweeper, TimerChanges, ToldStep, Worker,
 };
 use minutehand_app::{Manage, ManagePorts};
-use minutehand_domain::firing::limits::{AHEAD, BEAT_EVERY, FUNCTION};
-use minutehand_ports::store::{Advance, PulseOf};
-use minutehand_ports::{
-    Clock, DispatchStep, QueueError, QueueMessage, ReceiptHandle, StoreError, TakenMessage,
-};
+use minutehand_domain::firing::limits::{BEAT_EVERY, FUNCTION};
+use minutehand_ports::store::PulseOf;
+use minutehand_ports::{Clock, ReceiptHandle, TakenMessage};
 use minutehand_testkit::services::{fire_ports, manage_ports};
-use tokio::sync::Notify;
 
 use super::engine::EnginePort;
 use super::faults::StorePort;
@@ -54,41 +49,10 @@ pub(super) struct Machine {
     pub(super) process: Arc<Process>,
     store: Arc<StorePort>,
     clock: Arc<ProcessClock>,
-    moved: Arc<Moved>,
+    changes: Arc<TimerChanges>,
     stop: Stop,
     /// When it is told to stop; it answers no requests from then on.
     stop_at: i64,
-}
-
-/// Tells the sweeper when the first of the timers is due that the API has moved.
-#[derive(Default)]
-struct Moved {
-    first: Mutex<Option<DateTime<Utc>>>,
-    told: Notify,
-}
-
-/// The step of the API.
-struct ToldStep {
-    store: Arc<StorePort>,
-    moved: Arc<Moved>,
-}
-
-#[async_trait]
-impl DispatchStep for ToldStep {
-    async fn dispatch(
-        &self,
-        messages: &[QueueMessage],
-        moves: &[Advance],
-        now: DateTime<Utc>,
-    ) -> Result<Vec<Result<bool, StoreError>>, QueueError> {
-        let dispatched = self.store.dispatch(messages, moves, now).await;
-        if let Some(to) = moves.iter().map(|advance| advance.to).min() {
-            let mut first = self.moved.first.lock().unwrap();
-            *first = Some(first.map_or(to, |first| first.min(to)));
-            self.moved.told.notify_one();
-        }
-        dispatched
-    }
 }
 
 /// The place of a delivery. There are enough for all.
@@ -123,7 +87,7 @@ impl Machine {
             world: world.clone(),
             clock: world.clock(&process),
             store: world.local_store(&process),
-            moved: Arc::default(),
+            changes: Arc::default(),
             process,
             stop_at,
         });
@@ -149,7 +113,7 @@ impl Machine {
         let queue = Arc::new(EnginePort { is_api: true, ..self.queue(request) });
         let clock = self.world.clock(request);
         let ports = manage_ports(store.clone(), queue, clock);
-        let step = Arc::new(ToldStep { store, moved: self.moved.clone() });
+        let step = Arc::new(ToldStep { step: store, changes: self.changes.clone() });
         let dispatcher = ports.dispatcher.clone().with_step(step);
         let ids = Arc::new(Ids(self.world.clone()));
         Manage::new(ManagePorts { ids, dispatcher, ..ports }, manage_settings())
@@ -216,7 +180,11 @@ impl Machine {
             self.world.time.ways.passed(SweepPass { from, until, process });
             first_shard = first_shard.wrapping_add(1);
             clock.wait(if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE }).await;
-            let next = std::pin::pin!(next_in_view(&sweeper, clock.as_ref(), &self.moved));
+            let next = std::pin::pin!(async {
+                if self.changes.next_in_view(&sweeper, clock.as_ref()).await.is_err() {
+                    clock.wait(FAILED_PAUSE).await;
+                }
+            });
             select(next, clock.wait(PASS_EVERY)).await;
         }
     }
@@ -239,28 +207,6 @@ async fn beat(heartbeat: Arc<Heartbeat>, clock: Arc<ProcessClock>) {
         // One that fails is tried again with the next attempt, or the next time.
         drop(heartbeat.beat().await);
         clock.wait(BEAT_EVERY.to_std().unwrap()).await;
-    }
-}
-
-/// Waits until the next timer is so nearly due that a pass dispatches it.
-async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, moved: &Moved) {
-    let Ok(mut next) = sweeper.next_due_at().await else {
-        return clock.wait(FAILED_PAUSE).await;
-    };
-    loop {
-        let due_at = next;
-        let in_view = std::pin::pin!(async move {
-            match due_at {
-                Some(due_at) => clock.wait_until(due_at - AHEAD).await,
-                None => pending().await,
-            }
-        });
-        let told = std::pin::pin!(moved.told.notified());
-        if let Either::Left(_) = select(in_view, told).await {
-            return;
-        }
-        let first = moved.first.lock().unwrap().take();
-        next = next.into_iter().chain(first).min();
     }
 }
 

@@ -35,7 +35,6 @@ mod starts;
 mod state_count;
 mod sweep;
 mod tasks;
-mod timer_changes;
 mod under_way;
 mod worker;
 

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result};
 use minutehand_actions::Actions;
 use minutehand_app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, Worker,
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, TimerChanges,
+    ToldStep, Worker,
 };
 use minutehand_app::{Manage, ManagePorts};
 use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
@@ -29,7 +30,6 @@ use super::secrets::{self, KeyFound};
 use super::settings::{ClockSettings, ServeSettings};
 use super::starts::with_limited_starts;
 use super::state_count::StateCount;
-use super::timer_changes::{TimerChanges, ToldStep};
 use super::under_way::UnderWay;
 use crate::archive::{DailyBackups, NewestBackup};
 use crate::data_dir::DataDir;

@@ -4,14 +4,13 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use minutehand_app::fire::Sweeper;
+use minutehand_app::fire::{Sweeper, TimerChanges};
 use minutehand_domain::firing::limits::{AHEAD, PASS};
 use minutehand_ports::Clock;
 use minutehand_runtime::chain;
 
 use super::condition::Condition;
 use super::tasks::Stop;
-use super::timer_changes::TimerChanges;
 
 /// The longest wait between two passes: half of the minute between two ticks on AWS.
 const PASS_EVERY: Duration = Duration::from_secs(30);
@@ -46,41 +45,20 @@ pub(super) async fn sweep(sweeping: Sweeping, clock: Arc<dyn Clock>, stop: Stop)
         let pause = if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE };
         let next = async {
             clock.wait(pause).await;
+            let in_view = async {
+                if let Err(error) = changes.next_in_view(&sweeper, clock.as_ref()).await {
+                    tracing::error!(error = chain(&error), "the next timer is not known");
+                    clock.wait(FAILED_PAUSE).await;
+                }
+            };
             tokio::select! {
-                () = next_in_view(&sweeper, clock.as_ref(), &changes) => {}
+                () = in_view => {}
                 () = clock.wait(PASS_EVERY) => {}
             }
         };
         tokio::select! {
             () = stop.requested() => return,
             () = next => {}
-        }
-    }
-}
-
-/// Waits until the next timer is so nearly due that a pass dispatches it.
-///
-/// The index is asked once. If the API moves a timer meanwhile, [`TimerChanges`] tells when that one is
-/// due, so that the index is not asked again for each of thousands of new jobs. It tells of timers that
-/// are due soon; the passes at regular times find the others.
-async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, changes: &TimerChanges) {
-    let mut next = match sweeper.next_due_at().await {
-        Ok(next) => next,
-        Err(error) => {
-            tracing::error!(error = chain(&error), "the next timer is not known");
-            return clock.wait(FAILED_PAUSE).await;
-        }
-    };
-    loop {
-        let in_view = async {
-            match next {
-                Some(due_at) => clock.wait_until(due_at - clock.scheduled_during(AHEAD)).await,
-                None => pending().await,
-            }
-        };
-        tokio::select! {
-            () = in_view => return,
-            moved = changes.next() => next = Some(next.map_or(moved, |next| next.min(moved))),
         }
     }
 }

@@ -28,6 +28,7 @@ mod skip_log;
 mod slot;
 mod stop;
 mod sweep;
+mod timer_changes;
 mod turn;
 mod two_steps;
 mod worker;
@@ -50,6 +51,7 @@ pub use heartbeat::Heartbeat;
 pub use place::{DeliveryPlace, Unbounded, Wait, Waiting};
 pub use stop::Stop;
 pub use sweep::{Pass, Sweeper};
+pub use timer_changes::{TimerChanges, ToldStep};
 pub use two_steps::SendThenCount;
 pub use worker::{Deadline, Delivery, Disposition, Performer, Worker};
 
