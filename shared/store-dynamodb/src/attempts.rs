@@ -45,12 +45,11 @@ const CLAIM_ROUNDS_MAX: usize = 5;
 impl Attempts for DynamoStore {
     async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
         let ClaimRequest { claim, .. } = request;
-        let id = claim.claim_id.as_str();
         // Who has waited has been here before.
         let mut write = if claim.attempt.waited.is_some() {
-            begin(claim, id, self.history)
+            begin(claim, self.history)
         } else {
-            put(claim, id, self.history)
+            put(claim, self.history)
         };
         let mut if_done = Claimed::Won;
         for _ in 0..CLAIM_ROUNDS_MAX {
@@ -58,15 +57,15 @@ impl Attempts for DynamoStore {
                 WriteOutcome::Done => return Ok(if_done),
                 // The claim that was there a moment ago is gone.
                 WriteOutcome::ConditionFailed(None) => {
-                    write = put(claim, id, self.history);
+                    write = put(claim, self.history);
                     if_done = Claimed::Won;
                 }
                 WriteOutcome::ConditionFailed(Some(item)) => {
                     let seen = SeenClaim::read(&item)?;
-                    match decide(request, id, &seen) {
+                    match decide(request, &seen) {
                         Decision::Answer(claimed) => return Ok(claimed),
                         Decision::TakeOver { claims } => {
-                            write = take_over(claim, id, (&seen, claims), self.history);
+                            write = take_over(claim, (&seen, claims), self.history);
                             if_done = won(claims);
                         }
                     }
@@ -105,9 +104,8 @@ impl Attempts for DynamoStore {
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
-        let id = claim.claim_id.as_str();
-        let write = close(claim, id, record, self.history);
-        recorded(id, self.table.write(MeteredCall::Record, write).await?)
+        let write = close(claim, record, self.history);
+        recorded(&claim.claim_id, self.table.write(MeteredCall::Record, write).await?)
     }
 
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
@@ -189,7 +187,7 @@ impl History for DynamoStore {
 /// The claim that is stored: another worker's, or the caller's own if an answer was lost.
 #[derive(Debug, Clone)]
 pub struct SeenClaim {
-    /// Its id, as it is stored.
+    /// Its id.
     pub claim_id: String,
     /// The end of the lease, while the attempt has not ended.
     pub lease_until: Option<DateTime<Utc>>,
@@ -231,7 +229,7 @@ pub enum Decision {
 
 /// Decides on a claim where another claim is stored.
 #[must_use]
-pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim) -> Decision {
+pub fn decide(request: &ClaimRequest, seen: &SeenClaim) -> Decision {
     if let Some(record) = &seen.record {
         return Decision::Answer(Claimed::Ended(record.clone()));
     }
@@ -244,7 +242,7 @@ pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim) -> Decision {
             held()
         };
     }
-    if seen.claim_id == id {
+    if seen.claim_id == request.claim.claim_id {
         return if lease_until == request.claim.lease_until {
             Decision::Answer(won(seen.claims))
         } else {
@@ -266,10 +264,10 @@ fn item_key(claim: &Claim) -> Key {
     keys::execution(&claim.job.uid, &attempt_key(&claim.attempt))
 }
 
-fn put(claim: &Claim, id: &str, history: HistoryDays) -> Write {
+fn put(claim: &Claim, history: HistoryDays) -> Write {
     let at = item_key(claim);
     let item = ItemBuilder::at(at.clone())
-        .text("claim_id", id)
+        .text("claim_id", &claim.claim_id)
         .number("claims", 1)
         .set("lease_until", ticks(claim.lease_until))
         .maybe("attempt_due_at", own_due_at(&claim.attempt))
@@ -278,32 +276,27 @@ fn put(claim: &Claim, id: &str, history: HistoryDays) -> Write {
 }
 
 /// Begins an attempt that waits for its slot or a seat.
-fn begin(claim: &Claim, id: &str, history: HistoryDays) -> Write {
+fn begin(claim: &Claim, history: HistoryDays) -> Write {
     Write::update(
         item_key(claim),
         "SET claim_id = :claim, claims = :one, lease_until = :lease, expires_at = :expires",
     )
     .when("claims = :none AND attribute_not_exists(ended_at)")
-    .with(":claim", text(id))
+    .with(":claim", text(&claim.claim_id))
     .with(":one", number(1))
     .with(":none", number(0))
     .with(":lease", ticks(claim.lease_until))
     .with(":expires", expiry(claim.lease_until, history))
 }
 
-fn take_over(
-    claim: &Claim,
-    id: &str,
-    (seen, claims): (&SeenClaim, u32),
-    history: HistoryDays,
-) -> Write {
+fn take_over(claim: &Claim, (seen, claims): (&SeenClaim, u32), history: HistoryDays) -> Write {
     let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
     Write::update(
         item_key(claim),
         "SET claim_id = :claim, claims = :claims, lease_until = :lease, expires_at = :expires",
     )
     .when(TAKE_OVER)
-    .with(":claim", text(id))
+    .with(":claim", text(&claim.claim_id))
     .with(":claims", number(claims))
     .with(":lease", ticks(claim.lease_until))
     .with(":expires", expiry(claim.lease_until, history))
@@ -311,7 +304,7 @@ fn take_over(
     .with(":seen_lease", ticks(lease_until))
 }
 
-fn close(claim: &Claim, id: &str, record: &Record, history: HistoryDays) -> Write {
+fn close(claim: &Claim, record: &Record, history: HistoryDays) -> Write {
     let set_then = if record.then.is_some() { ", what_next = :next" } else { "" };
     let set_body = if record.body_bytes > 0 { ", body_bytes = :body" } else { "" };
     let write = Write::update(
@@ -329,7 +322,7 @@ fn close(claim: &Claim, id: &str, record: &Record, history: HistoryDays) -> Writ
     .with(":message", write_message(&record.message))
     .with(":repeat", number(record.repeat_count))
     .with(":expires", expiry(record.ended_at, history))
-    .with(":mine", text(id));
+    .with(":mine", text(&claim.claim_id));
     let write = match record.body_bytes {
         0 => write,
         bytes => write.with(":body", number(bytes)),
@@ -497,7 +490,7 @@ mod tests {
             ("a", seen("a", 300, CLAIMS_MAX), Decision::Answer(Claimed::Exhausted)),
             ("a", seen("a", 299, 4), Decision::TakeOver { claims: 4 }),
         ] {
-            assert_eq!(decide(&request(claim_id), claim_id, &seen), expected);
+            assert_eq!(decide(&request(claim_id), &seen), expected);
         }
     }
 }

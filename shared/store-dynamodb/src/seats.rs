@@ -119,8 +119,8 @@ fn take(claim: &Claim, limit: Concurrent, over: &[String]) -> Write {
 /// Takes the first seat.
 fn first(claim: &Claim) -> Write {
     let at = seats_of(claim);
-    let own = claim.claim_id.clone();
-    let taken = AttributeValue::M(HashMap::from([(own, ticks(claim.lease_until))]));
+    let taken =
+        AttributeValue::M(HashMap::from([(claim.claim_id.clone(), ticks(claim.lease_until))]));
     let item = ItemBuilder::at(at.clone())
         .set(TAKEN, taken)
         .set("lease_until", ticks(claim.lease_until))

@@ -123,8 +123,7 @@ pub(super) fn on_claim(id: Id, claim: u8, seen: &Item) -> OnClaim {
     };
     let (job, claim_id) = (JOB.clone(), claim.to_string());
     let claim = Claim { job, attempt: attempt(id), claim_id, lease_until: now() + LEASE };
-    let own = claim.claim_id.clone();
-    match decide_claim(&ClaimRequest { claim, now: now() }, &own, &seen) {
+    match decide_claim(&ClaimRequest { claim, now: now() }, &seen) {
         ClaimDecision::TakeOver { claims } => {
             OnClaim::TakeOver { claims: u8::try_from(claims).unwrap() }
         }
