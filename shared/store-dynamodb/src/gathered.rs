@@ -93,12 +93,7 @@ async fn read(store: Arc<DynamoStore>, mut calls: mpsc::Receiver<(JobRef, Reply<
     while calls.recv_many(&mut group, READ_MAX).await > 0 {
         let (jobs, replies): (Vec<_>, Vec<_>) = group.drain(..).unzip();
         match store.read_all(&jobs).await {
-            // A caller may have gone.
-            Ok(snapshots) => {
-                for (reply, snapshot) in replies.into_iter().zip(snapshots) {
-                    let _ = reply.send(Ok(snapshot));
-                }
-            }
+            Ok(snapshots) => succeed(replies, snapshots),
             Err(error) => fail(replies, error),
         }
     }
@@ -111,20 +106,11 @@ async fn count(store: Arc<DynamoStore>, mut calls: mpsc::Receiver<(CounterUpdate
         if waiting.is_empty() && calls.recv_many(&mut waiting, WAITING_MAX).await == 0 {
             return;
         }
-        // What has come in the meantime, too.
-        while waiting.len() < WAITING_MAX {
-            let Ok(call) = calls.try_recv() else { break };
-            waiting.push(call);
-        }
         let (group, rest) = joined(std::mem::take(&mut waiting));
         waiting = rest;
         let counting =
             group.into_values().map(async |(update, replies)| match store.add(&update).await {
-                Ok(is_counted) => {
-                    for reply in replies {
-                        let _ = reply.send(Ok(is_counted));
-                    }
-                }
+                Ok(is_counted) => succeed(replies, std::iter::repeat(is_counted)),
                 Err(error) => fail(replies, error),
             });
         let counting: Vec<_> = counting.collect();
@@ -152,6 +138,13 @@ fn joined(calls: Vec<(CounterUpdate, Reply<bool>)>) -> (Joined, Vec<(CounterUpda
 
 /// Updates and where their answers go, by job.
 type Joined = HashMap<String, (CounterUpdate, Vec<Reply<bool>>)>;
+
+/// Gives each caller its answer. A caller may have gone.
+fn succeed<A>(replies: Vec<Reply<A>>, answers: impl IntoIterator<Item = A>) {
+    for (reply, answer) in replies.into_iter().zip(answers) {
+        let _ = reply.send(Ok(answer));
+    }
+}
 
 fn fail<A>(replies: Vec<Reply<A>>, error: StoreError) {
     let error = SharedError::new(error);
