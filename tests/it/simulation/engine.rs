@@ -1,7 +1,8 @@
 //! What one machine stands on: the store and the queue in one database of SQLite, here in memory. It outlives
 //! the processes of the machine.
 //!
-//! Its thread answers in real time while simulated time stands still: whoever asks it blocks.
+//! The thread of the database answers in real time. A caller blocks until then, so that simulated time does not
+//! go on meanwhile.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -26,7 +27,7 @@ use minutehand_store_sql::sqlite::Database;
 use minutehand_store_sql::{SqlQueue, SqlStore};
 use tokio::runtime::Runtime;
 
-use super::faults::{Ports, StorePort, now};
+use super::faults::{Beside, Ports, StorePort, now};
 use super::mutation::Mutation;
 use super::tally::Fault;
 use super::time::{Process, instant, micros};
@@ -130,7 +131,9 @@ impl Real for Engine {
     fn ports(&self) -> Arc<dyn Ports> {
         Arc::new(self.store())
     }
+}
 
+impl Beside for Engine {
     fn remove_expired(&self, at: DateTime<Utc>) {
         now(self.store().remove_expired(at, at, None)).unwrap();
     }

@@ -30,7 +30,8 @@ use minutehand_ports::store::{
     SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer, TurnsRead, TurnsWrite,
 };
 use minutehand_ports::{
-    Collections, Jobs, QueueMessage, Settled, Settlement, Snapshots, StoreError,
+    Collections, Counters as _, Jobs, QueueMessage, Settled, Settlement, Snapshots, StoreError,
+    Timers as _,
 };
 use serde_json::{Value, json};
 
@@ -47,10 +48,10 @@ pub(super) trait Ports: StoreOfFiring + Collections + Jobs {}
 
 impl<S: StoreOfFiring + Collections + Jobs> Ports for S {}
 
-/// A store that implements all of its ports.
-pub(super) trait Store: Ports {
+/// What a store does beside its ports, in no simulated time.
+pub(super) trait Beside: Send + Sync {
     /// Removes what has expired.
-    fn remove_expired(&self, now: DateTime<Utc>);
+    fn remove_expired(&self, at: DateTime<Utc>);
 
     /// A process begins that is alone: what the one before it knew is forgotten, and its claims are void.
     fn begin_process(&self, process: u64);
@@ -58,18 +59,19 @@ pub(super) trait Store: Ports {
     /// Moves timers, and with them sends the messages if it has the queue.
     fn dispatch(
         &self,
-        _messages: &[QueueMessage],
+        messages: &[QueueMessage],
         moves: &[Advance],
-        _at: DateTime<Utc>,
-    ) -> Vec<Result<bool, StoreError>> {
-        now(self.advance(moves))
-    }
+        at: DateTime<Utc>,
+    ) -> Vec<Result<bool, StoreError>>;
 
     /// Counts, and with that does what else is to be settled if it has the queue.
-    fn settle(&self, settlement: Settlement<'_>) -> Settled {
-        settled(settlement, |count| now(self.add(count)))
-    }
+    fn settle(&self, settlement: Settlement<'_>) -> Settled;
 }
+
+/// A store that implements all of its ports.
+pub(super) trait Store: Ports + Beside {}
+
+impl<S: Ports + Beside> Store for S {}
 
 /// What a settlement comes to once its attempt is counted.
 pub(super) fn settled(
@@ -83,13 +85,26 @@ pub(super) fn settled(
     }
 }
 
-impl Store for Memory {
-    fn remove_expired(&self, now: DateTime<Utc>) {
-        Self::remove_expired(self, now);
+impl Beside for Memory {
+    fn remove_expired(&self, at: DateTime<Utc>) {
+        Self::remove_expired(self, at);
     }
 
     fn begin_process(&self, process: u64) {
         Self::begin_process(self, process);
+    }
+
+    fn dispatch(
+        &self,
+        _messages: &[QueueMessage],
+        moves: &[Advance],
+        _at: DateTime<Utc>,
+    ) -> Vec<Result<bool, StoreError>> {
+        now(self.advance(moves))
+    }
+
+    fn settle(&self, settlement: Settlement<'_>) -> Settled {
+        settled(settlement, |count| now(self.add(count)))
     }
 }
 

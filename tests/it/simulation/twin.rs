@@ -21,8 +21,8 @@ use minutehand_ports::store::{
     SnapshotsLayer, TimersLayer, TurnsLayer,
 };
 use minutehand_ports::{
-    Collections, History, Jobs, QueueMessage, Settled, Settlement, Snapshots as _, StoreError,
-    Timers as _,
+    Collections, Counters as _, History, Jobs, QueueMessage, Settled, Settlement, Snapshots as _,
+    StoreError, Timers as _,
 };
 use minutehand_store_dynamodb::{DynamoStore, ensure_table};
 use minutehand_testkit::back_end;
@@ -30,7 +30,7 @@ use minutehand_testkit::dynamodb::LocalDynamo;
 use tokio::runtime::Runtime;
 
 use super::engine::Engine;
-use super::faults::{Ports, Store, now, settled};
+use super::faults::{Beside, Ports, now, settled};
 use super::judge::judge;
 use super::memory::Memory;
 use super::play::{Scenario, Stores, play_on};
@@ -40,7 +40,7 @@ use super::scenario;
 const TABLE: &str = "simulated";
 
 /// A real store, which answers in no simulated time.
-pub(super) trait Real: Send + Sync {
+pub(super) trait Real: Beside {
     /// The store, as the process that runs has it.
     fn ports(&self) -> Arc<dyn Ports>;
 
@@ -52,25 +52,6 @@ pub(super) trait Real: Send + Sync {
     /// Whether it reads jobs before their attempts are due.
     fn prefetches(&self) -> bool {
         true
-    }
-
-    fn remove_expired(&self, at: DateTime<Utc>);
-
-    fn begin_process(&self, process: u64);
-
-    /// Moves timers, and with them sends the messages if it has the queue.
-    fn dispatch(
-        &self,
-        _messages: &[QueueMessage],
-        moves: &[Advance],
-        _at: DateTime<Utc>,
-    ) -> Vec<Result<bool, StoreError>> {
-        answer(self.runtime(), self.ports().advance(moves))
-    }
-
-    /// Counts, and with that does what else is to be settled if it has the queue.
-    fn settle(&self, settlement: Settlement<'_>) -> Settled {
-        settled(settlement, |count| answer(self.runtime(), self.ports().add(count)))
     }
 }
 
@@ -89,7 +70,7 @@ pub(super) struct Twin {
     pub(super) is_led: bool,
 }
 
-impl Store for Twin {
+impl Beside for Twin {
     fn remove_expired(&self, at: DateTime<Utc>) {
         self.memory.remove_expired(at);
         self.others.iter().for_each(|it| it.remove_expired(at));
@@ -141,7 +122,7 @@ impl Twin {
         }
     }
 
-    /// Of answers that were not the same: that of the first of the others, if it leads.
+    /// Chooses between answers that need not be the same: the one of the first of the others, if it leads.
     fn led<T>(&self, simulated: T, real: Vec<T>) -> T {
         real.into_iter().next().filter(|_| self.is_led).unwrap_or(simulated)
     }
@@ -166,12 +147,27 @@ impl Real for Dynamo {
     fn prefetches(&self) -> bool {
         false
     }
+}
 
+impl Beside for Dynamo {
     fn remove_expired(&self, at: DateTime<Utc>) {
         self.runtime.block_on(back_end::remove_expired(&self.client, TABLE, at));
     }
 
     fn begin_process(&self, _process: u64) {}
+
+    fn dispatch(
+        &self,
+        _messages: &[QueueMessage],
+        moves: &[Advance],
+        _at: DateTime<Utc>,
+    ) -> Vec<Result<bool, StoreError>> {
+        self.runtime.block_on(self.store.advance(moves))
+    }
+
+    fn settle(&self, settlement: Settlement<'_>) -> Settled {
+        settled(settlement, |count| self.runtime.block_on(self.store.add(count)))
+    }
 }
 
 /// Plays a seed on memory, DynamoDB and SQLite.
@@ -179,8 +175,7 @@ impl Real for Dynamo {
 fn all_answer_the_same(seed: u64, scenario: Scenario) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = Arc::new(runtime.unwrap());
-    let dynamodb = LocalDynamo::in_memory();
-    let client = dynamodb.client();
+    let client = LocalDynamo::in_memory().client();
     runtime.block_on(ensure_table(&client, TABLE)).unwrap();
     let store = Arc::new(DynamoStore::new(client.clone(), TABLE));
     let dynamo = Arc::new(Dynamo { client, store, runtime: runtime.clone() });
@@ -196,7 +191,6 @@ fn all_answer_the_same(seed: u64, scenario: Scenario) {
         Stores { store: Arc::new(twin), engine: is_led.then_some(engine) }
     });
     assert_eq!(judge(&run), [""; 0], "seed {seed}");
-    runtime.block_on(dynamodb.close());
 }
 
 macro_rules! twins {
