@@ -198,6 +198,5 @@ mod tests {
         store.give_back_seat(&until("c", 200)).await.unwrap();
         assert!(matches!(in_place().await, WriteOutcome::Done));
         assert_eq!(store.taken_seats("collection", at(150)).await.unwrap(), 3);
-        dynamodb.close().await;
     }
 }

@@ -36,7 +36,7 @@ use tokio::sync::oneshot;
 /// The endpoint of the SDK's requests; the top-level domain is reserved and never resolves.
 const ENDPOINT: &str = "http://dynamodb.invalid";
 
-/// A DynamoDB that runs until it and every client of it are dropped, or until it is closed.
+/// A DynamoDB that runs until it and every client of it are dropped.
 #[derive(Debug)]
 pub struct LocalDynamo {
     connector: Connector,
@@ -45,12 +45,7 @@ pub struct LocalDynamo {
 /// The SDK's HTTP client, without HTTP. The SDK serializes, signs and addresses a request; only the
 /// operation's name and the body matter here.
 #[derive(Debug, Clone)]
-struct Connector(Sender<Message>);
-
-enum Message {
-    Request(Request),
-    Close(oneshot::Sender<()>),
-}
+struct Connector(Sender<Request>);
 
 struct Request {
     operation: String,
@@ -69,11 +64,11 @@ impl LocalDynamo {
     /// If there is not enough memory, or if its thread cannot be started.
     #[must_use]
     pub fn in_memory() -> Self {
-        let (sender, messages) = channel();
+        let (sender, requests) = channel();
         // A thread of its own, so that requests of concurrent callers meet as they do elsewhere.
         std::thread::Builder::new()
             .name("dynamodb".to_owned())
-            .spawn(move || serve(&messages))
+            .spawn(move || serve(&requests))
             .expect("a thread starts");
         Self { connector: Connector(sender) }
     }
@@ -100,15 +95,6 @@ impl LocalDynamo {
     pub fn connector(&self) -> SharedHttpConnector {
         SharedHttpConnector::new(self.connector.clone())
     }
-
-    /// Answers what was asked before. From then on, clients get errors.
-    pub async fn close(self) {
-        let (closed, is_closed) = oneshot::channel();
-        // If it has ended, it is closed.
-        if self.connector.0.send(Message::Close(closed)).is_ok() {
-            let _ = is_closed.await;
-        }
-    }
 }
 
 impl Connector {
@@ -119,8 +105,8 @@ impl Connector {
         let operation = operation.to_owned();
         let (reply, answer) = oneshot::channel();
         let request = Request { operation, body: request.into_body(), reply };
-        self.0.send(Message::Request(request)).map_err(|_| closed())?;
-        let (status, body) = answer.await.map_err(|_| closed())?;
+        self.0.send(request).map_err(|_| ended())?;
+        let (status, body) = answer.await.map_err(|_| ended())?;
         let status = StatusCode::try_from(status)
             .map_err(|error| ConnectorError::other(error.into(), None))?;
         Ok(HttpResponse::new(status, SdkBody::from(body)))
@@ -143,25 +129,17 @@ impl HttpClient for Connector {
     }
 }
 
-fn closed() -> ConnectorError {
-    ConnectorError::io(io::Error::new(io::ErrorKind::BrokenPipe, "the store is closed").into())
+fn ended() -> ConnectorError {
+    ConnectorError::io(io::Error::new(io::ErrorKind::BrokenPipe, "its thread has ended").into())
 }
 
-fn serve(messages: &Receiver<Message>) {
+fn serve(requests: &Receiver<Request>) {
     let storage = Storage::memory().expect("there is memory");
     let vectors = VectorIndexLifecycle::new();
-    for message in messages {
-        match message {
-            Message::Request(Request { operation, body, reply }) => {
-                let body = body.bytes().unwrap_or_default();
-                // The caller may have gone: its answer is lost, as on the way from AWS.
-                let _ = reply.send(perform(&storage, &vectors, &operation, body));
-            }
-            Message::Close(closed) => {
-                let _ = closed.send(());
-                return;
-            }
-        }
+    for Request { operation, body, reply } in requests {
+        let body = body.bytes().unwrap_or_default();
+        // The caller may have gone: its answer is lost, as on the way from AWS.
+        let _ = reply.send(perform(&storage, &vectors, &operation, body));
     }
 }
 

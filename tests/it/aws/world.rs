@@ -100,8 +100,6 @@ pub(super) struct World {
     pub(super) archiver: Option<minutehand_archiver::Function>,
     pub(super) jobs: DynamoStore,
     pub(super) dynamodb: aws_sdk_dynamodb::Client,
-    /// The store ends with it.
-    _store: Option<LocalDynamo>,
     taken: usize,
     _limit: TimeLimit,
 }
@@ -120,7 +118,6 @@ impl World {
         let store = LocalDynamo::in_memory();
         ensure_table(&store.client(), TABLE).await.unwrap();
         let world = Self::on(store.client());
-        let world = Self { _store: Some(store), ..world };
         assert_eq!(world.put("", &json!({})).await, 201);
         world
     }
@@ -136,8 +133,7 @@ impl World {
     pub(super) async fn without_collection(archive: Objects) -> Self {
         let store = LocalDynamo::in_memory();
         ensure_table(&store.client(), TABLE).await.unwrap();
-        let world = Self::over(store.client(), Some(archive));
-        Self { _store: Some(store), ..world }
+        Self::over(store.client(), Some(archive))
     }
 
     /// One on a store that may not be well.
@@ -212,7 +208,6 @@ impl World {
             clock,
             jobs,
             dynamodb,
-            _store: None,
             taken: 0,
             _limit: TimeLimit::start(),
         }

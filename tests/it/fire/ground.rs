@@ -67,7 +67,7 @@ impl Ground {
         }
     }
 
-    /// The queue, if it is that of the store.
+    /// The queue of one machine, which is in the database of the store.
     pub(super) fn queue(&self) -> Option<Arc<QueueInStore>> {
         match self {
             Self::Machine(machine) => Some(machine.queue.clone()),
@@ -178,14 +178,11 @@ pub(super) struct Table {
     pub(super) meter: Arc<Meter>,
     pub(super) watch: Option<Arc<Watch>>,
     client: Client,
-    /// The table ends with it.
-    _embedded: LocalDynamo,
 }
 
 impl Table {
     pub(super) async fn new(watch: Option<Arc<Watch>>) -> Self {
-        let embedded = LocalDynamo::in_memory();
-        let mut client = embedded.client();
+        let mut client = LocalDynamo::in_memory().client();
         ensure_table(&client, TABLE).await.unwrap();
         if let Some(watch) = &watch {
             let config = client.config().to_builder().interceptor(Watched(watch.clone()));
@@ -193,7 +190,7 @@ impl Table {
         }
         let meter = Arc::new(Meter::default());
         let store = DynamoStore::new(client.clone(), TABLE).with_meter(meter.clone());
-        Self { store: Arc::new(store), meter, watch, client, _embedded: embedded }
+        Self { store: Arc::new(store), meter, watch, client }
     }
 
     /// Gives an attribute of the collection's switch another name, if the switch has it; whether it has.

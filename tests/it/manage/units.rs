@@ -18,14 +18,8 @@ use super::world::{settings, standing};
 const NOW: &str = "2027-03-01T12:00:00Z";
 const JOBS: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/jc/jobs";
 
-/// A table, with what its requests consume.
-struct Table {
-    meter: Arc<Meter>,
-    _store: LocalDynamo,
-}
-
-/// A table with a collection and a daily job of about 600 bytes, and the API over it.
-async fn world() -> (Table, Router) {
+/// What requests to a table consume, and the API over it, with a collection and a daily job of about 600 bytes.
+async fn world() -> (Arc<Meter>, Router) {
     let table = LocalDynamo::in_memory();
     ensure_table(&table.client(), "minutehand").await.unwrap();
     let (meter, clock) = (Arc::new(Meter::default()), standing(NOW));
@@ -37,7 +31,7 @@ async fn world() -> (Table, Router) {
     let api = api_over(Manage::new(ports, settings()), clock);
     assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);
     assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j"), &job("GET")).await.0, 201);
-    (Table { meter, _store: table }, api)
+    (meter, api)
 }
 
 fn job(method: &str) -> String {
@@ -50,11 +44,11 @@ fn job(method: &str) -> String {
 }
 
 /// The read units of a request, which must succeed.
-async fn read(table: &Table, api: &Router, method: &str, path: &str, body: &str) -> (f64, Value) {
-    drop(table.meter.take());
+async fn read(meter: &Meter, api: &Router, method: &str, path: &str, body: &str) -> (f64, Value) {
+    drop(meter.take());
     let (status, answer) = ask(api, method, path, body).await;
     assert_eq!(status, 200, "{path}: {answer}");
-    let consumed = table.meter.take();
+    let consumed = meter.take();
     let writes: f64 =
         consumed.iter().filter(|(call, _)| call.is_write()).map(|(_, sum)| sum.units).sum();
     assert!(writes.abs() < f64::EPSILON, "{path} writes: {consumed:?}");
@@ -75,7 +69,7 @@ fn documented(operation: &str) -> String {
 
 #[tokio::test]
 async fn every_operation_consumes_what_the_documentation_says() {
-    let (table, api) = world().await;
+    let (meter, api) = world().await;
     let preview = r#"{"startTime":"2027-04-01"}"#;
     for (operation, method, path, body) in [
         ("GET /me", "GET", "/minutehand/v1/me".to_owned(), ""),
@@ -96,7 +90,7 @@ async fn every_operation_consumes_what_the_documentation_says() {
         ("GET J/occurrences", "GET", format!("{JOBS}/j/occurrences"), ""),
         ("POST J/check", "POST", format!("{JOBS}/j/check"), &job("PUT")),
     ] {
-        let (units, _) = read(&table, &api, method, &path, body).await;
+        let (units, _) = read(&meter, &api, method, &path, body).await;
         println!("figure: {operation}: {units} read units");
         assert_eq!(units.to_string(), documented(operation), "{operation}");
     }
@@ -104,7 +98,7 @@ async fn every_operation_consumes_what_the_documentation_says() {
 
 #[tokio::test]
 async fn a_change_of_a_small_job_writes_its_items_and_two_units_for_its_entry() {
-    let (table, api) = world().await;
+    let (meter, api) = world().await;
     let path = |name: &str| format!("{COLLECTION}/jobs/{name}");
     for (what, method, name, body, status, units) in [
         // Two units each for definition, timer, count and entry, and one for the index.
@@ -114,10 +108,10 @@ async fn a_change_of_a_small_job_writes_its_items_and_two_units_for_its_entry() 
         ("switch off", "PATCH", "k", r#"{"properties":{"state":"disabled"}}"#.to_owned(), 200, 7.0),
         ("delete", "DELETE", "k", String::new(), 200, 8.0),
     ] {
-        drop(table.meter.take());
+        drop(meter.take());
         let (answered, text) = ask(&api, method, &path(name), &body).await;
         assert_eq!(answered, status, "{text}");
-        let found = table.meter.take()[&MeteredCall::Change].units;
+        let found = meter.take()[&MeteredCall::Change].units;
         println!("figure: {what}: {found} write units");
         assert!((found - units).abs() < f64::EPSILON, "{what}: {found}");
     }

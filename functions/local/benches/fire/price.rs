@@ -88,7 +88,6 @@ struct World {
     sweeper: Sweeper,
     executor: Executor,
     meter: Arc<Meter>,
-    _store: LocalDynamo,
 }
 
 impl World {
@@ -151,7 +150,6 @@ impl World {
             letters,
             manage,
             meter,
-            _store: store,
         }
     }
 
