@@ -53,8 +53,8 @@ impl SqlStore {
         self.alone_as(process)
     }
 
-    /// The same, under another number than that of the process which opened the database. A database in memory
-    /// cannot be opened again, and may outlive the processes of a simulation.
+    /// The same for a process with a number of its own, and not that of the process which opened the database. A
+    /// simulation plays several processes on one database in memory, which cannot be opened twice.
     #[must_use]
     pub fn alone_as(self, process: i64) -> Self {
         Self { process, ..self }

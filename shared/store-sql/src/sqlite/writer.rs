@@ -92,7 +92,7 @@ impl Writer {
         // If the database fails, a receiver that waits must find out.
         let fails = answers.len() < pass.len() || answers.iter().any(Result::is_err);
         if fails || pass.iter().any(|asked| asked.script.wakes) {
-            // Before the answers, so that whoever has one knows that the receiver is awake.
+            // Before the answers are sent: a caller that has its answer can rely on the receiver having been woken.
             self.woken.notify_one();
         }
         let mut answers = answers.into_iter();
