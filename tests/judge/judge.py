@@ -731,13 +731,18 @@ class Judge:
             at = max(at, last)
         return until - at > free
 
-    def could_go_on(self, timing, nominal, way):
+    def could_go_on(self, timing, nominal, way, is_first=False):
         """Whether a job that was enabled again had the time to go on with an attempt while its collection was
-        on."""
+        on. A first attempt is not made if the collection was off before that."""
         return any(self.had_time_again(way, it.begins, min(
             it.ended, timing.job.gone, self.horizon,
             *(start for start, end, _ in timing.job.collection.offs if end >= it.begins)))
-            for it in self.going_on(timing, nominal))
+            for it in self.going_on(timing, nominal)
+            if not (is_first and self.was_off_between(way.due, it.begins, timing.job.collection)))
+
+    def was_off_between(self, first, last, collection):
+        """Whether a collection was switched on in a time, by some clock."""
+        return any(first - self.skew() <= end <= last + self.skew() for _, end, _ in collection.offs)
 
     def had_time_again(self, way, since, until, looks=LOOKS_EVERY):
         """Whether an attempt that may be made again since then had the time for it. It is sent by a timer that
@@ -855,7 +860,7 @@ class Judge:
         at, collection = self.last_due(timing, nominal), timing.job.collection
         way, first = (self.first_way(timing, nominal, due)
                       for due in (at, self.due_at(timing, nominal)))
-        is_cut = self.is_cut(timing, way) and not self.could_go_on(timing, nominal, way)
+        is_cut = self.is_cut(timing, way) and not self.could_go_on(timing, nominal, way, True)
         return is_cut or self.is_off(collection, way) \
             or self.is_off(collection, first) or self.is_before_on(collection, nominal, at) \
             or self.is_off_after_call(collection, attempt) \
@@ -1159,8 +1164,9 @@ class Judge:
                 on = clock
         # What follows the first attempt at the last occurrence is made all the same.
         is_last = (it.role != "main" or it.number) and not it.is_run and timing.next(it.nominal) == NEVER
+        # The wait before a retry may be spread: the worker knows when it ended.
         if on < NEVER and due is not None and not it.is_run and not is_last \
-                and max(due, timing.since) < on:
+                and max(due, line["due"] or 0, timing.since) < on:
             self.bad("due before its collection was switched on", it.id, at)
         if it.role == "main" and it.number == 0 and not it.is_run:
             self.made_up(it, line, timing)
@@ -1280,8 +1286,8 @@ class Judge:
                         and not self.machine.has_ended(before["at"], after["at"]):
                     self.bad("again within its claim", it.id, after["at"])
 
-    def needs(self, follower, role, after, timing, due):
-        """Reports what should follow an attempt and does not."""
+    def needs(self, follower, role, after, timing, soonest, due):
+        """Reports what should follow an attempt between two instants, and does not."""
         if follower is not None and follower.is_made:
             return
         was_lost = bool(follower and follower.is_lost)
@@ -1302,8 +1308,10 @@ class Judge:
                 and not self.could_go_on(timing, after.nominal, way):
             return
         recorded = Way(after.uid, {after.occurrence}, after.row["ended"], after.row["at"])
-        if self.is_off(timing.job.collection, way) or self.is_off(timing.job.collection, recorded) \
-                or self.is_before_on(timing.job.collection, due, at):
+        may_be_off = any(start <= at + self.skew() and end + self.skew() >= at - (due - soonest)
+                         for start, end, _ in timing.job.collection.offs)
+        if may_be_off or self.is_off(timing.job.collection, way) \
+                or self.is_off(timing.job.collection, recorded) or self.is_before_on(timing.job.collection, due, at):
             return
         self.bad(f"no {role} follows", after.id)
 
@@ -1320,21 +1328,21 @@ class Judge:
             if len(wanted) > 1 or None in wanted:
                 # Nothing follows, or the policy changed while the attempt was under way.
                 continue
-            role, number, wait = wanted.pop()
+            role, number, least, most = wanted.pop()
             follower = self.by_id.get(f"{it.occurrence}.{role[0]}{number}")
-            self.needs(follower, role, it, timing, ended + wait)
+            self.needs(follower, role, it, timing, ended + least, ended + most)
 
     def follower(self, it, plan, timing):
-        """What a policy lets follow a row: role, number, and after how long."""
+        """What a policy lets follow a row: role, number, and after how long at least and at most."""
         policy, notice = self.policy(it.role, plan, timing), timing.job.collection.notice
         ok, is_given_up = it.row["ok"], "No retry follows" in it.row["message"]
         wait = None if ok or is_given_up else self.retry(it, policy, plan)
         if wait:
-            return it.role, it.number + 1, wait[1]
+            return it.role, it.number + 1, *wait
         if it.role == "main" and not ok and plan.error:
-            return "error", 0, 0
+            return "error", 0, 0, 0
         if (it.role == "main" and not ok or it.role == "error") and notice:
-            return "notice", 0, 0
+            return "notice", 0, 0, 0
         return None
 
     def rows(self):
@@ -1537,13 +1545,15 @@ class Judge:
                 return "failed"
             if len(wanted) > 1 and self.attempt(timing, nominal, "main", number + 1) is None:
                 return "either"
-            due = it.row["ended"] + max(wait for _, _, wait in retries)
+            due = it.row["ended"] + max(most for _, _, _, most in retries)
 
     def is_void(self, timing, nominal):
         """Whether an occurrence with which a job goes on need not run."""
         at = self.due_at(timing, nominal)
         return self.is_off(timing.job.collection, self.first_way(timing, nominal, at)) \
             or self.is_before_on(timing.job.collection, nominal, at) \
+            or any(self.was_off_between(at, it.begins, timing.job.collection)
+                   for it in self.going_on(timing, nominal)) \
             or self.is_left_out(timing, nominal)
 
     def states(self):

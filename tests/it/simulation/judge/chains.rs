@@ -1,5 +1,7 @@
 //! The retries and the error action after a failure.
 
+use std::ops::RangeInclusive;
+
 use minutehand_domain::attempt::Role;
 
 use super::clocks::Due;
@@ -59,7 +61,7 @@ impl Judge<'_> {
             };
             match spec.next(it) {
                 Next::Retry(wait) => {
-                    if !is_retried && self.is_followed(it, segment, *wait.end(), 'm') {
+                    if !is_retried && self.is_followed(it, segment, &wait, 'm') {
                         bad.push(format!("retry lost: after {}", it.id));
                     }
                     let is_other = |due: &i64| !wait.contains(&(due - it.ended_clock));
@@ -74,7 +76,7 @@ impl Judge<'_> {
                 Next::Nothing
                     if spec.error_action.is_some()
                         && !is_told
-                        && self.is_followed(it, segment, 0, 'e') =>
+                        && self.is_followed(it, segment, &(0..=0), 'e') =>
                 {
                     bad.push(format!("error action lost: after {}", it.id));
                 }
@@ -90,15 +92,16 @@ impl Judge<'_> {
         self.due_of_retries.get(&format!("{occurrence}.m{}", it.number + 1)).copied()
     }
 
-    /// Whether an attempt must be followed by another one after a time: nothing was in its way, until the
+    /// Whether an attempt must be followed by another one after one of these times: nothing was in its way, until the
     /// timing ended or the collection was switched off.
     pub(super) fn is_followed(
         &self,
         it: &Executed,
         segment: &Segment,
-        wait: i64,
+        waits: &RangeInclusive<i64>,
         letter: char,
     ) -> bool {
+        let (wait, spread) = (*waits.end(), waits.end() - waits.start());
         let due = self.due(it.ended_clock + wait, it.ended);
         let (occurrence, _) = it.id.rsplit_once('.').unwrap();
         let number = if wait > 0 { it.number + 1 } else { 0 };
@@ -113,7 +116,7 @@ impl Judge<'_> {
             && (letter != 'm' || it.nominal.is_none_or(|at| self.may_be_lost(segment, at)));
         let ended = self.ended_for(segment, letter);
         let goes_on = it.nominal.is_some_and(|at| self.could_go_on(segment, at, &way));
-        let is_off = self.is_off_for(&way, &segment.collection_uid)
+        let is_off = self.may_be_off_for(&way, spread, &segment.collection_uid)
             || self.is_off_for(&Way::of(&segment.uid, &id, recorded), &segment.collection_uid)
             || self.is_before_on(&segment.collection_uid, due);
         due.at < self.horizon - self.lag

@@ -10,7 +10,7 @@ use super::spec::{Segment, Spec};
 use super::ways::Way;
 use super::{EVER, Judge, LOOKS_EVERY, SKEW, TOLERANCE};
 use crate::simulation::memory::{Change, Changed};
-use crate::simulation::time::micros;
+use crate::simulation::time::{SECOND, micros};
 use crate::simulation::world::Fire;
 
 /// The segments in which jobs go on with an occurrence of another segment, by their places: which one, and
@@ -90,10 +90,18 @@ impl Judge<'_> {
 
     /// Whether a job that was enabled again had the time to go on with an attempt: a pass finds its timer, a
     /// check sends the attempt, and nothing was in the way of that for long enough while the collection was on.
+    /// A first attempt is not made if the collection was off before that.
     pub(super) fn could_go_on(&self, segment: &Segment, nominal: i64, way: &Way<'_>) -> bool {
         let gone = self.gone.get(&segment.uid).copied().unwrap_or(self.horizon);
         self.going_on(segment, nominal).any(|it| {
             let mut offs = self.offs.get(&segment.collection_uid).into_iter().flatten();
+            let clocks = 2 * self.run.skew + SECOND;
+            let was_off = |(_, until): &(i64, i64)| {
+                (way.due.at - clocks..=it.begins_at + clocks).contains(until)
+            };
+            if way.attempt == Way::FIRST && offs.clone().any(was_off) {
+                return false;
+            }
             let off = offs.find(|(_, until)| *until >= it.begins_at).map(|(from, _)| *from);
             let until = it.ends_at.unwrap_or(gone).min(off.unwrap_or(EVER));
             self.had_time_again(segment, way, it.begins_at, until)

@@ -89,7 +89,7 @@ impl Judge<'_> {
             }
             _ => return None,
         };
-        if !self.is_followed(it, segment, interval, 'n') {
+        if !self.is_followed(it, segment, &(interval..=interval), 'n') {
             return None;
         }
         let due = self.due(it.ended_clock + interval, it.ended);

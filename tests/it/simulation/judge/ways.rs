@@ -32,12 +32,15 @@ pub(super) struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
+    /// How the id of a first attempt ends.
+    pub(super) const FIRST: &'static str = "m0";
+
     /// The way of the first attempt at an occurrence.
     pub(super) fn first(segment: &'a Segment, nominal: i64, due: Due) -> Self {
         Self {
             uid: &segment.uid,
             occurrences: segment.occurrence_ids(nominal),
-            attempt: "m0".to_owned(),
+            attempt: Self::FIRST.to_owned(),
             due,
             planned_since: Some(segment.begins_at),
         }
@@ -152,10 +155,15 @@ impl Judge<'_> {
 
     /// Whether a collection was off when an attempt was due, or before it could start.
     pub(super) fn is_off_for(&self, way: &Way<'_>, collection_uid: &str) -> bool {
+        self.may_be_off_for(way, 0, collection_uid)
+    }
+
+    /// The same of an attempt that may have been due sooner by so much.
+    pub(super) fn may_be_off_for(&self, way: &Way<'_>, sooner: i64, collection_uid: &str) -> bool {
         let (at, clocks) = (way.due.at, 2 * self.run.skew + SECOND);
         let mut offs = self.offs.get(collection_uid).into_iter().flatten();
         offs.any(|(from, until)| {
-            at < until + clocks && (*from <= at + clocks || !self.could_start(way, *from))
+            at - sooner < until + clocks && (*from <= at + clocks || !self.could_start(way, *from))
         })
     }
 
