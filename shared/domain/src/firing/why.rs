@@ -298,18 +298,14 @@ fn fell_due_since(facts: &WhyFacts<'_>) -> DateTime<Utc> {
 
 /// What is recorded to be left out, for an outage or a policy of the job.
 fn by_left_out(facts: &WhyFacts<'_>) -> Option<Why> {
-    let held = match facts.earlier {
-        Some(HeldTiming { generation, schedule, .. }) => {
-            schedule.as_ref().map(|it| (*generation, it))
-        }
-        None => (facts.at >= begins_at(facts)).then_some((facts.generation, facts.timetable)),
-    };
+    let earlier = facts.earlier.and_then(|it| Some((it.generation, it.schedule.as_ref()?)));
+    let now = (facts.at >= begins_at(facts)).then_some((facts.generation, facts.timetable));
     // What is left out is stored as a range, in which there are other instants. Its ends are occurrences;
-    // the timing that held at the instant tells which others are, if the range is of that timing. It may be
-    // of an earlier one, if the clock had shown the instant before and was set back.
+    // the timing that held at the instant tells which others are, if the range is of that timing. If the
+    // clock had shown the instant before and was set back, an earlier timing held at it, and the one of now.
     let is_within = |it: &&LeftOut| {
-        held.is_some_and(|(generation, schedule)| {
-            it.contains(generation, facts.at) && schedule.at_or_after(facts.at) == Some(facts.at)
+        earlier.iter().chain(&now).any(|(generation, schedule)| {
+            it.contains(*generation, facts.at) && schedule.at_or_after(facts.at) == Some(facts.at)
         })
     };
     let mut left_out = facts.left_out.iter();
@@ -888,6 +884,26 @@ mod tests {
         ] {
             assert_eq!(why(&facts), expected, "{name}");
         }
+    }
+
+    /// An earlier timing held at the fifth by the clock of then, and this one holds since the third.
+    #[test]
+    fn after_a_clock_was_set_back_a_range_of_this_timing_explains_what_an_earlier_one_had_too() {
+        let (since, until) = (at("03T10:00"), at("06T10:00"));
+        let timetable = daily_since(since);
+        let earlier =
+            HeldTiming { generation: 1, since: at("01"), until, schedule: Some(daily()) };
+        let outage = Outage { from: at("03"), until: at("06T10:00") };
+        let range = cost(at("04T09:00"), at("06T09:00"), 3, outage);
+        let left_out = [LeftOut { generation: 2, ..range }];
+        let facts = WhyFacts {
+            generation: 2,
+            since,
+            earlier: Some(&earlier),
+            left_out: &left_out,
+            ..facts(&timetable)
+        };
+        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage) });
     }
 
     #[test]
