@@ -146,7 +146,7 @@ fn add(waiting: &mut Waiting<Asked>, asked: Asked) {
 mod tests {
     use super::*;
 
-    use std::sync::mpsc;
+    use std::sync::{Mutex, mpsc};
 
     use tokio::sync::oneshot;
 
@@ -166,10 +166,8 @@ mod tests {
         (Asked { script, answer }, answered)
     }
 
-    #[test]
-    fn after_a_failed_sync_every_script_fails_and_the_files_stay_for_the_next_start() {
-        let dir = tempfile::tempdir().unwrap();
-        let paths = Paths::in_dir(dir.path());
+    /// A writer of a new database in a directory, each of whose commits is brought to the disk.
+    fn writer(paths: &Paths, change: impl FnOnce(&mut LogState)) -> Writer {
         let (database, threads) = Database::open_files(paths.clone(), Durability::Full).unwrap();
         drop(database);
         threads.join();
@@ -178,7 +176,7 @@ mod tests {
         configure(&connection).unwrap();
         let number = crate::sqlite::perform::read_number(&connection).unwrap();
         let mut state = LogState::of(paths.clone(), 4_096).unwrap();
-        state.break_disk();
+        change(&mut state);
         let (commits, _told) = mpsc::sync_channel(1);
         let log = WrittenLog {
             state: Arc::new(state),
@@ -189,19 +187,42 @@ mod tests {
             step: Step::default(),
         };
         let changed = Arc::new(Changed::default());
-        let mut writer = Writer {
-            connection,
-            number,
-            log: Some(log),
-            changed: changed.clone(),
-            woken: Arc::default(),
+        Writer { connection, number, log: Some(log), changed, woken: Arc::default() }
+    }
+
+    #[test]
+    fn no_script_of_a_pass_is_answered_before_its_commit() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer(&Paths::in_dir(dir.path()), |_| ());
+        let (pass, answers): (Vec<_>, Vec<_>) = ["a", "b"].map(insert).into_iter().unzip();
+        let answers = Arc::new(Mutex::new(answers));
+        let (in_commit, found) = (answers.clone(), Arc::new(Mutex::new(Vec::new())));
+        let seen = found.clone();
+        let look = move || {
+            let mut answers = in_commit.lock().unwrap();
+            seen.lock().unwrap().extend(answers.iter_mut().map(|it| it.try_recv().is_ok()));
+            // The commit goes on.
+            false
         };
+        writer.connection.commit_hook(Some(look)).unwrap();
+        writer.pass(pass);
+        assert_eq!(*found.lock().unwrap(), [false, false], "in one commit, and before both answers");
+        for answer in &mut *answers.lock().unwrap() {
+            assert!(matches!(answer.try_recv(), Ok(Ok(_))));
+        }
+    }
+
+    #[test]
+    fn after_a_failed_sync_every_script_fails_and_the_files_stay_for_the_next_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::in_dir(dir.path());
+        let mut writer = writer(&paths, LogState::break_disk);
         for key in ["a", "b"] {
             let (asked, mut answered) = insert(key);
             writer.pass(vec![asked]);
             assert!(matches!(answered.try_recv(), Ok(Err(SqlError::DiskFailed))), "{key}");
         }
-        assert_eq!(changed.read([7, 8]), [2, 0], "a failure may leave a change");
+        assert_eq!(writer.changed.read([7, 8]), [2, 0], "a failure may leave a change");
         writer.log.take().unwrap().end(&writer.connection);
         drop(writer);
         for name in ["minutehand.db-wal", "open"] {
