@@ -249,6 +249,12 @@ impl World {
         }
     }
 
+    /// Drops what runs: tasks and processes hold the world that they are in.
+    pub(super) fn end(&self) {
+        *self.machine.lock().unwrap() = None;
+        self.time.end();
+    }
+
     /// The process that runs, if it answers requests.
     pub(super) fn machine(&self) -> Option<Arc<Machine>> {
         self.machine.lock().unwrap().clone().filter(|it| it.is_answering())

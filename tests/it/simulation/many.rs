@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::panic::catch_unwind;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -45,6 +46,13 @@ struct Played {
     tally: Tally,
     scenario: Scenario,
     excused: Excused,
+}
+
+impl Played {
+    fn nothing(scenario: Scenario) -> Self {
+        let (tally, excused) = (Tally::default(), Excused::default());
+        Self { actions: 0, micros: 0, found: Vec::new(), tally, scenario, excused }
+    }
 }
 
 /// How far it came.
@@ -182,7 +190,11 @@ pub(super) fn play_many(task: &Task) {
 
 fn play_one(seed: u64, instead: Option<Scenario>) -> Played {
     let scenario = instead.unwrap_or_else(|| scenario(seed));
-    let (run, tally) = play_counted(seed, scenario);
+    let played = catch_unwind(|| play_counted(seed, scenario));
+    let Ok((run, tally)) = played else {
+        let found = vec!["it panicked, as printed before".to_owned()];
+        return Played { found, ..Played::nothing(scenario) };
+    };
     let actions = u64::try_from(run.fires.len()).unwrap_or(u64::MAX);
     let (found, excused) = judge_counted(&run);
     Played { actions, micros: run.ended_at, found, tally, scenario, excused }

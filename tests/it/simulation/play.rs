@@ -259,7 +259,7 @@ fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
         play.world.log_end("later");
         run.later = Some(Later::of(&play.world));
     }
-    play.world.time.end();
+    play.world.end();
     run
 }
 

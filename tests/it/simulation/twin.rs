@@ -283,13 +283,13 @@ impl TimersLayer for Twin {
         now(self.inner().due(shard, until, page))
     }
 
-    /// SQLite has one instant at which a job expires. So of two workers that finish it in the same way, it tells
-    /// both that they did.
+    /// SQLite has one instant at which a job expires, that of the worker who asked last. So it may tell other
+    /// workers who finish a finished job in the same way that they did, and those who ask again that they did not.
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
+        let was_finished = self.memory.is_finished(finish);
         let simulated = now(self.memory.finish(finish)).unwrap();
         let real = self.ask(|it| answer(it.runtime(), it.ports().finish(finish)).unwrap());
-        let is_finished = self.memory.is_finished(finish);
-        let alike = |it: &bool| if is_finished && *it { simulated } else { *it };
+        let alike = |it: &bool| if was_finished { simulated } else { *it };
         self.are_same(&simulated, real.iter().map(alike));
         Ok(self.led(simulated, real))
     }

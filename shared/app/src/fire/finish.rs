@@ -28,11 +28,12 @@ use minutehand_domain::firing::{
 use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::JobState;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::Event;
-use minutehand_ports::store::{Finish, JobSnapshot, PageRequest, PulseRecord};
+use minutehand_ports::store::{Claimed, Finish, JobSnapshot, PageRequest, PulseRecord};
+use minutehand_ports::{Event, QueueMessage};
 
 use super::dispatch::attempt_message;
 use super::execute::Executor;
+use super::held::Held;
 use super::loaded_job::{LoadedJob, job_path};
 use super::spans;
 use crate::error::AppError;
@@ -66,6 +67,10 @@ impl Executor {
         tracing::warn!(job.path = job_path, job.uid, attempts, "re-sent stalled attempts");
         let messages: Vec<_> =
             resend.into_iter().map(|attempt| attempt_message(job, attempt)).collect();
+        self.send(messages).await
+    }
+
+    async fn send(&self, messages: Vec<QueueMessage>) -> Result<(), AppError> {
         Ok(self.ports.queue.send(&messages, self.ports.clock.now()).await?)
     }
 
@@ -90,7 +95,13 @@ impl Executor {
         loaded: &LoadedJob,
         has_followed: bool,
     ) -> Result<Vec<Attempt>, AppError> {
-        let check = self.check(job, loaded).await?;
+        let mut check = self.check(job, loaded).await?;
+        if !check.release.is_empty() {
+            for attempt in &check.release {
+                self.release_left_out(job, attempt).await?;
+            }
+            check = self.check(job, loaded).await?;
+        }
         let Some(state) = check.over else { return Ok(check.resend) };
         if !has_followed {
             self.send_what_follows(job, &check).await?;
@@ -109,11 +120,23 @@ impl Executor {
         Ok(check.resend)
     }
 
+    /// Releases the claim of an attempt that was left out, unless a worker holds it.
+    async fn release_left_out(&self, job: &JobRef, attempt: &Attempt) -> Result<(), AppError> {
+        let request = self.claim_request(job, attempt);
+        match self.ports.store.attempts.claim(&request).await? {
+            Claimed::Won => self.give_back(&Held::of(&request.claim)).await,
+            // Its worker records that.
+            Claimed::Exhausted => self.send(vec![attempt_message(job, attempt.clone())]).await?,
+            Claimed::Held { .. } | Claimed::Ended(_) => {}
+        }
+        Ok(())
+    }
+
     /// Sends the error action or the notice of the failure with which a job finishes. It may have been dropped
     /// while the job or its collection was disabled; if it was done, its worker finds the record.
     async fn send_what_follows(&self, job: &JobRef, check: &FinishCheck) -> Result<(), AppError> {
         let Some(next) = check.follows.clone() else { return Ok(()) };
-        Ok(self.ports.queue.send(&[attempt_message(job, next)], self.ports.clock.now()).await?)
+        self.send(vec![attempt_message(job, next)]).await
     }
 
     /// Lets a job expire at once that an earlier version finished, and whose timer is still in the index.

@@ -64,6 +64,9 @@ pub struct JobProgress<'a> {
 pub struct FinishCheck {
     /// The attempts that have stalled, to be sent again.
     pub resend: Vec<Attempt>,
+    /// First attempts that were left out, and whose claims the workers did not release. They are to be
+    /// released: sent again, they might start when their outage is forgotten.
+    pub release: Vec<Attempt>,
     /// The state in which the job finishes, if it does.
     pub over: Option<JobState>,
     /// What follows the failure with which it finishes.
@@ -224,7 +227,9 @@ pub fn check_finished(
             OccurrenceStatus::Forgotten => check.is_history_gone = true,
             OccurrenceStatus::UnderWay(attempt) => {
                 is_open = true;
-                check.resend.extend(stalled(progress, attempt, now, spans));
+                let is_left_out = attempt.number == 0 && is_left_out(progress, nominal_at);
+                let again = if is_left_out { &mut check.release } else { &mut check.resend };
+                again.extend(stalled(progress, attempt, now, spans));
             }
             OccurrenceStatus::ToCome(attempt) => {
                 is_open = true;
@@ -250,7 +255,7 @@ pub fn check_finished(
 ///
 /// Where an outage would explain why it is late, it may just as well have been sent after that. So
 /// workers get the time to leave it out: see [`leave_out_until`]. If none does so, the outage is not the
-/// reason, and it is sent as one that no earlier outage explains. If one did, its claim was not released.
+/// reason, and it is sent as one that no earlier outage explains.
 fn stalled(
     progress: &JobProgress<'_>,
     attempt: Attempt,
@@ -733,7 +738,7 @@ mod tests {
             reason: LeftOutReason::Outage(outages[0]),
             at: now,
         };
-        let ready_at = |outages, executions: &[_]| -> Vec<_> {
+        let ready_at = |outages, executions: &[_]| -> (Vec<_>, Vec<_>) {
             let progress = JobProgress {
                 timetable: &timetable,
                 generation: 1,
@@ -750,14 +755,16 @@ mod tests {
                 outages_of_workers: outages,
             };
             let check = check_finished(&progress, now, &Spans::WORK);
-            check.resend.iter().map(Attempt::ready_at).collect()
+            let ready_at = |attempts: &[Attempt]| attempts.iter().map(Attempt::ready_at).collect();
+            (ready_at(&check.resend), ready_at(&check.release))
         };
         let sent_late = now + TimeDelta::seconds(10);
-        assert_eq!(ready_at(&outages, &[]), [at(0), sent_late, at(20)], "clocks may differ");
-        assert_eq!(ready_at(&[], &[]), [at(0), at(10), at(20)]);
+        let expected = (vec![at(0), sent_late, at(20)], vec![]);
+        assert_eq!(ready_at(&outages, &[]), expected, "clocks may differ");
+        assert_eq!(ready_at(&[], &[]), (vec![at(0), at(10), at(20)], vec![]));
         // A worker has left it out, and died before it released its claim.
         let claimed = [claimed(10, 0)];
-        assert_eq!(ready_at(&outages, &claimed), [at(0), at(10), at(20)]);
+        assert_eq!(ready_at(&outages, &claimed), (vec![at(0), at(20)], vec![at(10)]));
     }
 
     #[test]

@@ -256,7 +256,9 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
         of(Role::Main).max_by_key(|(attempt, _)| (attempt.generation, attempt.number))?;
     let number = last.number;
     let Some(record) = record else {
-        return Some(Why::UnderWay { number });
+        // A worker that left it out may have died before it released its claim.
+        let left_out = if number == 0 { by_left_out(facts) } else { None };
+        return left_out.or(Some(Why::UnderWay { number }));
     };
     if record.outcome == Outcome::Succeeded {
         let started_at = record.started_at;
@@ -522,6 +524,16 @@ mod tests {
             outages: [&[], &[]],
             beats: [Some(at("05T11:59")); 2],
         }
+    }
+
+    #[test]
+    fn a_claim_that_was_not_released_does_not_hide_that_its_occurrence_was_left_out() {
+        let timetable = daily();
+        let outage = Outage { from: at("05T08:00"), until: at("05T10:00") };
+        let left_out = [cost(at("05T09:00"), at("05T09:00"), 1, outage)];
+        let claimed = [(attempt(0, Role::Main), None)];
+        let facts = WhyFacts { attempts: &claimed, left_out: &left_out, ..facts(&timetable) };
+        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage) });
     }
 
     fn ask(attempts: &[(Attempt, Option<Record>)], change: Change) -> Why {
@@ -891,8 +903,7 @@ mod tests {
     fn after_a_clock_was_set_back_a_range_of_this_timing_explains_what_an_earlier_one_had_too() {
         let (since, until) = (at("03T10:00"), at("06T10:00"));
         let timetable = daily_since(since);
-        let earlier =
-            HeldTiming { generation: 1, since: at("01"), until, schedule: Some(daily()) };
+        let earlier = HeldTiming { generation: 1, since: at("01"), until, schedule: Some(daily()) };
         let outage = Outage { from: at("03"), until: at("06T10:00") };
         let range = cost(at("04T09:00"), at("06T09:00"), 3, outage);
         let left_out = [LeftOut { generation: 2, ..range }];

@@ -206,7 +206,11 @@ mod tests {
         };
         writer.connection.commit_hook(Some(look)).unwrap();
         writer.pass(pass);
-        assert_eq!(*found.lock().unwrap(), [false, false], "in one commit, and before both answers");
+        assert_eq!(
+            *found.lock().unwrap(),
+            [false, false],
+            "in one commit, and before both answers"
+        );
         for answer in &mut *answers.lock().unwrap() {
             assert!(matches!(answer.try_recv(), Ok(Ok(_))));
         }

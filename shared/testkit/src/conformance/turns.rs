@@ -63,6 +63,7 @@ async fn an_order_reads_back_and_is_stored_only_on_the_one_that_was_read(subject
     let free = order(None, &[]);
     assert!(!subject.stores(&write(2, free.clone())).await);
     assert!(subject.stores(&write(1, free.clone())).await);
+    assert!(!subject.stores(&write(1, order(Some(holder(&second, "two")), &[]))).await);
     let read = TurnsRead { number: 2, order: free, own: OwnAttempt::New };
     assert_eq!(subject.turns(&second).await, read);
 }
