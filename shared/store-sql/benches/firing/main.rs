@@ -2,10 +2,13 @@
 //! bytes a job and its history take. Prints one table.
 //!
 //! A firing is what `minutehand_app::fire` asks of its ports for an attempt that succeeds: dispatch, receive,
-//! claim, prefetch, read, record, settle. It runs with [`IN_FLIGHT`] attempts at the same time.
+//! claim, prefetch, read, record, settle. It runs with [`IN_FLIGHT`] attempts at the same time. At the end it
+//! measures how long claims wait [beside others](beside).
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(clippy::expect_used, reason = "a bench stops at an unexpected result")]
+
+mod beside;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +32,9 @@ use minutehand_testkit::conformance::records;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
-const JOBS: u32 = 20_000;
+use beside::{Bench, Wait};
+
+const JOBS: u32 = 60_000;
 /// Firings of each job.
 const FIRINGS: u32 = 3;
 /// Creates at the same time.
@@ -79,7 +84,7 @@ async fn measure(sync: Durability) {
         dispatch_all(&store, due_at).await;
         meter.print("dispatch", JOBS);
         let meter = Meter::start();
-        fire_all(&store, &queue).await;
+        fire_all(&store, &queue, IN_FLIGHT).await;
         meter.print("fire", JOBS);
         due_at += TimeDelta::hours(1);
     }
@@ -90,6 +95,15 @@ async fn measure(sync: Durability) {
     threads.join();
     let of_history = bytes().saturating_sub(of_jobs);
     println!("{:>24} bytes a firing", of_history / u64::from(JOBS * FIRINGS));
+
+    let (database, threads) = Database::open(dir.path(), sync).expect("a database");
+    let store = SqlStore::new(database.clone()).alone();
+    let queue = SqlQueue::alone(database, clock.clone()).await.expect("a queue");
+    let dir = dir.path();
+    let bench = Bench { dir, store: &store, queue: &queue, clock: &clock, collection: &collection };
+    bench.measure(due_at).await;
+    drop((store, queue));
+    threads.join();
 }
 
 /// Lists the jobs as the API does, page by page.
@@ -168,28 +182,35 @@ fn reference(job: &JobRecord) -> JobRef {
     JobRef { uid: job.uid.clone(), collection_uid, key: job.name.key() }
 }
 
-async fn fire_all(store: &SqlStore, queue: &SqlQueue) {
+/// Fires what is due, so many attempts at the same time, and says when each was claimed.
+async fn fire_all(store: &SqlStore, queue: &SqlQueue, in_flight: usize) -> Vec<Wait> {
     let mut firing = JoinSet::new();
+    let mut waits = Vec::new();
     let mut left = JOBS;
     while left > 0 {
-        let free = IN_FLIGHT - firing.len();
+        let free = in_flight - firing.len();
         for taken in queue.receive(free).await.expect("messages") {
             left -= 1;
             firing.spawn(fire(store.clone(), taken));
         }
-        while firing.len() > IN_FLIGHT - FREE_MIN {
-            firing.join_next().await;
+        while firing.len() > in_flight - FREE_MIN.min(in_flight / 2) {
+            waits.extend(firing.join_next().await.into_iter().flatten());
         }
     }
-    firing.join_all().await;
+    waits.extend(firing.join_all().await);
+    waits
 }
 
-async fn fire(store: SqlStore, taken: TakenMessage) {
-    let Ok(WorkItem::Attempt { job, attempt }) = taken.work_item else { return };
+async fn fire(store: SqlStore, taken: TakenMessage) -> Wait {
+    let Ok(WorkItem::Attempt { job, attempt }) = taken.work_item else {
+        panic!("only attempts are dispatched");
+    };
     let now = attempt.due_at;
     let claim_id = format!("{:032x}", taken.receipt.id);
     let claim = Claim { job, attempt, claim_id, lease_until: now + TimeDelta::seconds(100) };
+    let asked = Instant::now();
     let claimed = store.claim(&ClaimRequest { claim: claim.clone(), now }).await;
+    let answered = Instant::now();
     assert_eq!(claimed.expect("an answer"), Claimed::Won);
     store.prefetch(&claim).await.expect("a snapshot");
     let snapshot = store.read_for_start(&claim).await.expect("an answer").expect("it is there");
@@ -223,6 +244,7 @@ async fn fire(store: SqlStore, taken: TakenMessage) {
     let settlement =
         Settlement { next: &[], count: Some(&count), receipt: Some(taken.receipt), now };
     store.settle(settlement).await.expect("an answer");
+    (asked, answered)
 }
 
 /// Time and processor time of this process.
