@@ -4,6 +4,7 @@ A stamp in each installation is a hash of its requirements. If the requirements 
 version of Python or Node does, the installation is made again.
 """
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -90,13 +91,17 @@ def management_certificate(name):
 def _once(folder, requirements, install):
     stamp = folder / "installed"
     wanted = hashlib.sha256("\n".join(requirements).encode()).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
-        return
-    # Standard output is left to the results of the caller.
-    print(f"installing {folder.name} into {folder}", file=sys.stderr, flush=True)
-    shutil.rmtree(folder, ignore_errors=True)
-    install()
-    stamp.write_text(wanted)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    # Suites that run at the same time may want the same.
+    with (FOLDER / f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        # Standard output is left to the results of the caller.
+        print(f"installing {folder.name} into {folder}", file=sys.stderr, flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        install()
+        stamp.write_text(wanted)
 
 
 def _run(*command, cwd=None):
