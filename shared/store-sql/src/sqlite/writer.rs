@@ -148,6 +148,7 @@ mod tests {
 
     use std::sync::{Mutex, mpsc};
 
+    use futures_util::FutureExt as _;
     use tokio::sync::oneshot;
 
     use crate::script::{ScriptOutcome, Statement, Turn, Urgency, Value};
@@ -225,6 +226,8 @@ mod tests {
             let (asked, mut answered) = insert(key);
             writer.pass(vec![asked]);
             assert!(matches!(answered.try_recv(), Ok(Err(SqlError::DiskFailed))), "{key}");
+            let woken = writer.woken.notified().now_or_never();
+            assert!(woken.is_some(), "a receiver that waits finds out");
         }
         assert_eq!(writer.changed.read([7, 8]), [2, 0], "a failure may leave a change");
         writer.log.take().unwrap().end(&writer.connection);

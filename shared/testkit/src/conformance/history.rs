@@ -10,6 +10,7 @@ use super::firing::{JOB, at, claim, error_action, record, retry, scheduled};
 behaviours! { $ history as conformance_of_history:
     history_lists_the_newest_occurrence_first_and_its_newest_attempt_first,
     a_claim_is_an_entry_without_a_record,
+    attempts_between_two_instants_are_those_at_both_and_between,
     the_history_of_a_job_contains_no_other_job,
     a_store_without_an_archive_lists_nothing_of_it,
 }
@@ -44,6 +45,16 @@ async fn a_claim_is_an_entry_without_a_record(subject: &Subject) {
         subject.history().await,
         [HistoryEntry { attempt: due_later, record: None, waits: false }]
     );
+}
+
+async fn attempts_between_two_instants_are_those_at_both_and_between(subject: &Subject) {
+    for second in [59, 60, 61, 119, 120, 121] {
+        subject.execute(&scheduled(second), record(second)).await;
+    }
+    let found = subject.store.attempts_between(JOB, at(60), at(120)).await.unwrap();
+    let mut found: Vec<_> = found.iter().map(|it| it.occurrence.nominal_at()).collect();
+    found.sort();
+    assert_eq!(found, [60, 61, 119, 120].map(at));
 }
 
 async fn the_history_of_a_job_contains_no_other_job(subject: &Subject) {
