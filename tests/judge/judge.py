@@ -1448,10 +1448,12 @@ class Judge:
             self.bad("skipped counted wrong", text)
 
     def was_sent_again(self, attempt):
-        """Whether an occurrence was sent again so late that it was less than ten minutes late for the worker that
-        ran it, while another one left it out with the first message."""
+        """Whether an occurrence was sent again, so that a worker could leave it out with one message and another
+        one run it with the other: the second was sent so late that it was less than ten minutes late, or the
+        first in time, and the second after the outage had begun."""
         called = min(line["at"] for line in attempt.calls) if attempt.calls else NEVER
-        return any(at > max(attempt.sent, attempt.nominal) and called - at < OUTAGE + CLOCKS + self.skew()
+        return any(at > max(attempt.sent, attempt.nominal)
+                   and (attempt.sent <= attempt.nominal or called - at < OUTAGE + CLOCKS + self.skew())
                    for at in attempt.sendings)
 
     def was_sent_unnoted(self, attempt):

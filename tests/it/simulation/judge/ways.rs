@@ -222,16 +222,16 @@ impl Judge<'_> {
         after.min().copied().unwrap_or(fire.at)
     }
 
-    /// Whether an occurrence was sent twice, so that a worker could leave it out with the first message, and run
-    /// it with another one, which was sent so late that it was less than ten minutes late.
+    /// Whether an occurrence was sent twice, so that a worker could leave it out with one message, and run it with
+    /// another one: the later one was sent so late that it was less than ten minutes late, or the first one was
+    /// sent in time, and the later one after the outage had begun.
     pub(super) fn was_sent_again(&self, first_id: &str, nominal: i64) -> bool {
         let sent = self.run.obstacles.sent.get(first_id).map(Vec::as_slice).unwrap_or_default();
         let calls = self.run.fires.iter().filter(|it| it.execution_id == first_id);
         let called = calls.map(|it| it.at).min();
-        let is_late =
-            |at: &&i64| **at > nominal && called.is_some_and(|call| call < **at + LATE + SKEW);
-        let first = sent.iter().min();
-        sent.iter().filter(is_late).any(|at| first.is_some_and(|first| first < at))
+        let Some(first) = sent.iter().min() else { return false };
+        let is_late = |at: i64| called.is_some_and(|call| call < at + LATE + SKEW);
+        sent.iter().any(|at| at > first && *at > nominal && (*first <= nominal || is_late(*at)))
     }
 
     /// Whether a message of an occurrence is among the dead letters.
