@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use minutehand_client::Method;
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
 use crate::input;
-use crate::options::Options;
 use crate::work::Work;
 
 /// The arguments of `api`.
@@ -21,17 +20,10 @@ pub struct ApiArgs {
     /// File with the body, as JSON; - reads standard input
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
-    #[command(flatten)]
-    options: Options,
 }
 
-impl ApiArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::silent(&self.options, environment)?;
+impl ServerCommand for ApiArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let method = Method::from_bytes(self.method.to_uppercase().as_bytes());
         let method = method.map_err(|_| {
             Failure::refused(format!("'{}' is not a method: use GET, PUT or another", self.method))

@@ -24,9 +24,8 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
-use crate::options::Options;
 use crate::wait::pause;
 use crate::work::Work;
 
@@ -54,17 +53,10 @@ pub struct ConsoleArgs {
     /// Let through only what reads
     #[arg(long)]
     read_only: bool,
-    #[command(flatten)]
-    options: Options,
 }
 
-impl ConsoleArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::silent(&self.options, environment)?;
+impl ServerCommand for ConsoleArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).await;
         let listener = listener.map_err(|error| {
             let failure = format!("cannot listen on port {}: {error}", self.port);

@@ -7,10 +7,9 @@ use minutehand_recurrence::zone::Zone;
 use minutehand_recurrence::{WrittenDate, format_instant};
 use serde_json::json;
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
 use crate::job::schedule::zone_named;
-use crate::options::Options;
 use crate::output::times::local;
 use crate::work::Work;
 
@@ -35,8 +34,6 @@ pub struct CalendarArgs {
     /// Zone of the hours [default: UTC]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
-    #[command(flatten)]
-    options: Options,
 }
 
 /// The span of one sign: a part of a day.
@@ -99,13 +96,8 @@ struct Day {
     counts: Vec<u64>,
 }
 
-impl CalendarArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for CalendarArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let zone = self.zone.as_deref().map(zone_named).transpose()?;
         let first = match &self.week {
             Some(week) => first_day(week)?,

@@ -1,20 +1,19 @@
 //! `collection`: lists, creates, switches and deletes collections.
 
 use clap::{Args, Subcommand};
-use minutehand_client::{CollectionDocument, Error, Listed, Precondition};
+use minutehand_client::{CollectionDocument, Error, Precondition};
 use serde_json::{Map, Value, json};
 
+use crate::at_server::ServerCommand;
 use crate::editor::{self, Saved};
-use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::job::merge_patch;
 use crate::job::schedule::zone_named;
 use crate::load::{LoadArgs, load};
-use crate::options::Options;
 use crate::output::ask;
 use crate::output::plural;
-use crate::output::table::{Table, harmless};
+use crate::output::table::harmless;
 use crate::work::{Work, in_collection};
 
 /// The arguments of `collection`.
@@ -22,8 +21,6 @@ use crate::work::{Work, in_collection};
 pub struct CollectionArgs {
     #[command(subcommand)]
     command: CollectionCommand,
-    #[command(flatten)]
-    options: Options,
 }
 
 #[derive(Debug, Subcommand)]
@@ -121,13 +118,8 @@ fn limit(text: &str) -> std::result::Result<Limit, String> {
     Ok(Limit::Of(number))
 }
 
-impl CollectionArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for CollectionArgs {
+    async fn run(self, work: Work) -> Result<()> {
         match &self.command {
             CollectionCommand::List => list(&work).await,
             CollectionCommand::Show { name } => show(&work, name).await,
@@ -151,29 +143,21 @@ const COLLECTIONS_MAX: usize = 10_000;
 async fn list(work: &Work) -> Result<()> {
     let place = &work.defaults().place;
     let listed = work.client().collections(place).up_to(COLLECTIONS_MAX).await?;
-    if let Some(json) = &work.json {
-        return json.list(&work.screen, listed.iter().map(|item| item.text.as_str()));
-    }
-    if listed.is_empty() {
-        work.screen.hint("no collections; `minutehand collection create NAME` makes one");
-        return Ok(());
-    }
     let limits = [(MAX_PER_SECOND, "starts a second"), (MAX_CONCURRENT, "at a time")];
     let is_set =
         |(name, _): &(&str, &str)| listed.iter().any(|it| limit_of(&it.value, name).is_some());
     let limits: Vec<_> = limits.into_iter().filter(is_set).collect();
     let mut titles = vec!["collection", "state", "time zone"];
     titles.extend(limits.iter().map(|(_, title)| title));
-    let mut table = Table::new(&titles);
-    for Listed { value, .. } in &listed {
+    let nothing = "no collections; `minutehand collection create NAME` makes one";
+    work.list(&listed, nothing, &titles, |value| {
         let zone = zone(value).unwrap_or("UTC").to_owned();
         let mut row = vec![value.name.clone(), state(work, &value.properties.state), zone];
         row.extend(limits.iter().map(|(name, _)| {
             limit_of(value, name).map(|limit| limit.to_string()).unwrap_or_default()
         }));
-        table.row(row);
-    }
-    work.screen.table(&table)
+        row
+    })
 }
 
 fn state(work: &Work, state: &str) -> String {
@@ -253,16 +237,10 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     let document = json!({"properties": Value::Object(properties)});
     let name = work.defaults().short_collection(&path);
     match work.client().put_collection(&path, &document, Precondition::New).await {
-        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => {
+        Err(error) if error.is_taken() => {
             Err(Failure::refused(format!("there is a collection '{name}' already")))
         }
-        created => {
-            let created = created?;
-            match &work.json {
-                Some(json) => json.document(&work.screen, &created.text),
-                None => work.screen.line(&format!("created the collection {name}")),
-            }
-        }
+        created => work.tell(&created?.text, &format!("created the collection {name}")),
     }
 }
 
@@ -283,12 +261,8 @@ async fn set(
     let patch = patch(&changes)?;
     let answer = work.client().patch_collection(&collection, &patch).await;
     let answer = answer.map_err(in_collection(work, &collection))?;
-    match &work.json {
-        Some(json) => json.document(&work.screen, &answer.text),
-        None => {
-            work.screen.line(&format!("changed {}", work.defaults().short_collection(&collection)))
-        }
-    }
+    let name = work.defaults().short_collection(&collection);
+    work.tell(&answer.text, &format!("changed {name}"))
 }
 
 /// The merge patch of a collection. Its tags stand beside its properties, and are text.
@@ -380,13 +354,7 @@ async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
 
 /// Says what was done, for which the server answers nothing.
 fn told(work: &Work, name: &str, did: &str, says: &str) -> Result<()> {
-    match &work.json {
-        Some(json) => {
-            let done = json!({"collection": name, "did": did}).to_string();
-            json.document(&work.screen, &done)
-        }
-        None => work.screen.line(says),
-    }
+    work.tell(&json!({"collection": name, "did": did}).to_string(), says)
 }
 
 #[cfg(test)]

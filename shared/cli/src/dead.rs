@@ -4,11 +4,10 @@ use clap::{Args, Subcommand};
 use minutehand_client::{Chosen, DeadLetterItem, Listed};
 use serde_json::Value;
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::{Failure, NOT_FOUND, Result};
 use crate::input;
-use crate::options::Options;
-use crate::output::table::{Table, harmless};
+use crate::output::table::harmless;
 use crate::output::{self, ask, plural};
 use crate::work::Work;
 
@@ -20,8 +19,6 @@ const SHOWN_MAX: u8 = 100;
 pub struct DeadArgs {
     #[command(subcommand)]
     command: DeadCommand,
-    #[command(flatten)]
-    options: Options,
 }
 
 #[derive(Debug, Subcommand)]
@@ -67,13 +64,8 @@ impl ChosenArgs {
     }
 }
 
-impl DeadArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for DeadArgs {
+    async fn run(self, work: Work) -> Result<()> {
         match &self.command {
             DeadCommand::List { limit } => list(&work, *limit).await,
             DeadCommand::Show { id } => show(&work, id).await,
@@ -94,32 +86,27 @@ impl DeadArgs {
 
 async fn list(work: &Work, limit: u8) -> Result<()> {
     let (about, letters) = work.client().dead_letters(limit.min(SHOWN_MAX)).await?;
-    if let Some(json) = &work.json {
-        return json.list(&work.screen, letters.iter().map(|letter| letter.text.as_str()));
-    }
-    if letters.is_empty() {
-        work.screen.hint("no dead letters");
-        return Ok(());
-    }
     let times = work.times(None);
-    let mut table = Table::new(&["id", "sent", "deliveries", "job", "due", "why"]);
-    for Listed { value, .. } in &letters {
+    let titles = ["id", "sent", "deliveries", "job", "due", "why"];
+    work.list(&letters, "no dead letters", &titles, |value| {
         let DeadLetterItem {
             id, first_sent_at, deliveries, error_type, occurrence, others, ..
         } = value;
         let more = others.len();
         let others = if more > 0 { format!(" and {more} more") } else { String::new() };
         let written = |at: &Option<String>| at.as_deref().map(|at| times.written(at));
-        table.row(vec![
+        vec![
             id.clone(),
             written(first_sent_at).unwrap_or_default(),
             deliveries.to_string(),
             what(value) + &others,
             written(occurrence).unwrap_or_default(),
             harmless(error_type.as_deref().unwrap_or_default()),
-        ]);
+        ]
+    })?;
+    if work.json.is_some() || letters.is_empty() {
+        return Ok(());
     }
-    work.screen.table(&table)?;
     let shown = u64::try_from(letters.len()).unwrap_or(u64::MAX);
     if about > shown {
         work.screen.note(&format!("{shown} of about {about}"));

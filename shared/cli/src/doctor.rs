@@ -5,10 +5,9 @@ use clap::Args;
 use minutehand_client::Job;
 use serde_json::{Value, json};
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::{ACTION_FAILED, Failure, NOT_ALLOWED, Result};
 use crate::fleet::{Fleet, JOBS_MAX, is_late, timetable};
-use crate::options::Options;
 use crate::output::plural;
 use crate::output::table::harmless;
 use crate::work::Work;
@@ -27,8 +26,6 @@ const ZONES_DAYS_MAX: i64 = 180;
 pub struct DoctorArgs {
     /// Only the jobs of this collection [default: every job of the group]
     collection: Option<String>,
-    #[command(flatten)]
-    options: Options,
 }
 
 /// The result of one check.
@@ -42,13 +39,8 @@ struct Check {
     says: String,
 }
 
-impl DoctorArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::silent(&self.options, environment)?;
+impl ServerCommand for DoctorArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let (server, notes) = server(&work).await;
         let is_well = server.trouble.is_none();
         let mut checks = vec![server];

@@ -12,10 +12,9 @@ use minutehand_client::{CollectionPath, Job};
 use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
 use crate::fleet::{Fleet, JOBS_MAX, Members};
-use crate::options::Options;
 use crate::output::plural;
 use crate::work::Work;
 
@@ -37,8 +36,6 @@ pub struct ExportArgs {
     /// Directory to write one file for each collection into; without it, the files are printed
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    #[command(flatten)]
-    options: Options,
 }
 
 /// The forms of an export.
@@ -64,13 +61,8 @@ struct Exported<'a> {
     jobs: Vec<(&'a str, Map<String, Value>)>,
 }
 
-impl ExportArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for ExportArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let named = self.name.as_deref().map(|name| work.defaults().collection_or_job(name));
         let (collection, only) = named.transpose()?.unzip();
         let only = only.flatten();

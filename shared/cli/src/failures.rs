@@ -4,9 +4,8 @@ use clap::Args;
 use minutehand_client::{CollectionPath, FailureItem, GroupPath, Listed};
 use minutehand_recurrence::format_instant;
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::Result;
-use crate::options::Options;
 use crate::output::table::{Table, harmless};
 use crate::work::{Work, in_collection};
 use crate::{input, instant};
@@ -23,17 +22,10 @@ pub struct FailuresArgs {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = input::positive::<usize>,
           allow_negative_numbers = true)]
     limit: usize,
-    #[command(flatten)]
-    options: Options,
 }
 
-impl FailuresArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for FailuresArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let named = self.name.as_deref().map(|name| work.defaults().collection_or_job(name));
         let (collection, job) = named.transpose()?.unzip();
         let job = job.flatten();

@@ -16,10 +16,9 @@ use minutehand_convert::{
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::{Failure, REFUSED, Result};
 use crate::input;
-use crate::options::Options;
 use crate::output::ask;
 use crate::output::progress::Progress;
 use crate::output::table::Table;
@@ -44,8 +43,6 @@ Exit code 2 means that not every schedule became a job.";
 pub struct ImportArgs {
     #[command(subcommand)]
     from: ImportFrom,
-    #[command(flatten)]
-    options: Options,
 }
 
 #[derive(Debug, Subcommand)]
@@ -136,13 +133,8 @@ enum Outcome {
     Failed(Failure),
 }
 
-impl ImportArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for ImportArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let mut options = ConvertOptions::at(now(&work).await);
         let (format, into) = match self.from {
             ImportFrom::Crontab { template, method, zone, system, into } => {
@@ -295,7 +287,7 @@ async fn make_collection(work: &Work, path: &CollectionPath) -> Result<()> {
     }
     match work.client().put_collection(path, &json!({}), Precondition::New).await {
         // Another command was faster.
-        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => Ok(()),
+        Err(error) if error.is_taken() => Ok(()),
         made => {
             made?;
             let name = work.defaults().short_collection(path);
@@ -332,9 +324,7 @@ async fn create(work: &Work, path: &CollectionPath, job: &ConvertedJob) -> Outco
     };
     match work.client().put_job(&path.job(&job.name), &document, Precondition::New).await {
         Ok(_) => Outcome::Created,
-        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => {
-            Outcome::Exists
-        }
+        Err(error) if error.is_taken() => Outcome::Exists,
         Err(error) => Outcome::Failed(error.into()),
     }
 }

@@ -1,13 +1,12 @@
 //! `journal`: who changed what in a collection.
 
 use clap::Args;
-use minutehand_client::{JournalChange, Listed};
+use minutehand_client::JournalChange;
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::Result;
 use crate::input;
-use crate::options::Options;
-use crate::output::table::{Table, harmless};
+use crate::output::table::harmless;
 use crate::work::{Work, in_collection};
 
 /// The arguments of `journal`.
@@ -19,43 +18,27 @@ pub struct JournalArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = input::positive::<usize>,
           allow_negative_numbers = true)]
     limit: usize,
-    #[command(flatten)]
-    options: Options,
 }
 
-impl JournalArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for JournalArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let (path, job) = match &self.name {
             Some(name) => work.defaults().collection_or_job(name)?,
             None => (work.defaults().collection(None)?, None),
         };
         let changes = work.client().journal(&path, job.as_deref(), self.limit).await;
         let changes = changes.map_err(in_collection(&work, &path))?;
-        if let Some(json) = &work.json {
-            return json.list(&work.screen, changes.iter().map(|change| change.text.as_str()));
-        }
-        if changes.is_empty() {
-            work.screen.hint("no changes in the last 400 days");
-            return Ok(());
-        }
-        let times = work.times(None);
-        let mut table = Table::new(&["at", "who", "what", "name", "changed"]);
-        for Listed { value, .. } in &changes {
-            let JournalChange { at, who, operation, job, names } = value;
-            table.row(vec![
+        let (times, titles) = (work.times(None), ["at", "who", "what", "name", "changed"]);
+        work.list(&changes, "no changes in the last 400 days", &titles, |change| {
+            let JournalChange { at, who, operation, job, names } = change;
+            vec![
                 times.written(at),
                 harmless(who),
                 words(operation).to_owned(),
                 job.clone().unwrap_or_else(|| "(collection)".to_owned()),
                 harmless(&names.join(", ")),
-            ]);
-        }
-        work.screen.table(&table)
+            ]
+        })
     }
 }
 

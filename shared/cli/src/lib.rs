@@ -10,6 +10,7 @@
 
 mod api;
 mod apply;
+mod at_server;
 mod bridge;
 mod calendar;
 mod clock;
@@ -53,6 +54,7 @@ pub use environment::Environment;
 pub use output::progress::Progress;
 pub use output::times::{capitalized, span_text};
 
+use crate::at_server::AtServer;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::options::Options;
 use crate::output::screen::Screen;
@@ -73,35 +75,35 @@ Exit codes:
 pub enum Command {
     /// Create, show, change, run and delete jobs
     #[command(visible_alias = "jobs")]
-    Job(job::JobArgs),
+    Job(AtServer<job::JobArgs>),
     /// Create, show, switch and delete collections
     #[command(visible_alias = "collections")]
-    Collection(collection::CollectionArgs),
+    Collection(AtServer<collection::CollectionArgs>),
     /// Create and change jobs so that they match files
     #[command(after_long_help = APPLY)]
-    Apply(apply::ApplyArgs),
+    Apply(AtServer<apply::ApplyArgs>),
     /// Show what apply would change
     #[command(after_long_help = APPLY)]
-    Diff(apply::DiffArgs),
+    Diff(AtServer<apply::DiffArgs>),
     /// Write the jobs of collections as files for apply
-    Export(export::ExportArgs),
+    Export(AtServer<export::ExportArgs>),
     /// Create the jobs that crontabs, EventBridge schedules and Azure exports describe
     #[command(after_long_help = import::HELP)]
-    Import(Box<import::ImportArgs>),
+    Import(Box<AtServer<import::ImportArgs>>),
     /// Show attempts as they happen
-    Watch(watch::WatchArgs),
+    Watch(AtServer<watch::WatchArgs>),
     /// Show what fires next and what fails, and keep it up to date
-    Top(top::TopArgs),
+    Top(AtServer<top::TopArgs>),
     /// Show how many occurrences are due in each hour of a week
-    Calendar(calendar::CalendarArgs),
+    Calendar(AtServer<calendar::CalendarArgs>),
     /// Show the occurrences that failed for good
-    Failures(failures::FailuresArgs),
+    Failures(AtServer<failures::FailuresArgs>),
     /// Show who changed what in a collection
-    Journal(journal::JournalArgs),
+    Journal(AtServer<journal::JournalArgs>),
     /// Look at messages that are no longer delivered, send them again, or delete them
-    Dead(dead::DeadArgs),
+    Dead(AtServer<dead::DeadArgs>),
     /// Check a server and its jobs, and say what to do
-    Doctor(doctor::DoctorArgs),
+    Doctor(AtServer<doctor::DoctorArgs>),
     /// Store a server and its token as a context
     Login(context::login::LoginArgs),
     /// Delete the token of a context
@@ -110,11 +112,11 @@ pub enum Command {
     Context(context::command::ContextArgs),
     /// Let an assistant work with jobs, by the Model Context Protocol
     #[command(after_long_help = MCP)]
-    Mcp(mcp::McpArgs),
+    Mcp(AtServer<mcp::McpArgs>),
     /// Send any request, with the token of the context
-    Api(api::ApiArgs),
+    Api(AtServer<api::ApiArgs>),
     /// Open the console of a server in a browser on this machine
-    Console(bridge::ConsoleArgs),
+    Console(AtServer<bridge::ConsoleArgs>),
     /// Print the versions of this program and of the server
     Version(version::VersionArgs),
     /// Print the completion script of a shell
@@ -158,29 +160,29 @@ To complete in every new shell, add one line to its start-up file:
 
 impl Command {
     fn options(&self) -> Option<&Options> {
-        match self {
-            Self::Job(args) => Some(args.options()),
-            Self::Collection(args) => Some(args.options()),
-            Self::Apply(args) => Some(args.options()),
-            Self::Import(args) => Some(args.options()),
-            Self::Diff(args) => Some(args.options()),
-            Self::Export(args) => Some(args.options()),
-            Self::Watch(args) => Some(args.options()),
-            Self::Top(args) => Some(args.options()),
-            Self::Calendar(args) => Some(args.options()),
-            Self::Failures(args) => Some(args.options()),
-            Self::Journal(args) => Some(args.options()),
-            Self::Dead(args) => Some(args.options()),
-            Self::Doctor(args) => Some(args.options()),
-            Self::Login(args) => Some(args.options()),
-            Self::Logout(args) => Some(args.options()),
-            Self::Context(args) => Some(args.options()),
-            Self::Mcp(args) => Some(args.options()),
-            Self::Api(args) => Some(args.options()),
-            Self::Console(args) => Some(args.options()),
-            Self::Version(args) => Some(args.options()),
-            Self::Completions(_) | Self::Man(_) => None,
-        }
+        Some(match self {
+            Self::Job(it) => &it.options,
+            Self::Collection(it) => &it.options,
+            Self::Apply(it) => &it.options,
+            Self::Import(it) => &it.options,
+            Self::Diff(it) => &it.options,
+            Self::Export(it) => &it.options,
+            Self::Watch(it) => &it.options,
+            Self::Top(it) => &it.options,
+            Self::Calendar(it) => &it.options,
+            Self::Failures(it) => &it.options,
+            Self::Journal(it) => &it.options,
+            Self::Dead(it) => &it.options,
+            Self::Doctor(it) => &it.options,
+            Self::Login(it) => &it.options,
+            Self::Logout(it) => &it.options,
+            Self::Context(it) => &it.options,
+            Self::Mcp(it) => &it.options,
+            Self::Api(it) => &it.options,
+            Self::Console(it) => &it.options,
+            Self::Version(it) => &it.options,
+            Self::Completions(_) | Self::Man(_) => return None,
+        })
     }
 }
 
@@ -224,28 +226,28 @@ async fn carry_out(
 ) -> failure::Result<()> {
     let screen = |options: &Options| Screen::new(options, &environment);
     match command {
-        Command::Job(args) => args.run(environment).await,
-        Command::Collection(args) => args.run(environment).await,
-        Command::Apply(args) => args.run(environment).await,
-        Command::Import(args) => args.run(environment).await,
-        Command::Diff(args) => args.run(environment).await,
-        Command::Export(args) => args.run(environment).await,
-        Command::Watch(args) => args.run(environment).await,
-        Command::Top(args) => args.run(environment).await,
-        Command::Calendar(args) => args.run(environment).await,
-        Command::Failures(args) => args.run(environment).await,
-        Command::Journal(args) => args.run(environment).await,
-        Command::Dead(args) => args.run(environment).await,
-        Command::Doctor(args) => args.run(environment).await,
+        Command::Job(args) => at_server::run(args, environment).await,
+        Command::Collection(args) => at_server::run(args, environment).await,
+        Command::Apply(args) => at_server::run(args, environment).await,
+        Command::Import(args) => at_server::run(*args, environment).await,
+        Command::Diff(args) => at_server::run(args, environment).await,
+        Command::Export(args) => at_server::run(args, environment).await,
+        Command::Watch(args) => at_server::run(args, environment).await,
+        Command::Top(args) => at_server::run(args, environment).await,
+        Command::Calendar(args) => at_server::run(args, environment).await,
+        Command::Failures(args) => at_server::run(args, environment).await,
+        Command::Journal(args) => at_server::run(args, environment).await,
+        Command::Dead(args) => at_server::run(args, environment).await,
+        Command::Doctor(args) => at_server::run_silent(args, environment).await,
         Command::Login(args) => {
-            let screen = screen(args.options());
+            let screen = screen(&args.options);
             args.run(&screen, &environment).await
         }
-        Command::Logout(args) => args.run(&screen(args.options()), &environment),
-        Command::Context(args) => args.run(&screen(args.options()), &environment),
-        Command::Mcp(args) => args.run(environment).await,
-        Command::Api(args) => args.run(environment).await,
-        Command::Console(args) => args.run(environment).await,
+        Command::Logout(args) => args.run(&screen(&args.options), &environment),
+        Command::Context(args) => args.run(&screen(&args.options), &environment),
+        Command::Mcp(args) => at_server::run_silent(args, environment).await,
+        Command::Api(args) => at_server::run_silent(args, environment).await,
+        Command::Console(args) => at_server::run_silent(args, environment).await,
         Command::Version(args) => args.run(&program, environment).await,
         Command::Completions(args) => args.run(&environment),
         Command::Man(args) => args.run(program),

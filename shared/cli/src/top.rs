@@ -10,9 +10,8 @@ use minutehand_client::{
 };
 use minutehand_recurrence::format_instant;
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::Result;
-use crate::options::Options;
 use crate::output::table::Table;
 use crate::output::{count, plural};
 use crate::repeat::Repeat;
@@ -36,17 +35,10 @@ pub struct TopArgs {
     once: bool,
     #[command(flatten)]
     repeat: Repeat,
-    #[command(flatten)]
-    options: Options,
 }
 
-impl TopArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for TopArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let collection = self.collection.as_deref();
         let collection = collection.map(|name| work.defaults().collection(Some(name)));
         let collection = collection.transpose()?;

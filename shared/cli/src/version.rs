@@ -12,14 +12,10 @@ use crate::work::Work;
 #[derive(Debug, Args)]
 pub struct VersionArgs {
     #[command(flatten)]
-    options: Options,
+    pub(crate) options: Options,
 }
 
 impl VersionArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
     /// A server that does not answer is no failure: the program has a version all the same.
     pub(crate) async fn run(self, program: &clap::Command, environment: Environment) -> Result<()> {
         let work = Work::silent(&self.options, environment)?;

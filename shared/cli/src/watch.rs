@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::Args;
 use minutehand_client::{HistoryFilter, HistoryItem, JobPath, Listed};
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::Result;
 use crate::fleet::Fleet;
 use crate::input;
-use crate::options::Options;
 use crate::output::table::harmless;
 use crate::output::times::{read, span_text};
 use crate::wait::pause;
@@ -27,8 +26,6 @@ pub struct WatchArgs {
     #[arg(long, value_name = "N", value_parser = input::positive::<usize>,
           allow_negative_numbers = true)]
     count: Option<usize>,
-    #[command(flatten)]
-    options: Options,
 }
 
 /// What has been seen of a job: its attempts, and the names of those that were printed.
@@ -38,13 +35,8 @@ struct Seen {
     names: BTreeSet<String>,
 }
 
-impl WatchArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for WatchArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let (collection, only) = match self.name.as_deref().map(|name| (name, name.split_once('/')))
         {
             Some((_, Some((collection, job)))) => (Some(collection), Some(job)),
@@ -127,9 +119,5 @@ fn print(
         how,
         harmless(&attempt.message),
     ];
-    if work.screen.is_terminal() {
-        work.screen.line(&work.screen.cut(&cells.join("  ")))
-    } else {
-        work.screen.line(&cells.join("\t"))
-    }
+    work.screen.row(&cells)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use minutehand_client::{Client, CollectionPath, Limits};
+use minutehand_client::{Client, CollectionPath, Limits, Listed};
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
@@ -14,6 +14,7 @@ use crate::failure::{Failure, NOT_FOUND, Result};
 use crate::options::Options;
 use crate::output::json::Json;
 use crate::output::screen::Screen;
+use crate::output::table::Table;
 use crate::output::times::Times;
 use crate::reference::Defaults;
 
@@ -85,6 +86,37 @@ impl Work {
     pub(crate) fn now(&self) -> DateTime<Utc> {
         let now = self.environment.now();
         self.test_clock.map_or(now, |clock| clock.at(now))
+    }
+
+    /// Prints what was done: as JSON if that is wanted, else as a sentence.
+    pub(crate) fn tell(&self, json: &str, sentence: &str) -> Result<()> {
+        match &self.json {
+            Some(wanted) => wanted.document(&self.screen, json),
+            None => self.screen.line(sentence),
+        }
+    }
+
+    /// Prints a list: as the server sent it if JSON is wanted, else as a table. Without items it hints
+    /// at `nothing`.
+    pub(crate) fn list<T>(
+        &self,
+        listed: &[Listed<T>],
+        nothing: &str,
+        titles: &[&'static str],
+        row: impl Fn(&T) -> Vec<String>,
+    ) -> Result<()> {
+        if let Some(json) = &self.json {
+            return json.list(&self.screen, listed.iter().map(|item| item.text.as_str()));
+        }
+        if listed.is_empty() {
+            self.screen.hint(nothing);
+            return Ok(());
+        }
+        let mut table = Table::new(titles);
+        for item in listed {
+            table.row(row(&item.value));
+        }
+        self.screen.table(&table)
     }
 
     /// Writes instants in a zone, unless UTC is asked for.

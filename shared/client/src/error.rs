@@ -62,6 +62,12 @@ impl Error {
     pub fn is_not_found(&self) -> bool {
         self.refusal().is_some_and(|refusal| refusal.status == StatusCode::NOT_FOUND)
     }
+
+    /// Whether the server answered that a new thing has the name of another one.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        self.refusal().is_some_and(|refusal| refusal.status == StatusCode::PRECONDITION_FAILED)
+    }
 }
 
 /// A failure that the server answered.

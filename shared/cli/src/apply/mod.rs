@@ -16,9 +16,8 @@ use minutehand_client::Precondition;
 use serde_json::{Value, json};
 
 use crate::apply::plan::{Plan, Step, What};
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
-use crate::options::Options;
 use crate::output::progress::Progress;
 use crate::output::{ask, plural};
 use crate::work::Work;
@@ -34,8 +33,6 @@ pub struct ApplyArgs {
     /// Do it without asking
     #[arg(long, short)]
     yes: bool,
-    #[command(flatten)]
-    options: Options,
 }
 
 /// The arguments of `diff`.
@@ -43,8 +40,6 @@ pub struct ApplyArgs {
 pub struct DiffArgs {
     #[command(flatten)]
     files: FilesArgs,
-    #[command(flatten)]
-    options: Options,
 }
 
 #[derive(Debug, Args)]
@@ -60,13 +55,8 @@ struct FilesArgs {
     send_secrets: bool,
 }
 
-impl ApplyArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for ApplyArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let plan = self.files.plan(&work).await?;
         if self.dry_run {
             return show(&work, &plan, true);
@@ -87,13 +77,8 @@ impl ApplyArgs {
     }
 }
 
-impl DiffArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for DiffArgs {
+    async fn run(self, work: Work) -> Result<()> {
         let plan = self.files.plan(&work).await?;
         show(&work, &plan, true)
     }

@@ -19,7 +19,7 @@ pub struct ContextArgs {
     #[command(subcommand)]
     command: ContextCommand,
     #[command(flatten)]
-    options: Options,
+    pub(crate) options: Options,
 }
 
 #[derive(Debug, Subcommand)]
@@ -58,10 +58,6 @@ struct AddArgs {
 }
 
 impl ContextArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
     pub(crate) fn run(&self, screen: &Screen, environment: &Environment) -> Result<()> {
         let config = Config::read(environment)?;
         match &self.command {

@@ -33,14 +33,10 @@ pub struct LoginArgs {
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
     #[command(flatten)]
-    options: Options,
+    pub(crate) options: Options,
 }
 
 impl LoginArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
     pub(crate) async fn run(self, screen: &Screen, environment: &Environment) -> Result<()> {
         check_name(&self.name)?;
         let mut config = Config::read(environment)?;
@@ -139,14 +135,10 @@ pub struct LogoutArgs {
     /// Context whose token is deleted [default: the current one]
     name: Option<String>,
     #[command(flatten)]
-    options: Options,
+    pub(crate) options: Options,
 }
 
 impl LogoutArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
     pub(crate) fn run(&self, screen: &Screen, environment: &Environment) -> Result<()> {
         let config = Config::read(environment)?;
         let name = self.name.clone().or_else(|| config.file.current.clone());

@@ -34,8 +34,5 @@ pub(super) async fn copy(work: &Work, args: &CopyArgs) -> Result<()> {
         properties.insert("state".to_owned(), "disabled".into());
     }
     let created = put_new(work, &to, &json!({ "properties": properties })).await?;
-    match &work.json {
-        Some(json) => json.document(&work.screen, &created),
-        None => describe(work, &to).await,
-    }
+    describe(work, &to, &created).await
 }

@@ -88,10 +88,7 @@ async fn make(work: &Work, args: &CreateArgs) -> Result<()> {
         }
         let condition = if args.replace { Precondition::Always } else { Precondition::New };
         let created = put(work, path, &document, condition).await?;
-        match &work.json {
-            Some(json) => json.document(&work.screen, &created)?,
-            None => describe(work, path).await?,
-        }
+        describe(work, path, &created).await?;
     }
     Ok(())
 }
@@ -241,7 +238,7 @@ async fn put(
             make_default(work, &path.collection).await?;
             Ok(work.client().put_job(path, document, condition).await?.text)
         }
-        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => {
+        Err(error) if error.is_taken() => {
             let name = work.defaults().short_job(path);
             Err(Failure::refused(format!("there is a job '{name}' already")).hint(format!(
                 "`minutehand job set {name}` changes it; `minutehand job create {name} --replace` \
@@ -256,7 +253,7 @@ async fn make_default(work: &Work, path: &CollectionPath) -> Result<()> {
     let made = work.client().put_collection(path, &json!({}), Precondition::New).await;
     match made {
         // Another command made it in the meantime.
-        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => Ok(()),
+        Err(error) if error.is_taken() => Ok(()),
         made => {
             made?;
             work.screen.note(&format!("created the collection '{}'", path.collection));
@@ -266,7 +263,10 @@ async fn make_default(work: &Work, path: &CollectionPath) -> Result<()> {
 }
 
 /// Says what the server has understood.
-pub(super) async fn describe(work: &Work, path: &JobPath) -> Result<()> {
+pub(super) async fn describe(work: &Work, path: &JobPath, created: &str) -> Result<()> {
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, created);
+    }
     let job = work.client().describe(path).await?.value;
     let name = work.defaults().short_job(path);
     work.screen.line(&format!("created {name}: {}", job.sentence))?;

@@ -8,7 +8,7 @@ use minutehand_client::{HistoryFilter, HistoryItem, HistoryProperties, JobPath, 
 use minutehand_recurrence::zone::Zone;
 
 use crate::failure::Result;
-use crate::output::table::{Table, harmless};
+use crate::output::table::harmless;
 use crate::output::times::{Times, read, span_text};
 use crate::wait::pause;
 use crate::work::{Work, zone_of};
@@ -74,30 +74,22 @@ pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
     let listing = listing(work, &path, args.failed);
     let listing = if args.archive { listing.and_archive() } else { listing };
     let items = read_items(listing, since, limit).await?;
-    if let Some(json) = &work.json {
-        return json.list(&work.screen, items.iter().map(|item| item.text.as_str()));
-    }
-    if items.is_empty() {
-        work.screen.hint("no attempts; `minutehand job next` shows when it fires");
-        return Ok(());
-    }
     let times = work.times(zone);
-    let has_body = |item: &Listed<HistoryItem>| item.value.properties.minutehand.body_bytes > 0;
-    let with_bodies = items.iter().any(has_body);
+    let has_body = |item: &HistoryItem| item.properties.minutehand.body_bytes > 0;
+    let with_bodies = items.iter().any(|item| has_body(&item.value));
     let mut titles = vec!["due", "started", "took", "attempt", "result", "message"];
     if with_bodies {
         titles.insert(5, "body");
     }
-    let mut table = Table::new(&titles);
-    for item in &items {
-        let mut row = row(work, &item.value.properties, &times);
+    let nothing = "no attempts; `minutehand job next` shows when it fires";
+    work.list(&items, nothing, &titles, |item| {
+        let mut row = row(work, &item.properties, &times);
         if with_bodies {
-            let id = if has_body(item) { item.value.own_name() } else { "" };
+            let id = if has_body(item) { item.own_name() } else { "" };
             row.insert(5, id.to_owned());
         }
-        table.row(row);
-    }
-    work.screen.table(&table)
+        row
+    })
 }
 
 /// Prints the body of a failure.
@@ -147,11 +139,7 @@ fn print(work: &Work, item: &Listed<HistoryItem>, times: &Times) -> Result<()> {
         return work.screen.line(&item.text);
     }
     let cells = row(work, &item.value.properties, times);
-    if work.screen.is_terminal() {
-        work.screen.line(&work.screen.cut(&cells.join("  ")))
-    } else {
-        work.screen.line(&cells.join("\t"))
-    }
+    work.screen.row(&cells)
 }
 
 async fn items(

@@ -28,9 +28,8 @@ mod why;
 
 use clap::{Args, Subcommand};
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::Result;
-use crate::options::Options;
 use crate::work::Work;
 
 /// The arguments of `job`.
@@ -38,8 +37,6 @@ use crate::work::Work;
 pub struct JobArgs {
     #[command(subcommand)]
     command: JobCommand,
-    #[command(flatten)]
-    options: Options,
 }
 
 const CREATE_EXAMPLES: &str = "\
@@ -94,13 +91,8 @@ enum JobCommand {
     Why(why::WhyArgs),
 }
 
-impl JobArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment).await?;
+impl ServerCommand for JobArgs {
+    async fn run(self, work: Work) -> Result<()> {
         match self.command {
             JobCommand::List(args) => {
                 args.repeat.clone().run(work, async |work| list::list(work, &args).await).await

@@ -5,7 +5,7 @@
 
 use std::any::TypeId;
 
-use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, Args, Command};
 use minutehand_client::JobPath;
 use serde_json::{Map, Value, json};
 
@@ -135,7 +135,7 @@ pub(super) fn schema(command: &Command) -> Map<String, Value> {
 }
 
 /// Refuses arguments that the tool does not have, and names those that it needs.
-pub(super) fn check(command: &Command, given: &Map<String, Value>) -> Result<()> {
+fn check(command: &Command, given: &Map<String, Value>) -> Result<()> {
     let tool = command.get_name();
     let names: Vec<String> = offered(command).map(|(name, _)| name).collect();
     if let Some(unknown) = given.keys().find(|name| !names.contains(name)) {
@@ -152,29 +152,23 @@ pub(super) fn check(command: &Command, given: &Map<String, Value>) -> Result<()>
     Ok(())
 }
 
-/// Reads the arguments of a tool.
-pub(super) fn read<T: FromArgMatches>(command: Command, given: &Map<String, Value>) -> Result<T> {
-    check(&command, given)?;
-    let mut options = Vec::new();
-    for (name, arg) in offered(&command) {
+/// The words of the command line that call a tool with these arguments.
+pub(super) fn words(command: &Command, given: &Map<String, Value>) -> Result<Vec<String>> {
+    check(command, given)?;
+    let mut words = vec![command.get_name().to_owned()];
+    for (name, arg) in offered(command) {
         let long = arg.get_long().unwrap_or_default();
         match (given.get(&name), Kind::of(arg)) {
             (None | Some(Value::Null | Value::Bool(false)), Kind::Truth)
             | (None | Some(Value::Null), _) => {}
-            (Some(Value::Bool(true)), Kind::Truth) => options.push(format!("--{long}")),
+            (Some(Value::Bool(true)), Kind::Truth) => words.push(format!("--{long}")),
             (Some(value), kind) => {
                 let values = kind.values(value).ok_or_else(|| {
                     Failure::refused(format!("'{name}' is {value}; use {}", kind.expected()))
                 })?;
-                options.extend(values.into_iter().map(|value| format!("--{long}={value}")));
+                words.extend(values.into_iter().map(|value| format!("--{long}={value}")));
             }
         }
     }
-    let refused = |error: &clap::Error| {
-        let text = error.render().to_string();
-        let message = text.split("\n\n").next().unwrap_or_default().trim();
-        Failure::refused(message.strip_prefix("error: ").unwrap_or(message))
-    };
-    let matches = command.try_get_matches_from(options).map_err(|error| refused(&error))?;
-    T::from_arg_matches(&matches).map_err(|error| refused(&error))
+    Ok(words)
 }

@@ -21,9 +21,8 @@ use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::stdio;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 
-use crate::environment::Environment;
+use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
-use crate::options::Options;
 use crate::work::Work;
 
 const INSTRUCTIONS: &str = "Minutehand calls URLs and sends messages on a calendar. A job belongs to a \
@@ -41,8 +40,6 @@ pub struct McpArgs {
     /// Also offer tools that create, change, run and delete jobs
     #[arg(long)]
     allow_writes: bool,
-    #[command(flatten)]
-    options: Options,
 }
 
 /// The server of the protocol.
@@ -52,13 +49,8 @@ struct Assistant {
     allow_writes: bool,
 }
 
-impl McpArgs {
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::silent(&self.options, environment)?;
+impl ServerCommand for McpArgs {
+    async fn run(self, work: Work) -> Result<()> {
         if io::stdin().is_terminal() {
             work.screen.note(ON_A_TERMINAL);
         }
@@ -88,9 +80,7 @@ impl ServerHandler for Assistant {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(
-            tools::offered(self.allow_writes).map(tools::Tool::description).collect(),
-        ))
+        Ok(ListToolsResult::with_all_items(tools::offered(self.allow_writes)))
     }
 
     async fn call_tool(
@@ -99,11 +89,8 @@ impl ServerHandler for Assistant {
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let answer = match tools::named(&request.name, self.allow_writes) {
-            Ok(tool) => tool.call(&self.work, &arguments).await,
-            Err(failure) => Err(failure),
-        };
-        Ok(match answer {
+        let called = tools::call(&self.work, &request.name, &arguments, self.allow_writes);
+        Ok(match called.await {
             Ok(answer) => CallToolResult::structured(answer),
             Err(failure) => {
                 let hint = failure.hint.map_or_else(String::new, |hint| format!("\n{hint}"));

@@ -108,6 +108,14 @@ impl Screen {
         }
     }
 
+    /// Prints one row of cells: cut to the terminal's width, or separated by tabs.
+    pub(crate) fn row(&self, cells: &[String]) -> Result<()> {
+        match self.layout {
+            Layout::Terminal { .. } => self.line(&self.cut(&cells.join("  "))),
+            Layout::Pipe { .. } => self.line(&cells.join("\t")),
+        }
+    }
+
     pub(crate) fn table(&self, table: &Table) -> Result<()> {
         let dimmed = |text: &str| self.dim(text);
         self.print(&table.text(self.layout, &dimmed))
