@@ -51,31 +51,19 @@ use draft::Drafts;
 /// The most schedules of a file, unless the caller says less.
 const SCHEDULES_MAX: usize = 5_000;
 
-/// The formats that are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SourceFormat {
-    /// A crontab.
-    Crontab,
-    /// Schedules of `EventBridge`, or a template of `CloudFormation` with schedules or rules.
-    EventBridge,
-    /// A template of the Azure Resource Manager with jobs, or jobs as Azure Scheduler answered them.
-    Azure,
+named! {
+    /// The formats that are read.
+    pub enum SourceFormat {
+        /// A crontab.
+        Crontab = "crontab",
+        /// Schedules of `EventBridge`, or a template of `CloudFormation` with schedules or rules.
+        EventBridge = "eventbridge",
+        /// A template of the Azure Resource Manager with jobs, or jobs as Azure Scheduler answered them.
+        Azure = "azure",
+    }
 }
 
 impl SourceFormat {
-    /// All formats.
-    pub const ALL: [Self; 3] = [Self::Crontab, Self::EventBridge, Self::Azure];
-
-    /// The name of the format.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Crontab => "crontab",
-            Self::EventBridge => "eventbridge",
-            Self::Azure => "azure",
-        }
-    }
-
     /// Reads a name in any case.
     #[must_use]
     pub fn read(name: &str) -> Option<Self> {
@@ -151,3 +139,4 @@ pub fn convert(
     }
     Ok(drafts.into_report())
 }
+use minutehand_recurrence::named;

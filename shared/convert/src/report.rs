@@ -1,7 +1,7 @@
 //! The result of a conversion: jobs, and a report of problems.
 
 use chrono::{DateTime, Utc};
-use minutehand_recurrence::format_instant;
+use minutehand_recurrence::{format_instant, named};
 use serde_json::{Map, Value, json};
 
 use crate::secrets::{self, SecretReference};
@@ -61,29 +61,17 @@ pub struct ConversionProblem {
     pub unsayable: Unsayable,
 }
 
-/// The kinds of problems.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProblemKind {
-    /// There is no job for this schedule.
-    Refused,
-    /// The job does something else than its source in this respect.
-    Changed,
-    /// Something has to be given before the job can be created.
-    Needed,
-    /// The job is created disabled, because it would fire at once, or never.
-    Disabled,
-}
-
-impl ProblemKind {
-    /// The name for programs.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Changed => "changed",
-            Self::Needed => "needed",
-            Self::Disabled => "disabled",
-        }
+named! {
+    /// The kinds of problems.
+    pub enum ProblemKind {
+        /// There is no job for this schedule.
+        Refused = "refused",
+        /// The job does something else than its source in this respect.
+        Changed = "changed",
+        /// Something has to be given before the job can be created.
+        Needed = "needed",
+        /// The job is created disabled, because it would fire at once, or never.
+        Disabled = "disabled",
     }
 }
 

@@ -1,37 +1,28 @@
 //! Job collections.
 
+use minutehand_recurrence::named;
+
 use crate::action::FailureAction;
 use crate::extensions::CollectionExtensions;
 use crate::limits::CollectionLimits;
 use crate::name::Name;
 use crate::plan::{Plan, Quota};
 
-/// The state of a collection, which decides whether its jobs fire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CollectionState {
-    /// The jobs fire.
-    #[default]
-    Enabled,
-    /// The jobs do not fire, because the user disabled the collection.
-    Disabled,
-    /// The jobs do not fire. The original set this state for billing; a user may set it too.
-    Suspended,
+named! {
+    /// The state of a collection, which decides whether its jobs fire.
+    #[derive(Default)]
+    pub enum CollectionState {
+        /// The jobs fire.
+        #[default]
+        Enabled = "Enabled",
+        /// The jobs do not fire, because the user disabled the collection.
+        Disabled = "Disabled",
+        /// The jobs do not fire. The original set this state for billing; a user may set it too.
+        Suspended = "Suspended",
+    }
 }
 
 impl CollectionState {
-    /// All states.
-    pub const ALL: [Self; 3] = [Self::Enabled, Self::Disabled, Self::Suspended];
-
-    /// The name, as answered.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Enabled => "Enabled",
-            Self::Disabled => "Disabled",
-            Self::Suspended => "Suspended",
-        }
-    }
-
     /// Reads a name in any case.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! Jobs: the user's part of a job, its states and its counters.
 
 use chrono::{DateTime, Utc};
-use minutehand_recurrence::Recurrence;
+use minutehand_recurrence::{Recurrence, named};
 
 use crate::action::MainAction;
 use crate::attempt::Role;
@@ -72,34 +72,21 @@ pub enum Switch {
     Disabled,
 }
 
-/// The state of a job. A user sets the first two; the last two are final.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JobState {
-    /// The job fires.
-    Enabled,
-    /// The job does not fire until it is enabled.
-    Disabled,
-    /// No occurrence is left, and the last one succeeded.
-    Completed,
-    /// No occurrence is left, and the last one failed after all retries.
-    Faulted,
+named! {
+    /// The state of a job. A user sets the first two; the last two are final.
+    pub enum JobState {
+        /// The job fires.
+        Enabled = "enabled",
+        /// The job does not fire until it is enabled.
+        Disabled = "disabled",
+        /// No occurrence is left, and the last one succeeded.
+        Completed = "completed",
+        /// No occurrence is left, and the last one failed after all retries.
+        Faulted = "faulted",
+    }
 }
 
 impl JobState {
-    /// All states.
-    pub const ALL: [Self; 4] = [Self::Enabled, Self::Disabled, Self::Completed, Self::Faulted];
-
-    /// The name, as answered.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Enabled => "enabled",
-            Self::Disabled => "disabled",
-            Self::Completed => "completed",
-            Self::Faulted => "faulted",
-        }
-    }
-
     /// Reads a name in any case.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {

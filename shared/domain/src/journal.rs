@@ -8,6 +8,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value};
 
+use minutehand_recurrence::named;
+
 use crate::name::Name;
 
 /// How long an entry is kept.
@@ -47,38 +49,23 @@ impl JournalEntry {
     }
 }
 
-/// The kinds of changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// Something was created.
-    Created,
-    /// Its definition changed.
-    Changed,
-    /// It was switched on, and nothing else changed.
-    SwitchedOn,
-    /// It was switched off, and nothing else changed.
-    SwitchedOff,
-    /// It was deleted.
-    Deleted,
+named! {
+    /// The kinds of changes.
+    pub enum Operation {
+        /// Something was created.
+        Created = "created",
+        /// Its definition changed.
+        Changed = "changed",
+        /// It was switched on, and nothing else changed.
+        SwitchedOn = "switchedOn",
+        /// It was switched off, and nothing else changed.
+        SwitchedOff = "switchedOff",
+        /// It was deleted.
+        Deleted = "deleted",
+    }
 }
 
 impl Operation {
-    /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::Created, Self::Changed, Self::SwitchedOn, Self::SwitchedOff, Self::Deleted];
-
-    /// The name, as answered and stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Changed => "changed",
-            Self::SwitchedOn => "switchedOn",
-            Self::SwitchedOff => "switchedOff",
-            Self::Deleted => "deleted",
-        }
-    }
-
     /// The kind of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

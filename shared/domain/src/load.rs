@@ -2,42 +2,28 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_recurrence::WrittenDate;
+use minutehand_recurrence::named;
 use minutehand_recurrence::zone::Zone;
 
 use crate::schedule::Schedule;
 
-/// The length of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoadStep {
-    /// One minute.
-    Minute,
-    /// Five minutes.
-    FiveMinutes,
-    /// A quarter of an hour.
-    QuarterHour,
-    /// One hour.
-    Hour,
-    /// One day by the clock of a zone: 23 to 25 hours.
-    Day,
+named! {
+    /// The length of a step.
+    pub enum LoadStep {
+        /// One minute.
+        Minute = "PT1M",
+        /// Five minutes.
+        FiveMinutes = "PT5M",
+        /// A quarter of an hour.
+        QuarterHour = "PT15M",
+        /// One hour.
+        Hour = "PT1H",
+        /// One day by the clock of a zone: 23 to 25 hours.
+        Day = "P1D",
+    }
 }
 
 impl LoadStep {
-    /// All steps, the shortest first.
-    pub const ALL: [Self; 5] =
-        [Self::Minute, Self::FiveMinutes, Self::QuarterHour, Self::Hour, Self::Day];
-
-    /// The step as ISO 8601 writes it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Minute => "PT1M",
-            Self::FiveMinutes => "PT5M",
-            Self::QuarterHour => "PT15M",
-            Self::Hour => "PT1H",
-            Self::Day => "P1D",
-        }
-    }
-
     /// The step of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

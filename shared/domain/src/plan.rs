@@ -4,40 +4,28 @@
 //! asks for them; a collection's own quota always applies.
 
 use chrono::TimeDelta;
-use minutehand_recurrence::Frequency;
+use minutehand_recurrence::{Frequency, named};
 
 use crate::name::Name;
 use crate::refusal::{Code, Refusal};
 
-/// The plan of a collection; the wire calls it `sku`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Plan {
-    /// The plan of a collection that names none.
-    #[default]
-    Standard,
-    /// One collection per subscription, hourly at most, no outbound authentication.
-    Free,
-    /// As many jobs as Standard.
-    P10Premium,
-    /// Twenty times as many jobs as Standard.
-    P20Premium,
+named! {
+    /// The plan of a collection; the wire calls it `sku`.
+    #[derive(Default)]
+    pub enum Plan {
+        /// The plan of a collection that names none.
+        #[default]
+        Standard = "Standard",
+        /// One collection per subscription, hourly at most, no outbound authentication.
+        Free = "Free",
+        /// As many jobs as Standard.
+        P10Premium = "P10Premium",
+        /// Twenty times as many jobs as Standard.
+        P20Premium = "P20Premium",
+    }
 }
 
 impl Plan {
-    /// All plans.
-    pub const ALL: [Self; 4] = [Self::Standard, Self::Free, Self::P10Premium, Self::P20Premium];
-
-    /// The name, as answered.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Standard => "Standard",
-            Self::Free => "Free",
-            Self::P10Premium => "P10Premium",
-            Self::P20Premium => "P20Premium",
-        }
-    }
-
     /// Reads a name in any case; older versions of the API called `P10Premium` `Premium`.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use minutehand_recurrence::named;
+
 use crate::duration::Span;
 use crate::ids::fnv1a;
 use crate::json::Shape::{Leaf, Object};
@@ -53,14 +55,16 @@ pub enum CatchUp {
 /// The names in the extension `overlap`.
 pub(crate) const OVERLAP: Shape = Object(&[("policy", Leaf)]);
 
-/// What happens to an occurrence while another attempt of its job runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Overlap {
-    /// It runs beside it.
-    #[default]
-    Allow,
-    /// It is left out. Retries and runs wait for their turn.
-    Skip,
+named! {
+    /// What happens to an occurrence while another attempt of its job runs.
+    #[derive(Default)]
+    pub enum Overlap {
+        /// It runs beside it.
+        #[default]
+        Allow = "allow",
+        /// It is left out. Retries and runs wait for their turn.
+        Skip = "skip",
+    }
 }
 
 impl Overlap {
@@ -79,15 +83,6 @@ impl Overlap {
         let mut document = ObjectBuilder::default();
         document.set("policy", self.name());
         document
-    }
-
-    /// The name in documents.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Skip => "skip",
-        }
     }
 }
 

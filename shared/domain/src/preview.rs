@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use minutehand_recurrence::{
-    ClockChange, Recurrence, Refused, Rule, Start, Timetable, read_start_time,
+    ClockChange, Recurrence, Refused, Rule, Start, Timetable, named, read_start_time,
 };
 use serde_json::{Map, Value, json};
 
@@ -159,35 +159,21 @@ pub struct Note {
     pub text: String,
 }
 
-/// The kinds of notes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoteKind {
-    /// It is due at once, because the job has no `startTime`.
-    AtOnce,
-    /// The clock skips its time, so that it is later.
-    Moved,
-    /// The clock shows its time twice; this is the first.
-    FirstOfTwo,
-    /// The clock shows its time twice; this is the second.
-    SecondOfTwo,
-    /// The clock changed since the occurrence before.
-    OffsetChanged,
-    /// It is an extra date.
-    ExtraDate,
-}
-
-impl NoteKind {
-    /// The name for programs.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AtOnce => "atOnce",
-            Self::Moved => "moved",
-            Self::FirstOfTwo => "firstOfTwo",
-            Self::SecondOfTwo => "secondOfTwo",
-            Self::OffsetChanged => "offsetChanged",
-            Self::ExtraDate => "extraDate",
-        }
+named! {
+    /// The kinds of notes.
+    pub enum NoteKind {
+        /// It is due at once, because the job has no `startTime`.
+        AtOnce = "atOnce",
+        /// The clock skips its time, so that it is later.
+        Moved = "moved",
+        /// The clock shows its time twice; this is the first.
+        FirstOfTwo = "firstOfTwo",
+        /// The clock shows its time twice; this is the second.
+        SecondOfTwo = "secondOfTwo",
+        /// The clock changed since the occurrence before.
+        OffsetChanged = "offsetChanged",
+        /// It is an extra date.
+        ExtraDate = "extraDate",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Warnings about a job that is valid and may still surprise its author.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use minutehand_recurrence::{Recurrence, format_instant};
+use minutehand_recurrence::{Recurrence, format_instant, named};
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -24,32 +24,19 @@ pub struct Warning {
     pub target: Option<&'static str>,
 }
 
-/// The kinds of warnings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WarningKind {
-    /// The job also fires at once when it is saved.
-    FiresOnSave,
-    /// No occurrence is left: the job completes at once.
-    CompletesAtOnce,
-    /// The last occurrence is soon.
-    EndsSoon,
-    /// A day of the month is missing in some months, which the job leaves out.
-    SkipsMonths,
-    /// Credentials are sent over http.
-    CredentialsInClear,
-}
-
-impl WarningKind {
-    /// The name for programs.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FiresOnSave => "firesOnSave",
-            Self::CompletesAtOnce => "completesAtOnce",
-            Self::EndsSoon => "endsSoon",
-            Self::SkipsMonths => "skipsMonths",
-            Self::CredentialsInClear => "credentialsInClear",
-        }
+named! {
+    /// The kinds of warnings.
+    pub enum WarningKind {
+        /// The job also fires at once when it is saved.
+        FiresOnSave = "firesOnSave",
+        /// No occurrence is left: the job completes at once.
+        CompletesAtOnce = "completesAtOnce",
+        /// The last occurrence is soon.
+        EndsSoon = "endsSoon",
+        /// A day of the month is missing in some months, which the job leaves out.
+        SkipsMonths = "skipsMonths",
+        /// Credentials are sent over http.
+        CredentialsInClear = "credentialsInClear",
     }
 }
 

@@ -117,6 +117,7 @@ mod instant;
 mod kind;
 mod line;
 mod months;
+mod named;
 mod object;
 mod pattern;
 mod recurrence;

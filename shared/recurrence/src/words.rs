@@ -2,36 +2,22 @@
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// The unit of a recurrence's interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Frequency {
-    Minute,
-    Hour,
-    Day,
-    Week,
-    Month,
-    Year,
+use crate::named;
+
+named! {
+    /// The unit of a recurrence's interval.
+    #[expect(missing_docs, reason = "the names say it")]
+    pub enum Frequency {
+        Minute = "minute",
+        Hour = "hour",
+        Day = "day",
+        Week = "week",
+        Month = "month",
+        Year = "year",
+    }
 }
 
 impl Frequency {
-    /// All frequencies, the shortest period first.
-    pub const ALL: [Self; 6] =
-        [Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
-
-    /// Returns the canonical name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Minute => "minute",
-            Self::Hour => "hour",
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::Year => "year",
-        }
-    }
-
     /// Returns the name as Azure Scheduler writes it in messages.
     pub(crate) const fn title(self) -> &'static str {
         match self {
@@ -75,45 +61,22 @@ impl Frequency {
     }
 }
 
-/// A day of the week.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Weekday {
-    Monday,
-    Tuesday,
-    Wednesday,
-    Thursday,
-    Friday,
-    Saturday,
-    Sunday,
+named! {
+    /// A day of the week.
+    #[derive(PartialOrd, Ord)]
+    #[expect(missing_docs, reason = "the names say it")]
+    pub enum Weekday {
+        Monday = "monday",
+        Tuesday = "tuesday",
+        Wednesday = "wednesday",
+        Thursday = "thursday",
+        Friday = "friday",
+        Saturday = "saturday",
+        Sunday = "sunday",
+    }
 }
 
 impl Weekday {
-    /// All weekdays, Monday first.
-    pub const ALL: [Self; 7] = [
-        Self::Monday,
-        Self::Tuesday,
-        Self::Wednesday,
-        Self::Thursday,
-        Self::Friday,
-        Self::Saturday,
-        Self::Sunday,
-    ];
-
-    /// Returns the canonical name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Monday => "monday",
-            Self::Tuesday => "tuesday",
-            Self::Wednesday => "wednesday",
-            Self::Thursday => "thursday",
-            Self::Friday => "friday",
-            Self::Saturday => "saturday",
-            Self::Sunday => "sunday",
-        }
-    }
-
     /// Returns the name as a sentence writes it.
     pub(crate) const fn title(self) -> &'static str {
         match self {

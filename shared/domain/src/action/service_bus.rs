@@ -1,7 +1,7 @@
 //! The action types `ServiceBusQueue` and `ServiceBusTopic`.
 
 use chrono::{DateTime, Utc};
-use minutehand_recurrence::format_instant;
+use minutehand_recurrence::{format_instant, named};
 
 use super::ActionType;
 use super::http_header::{belongs_to_connection, is_header_name};
@@ -47,29 +47,15 @@ pub struct ServiceBus {
     pub custom: Option<Vec<(String, String)>>,
 }
 
-/// How a message is sent to Service Bus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// No choice, which means the HTTPS API.
-    NotSpecified,
-    /// The HTTPS API; the protocol that this once named no longer exists.
-    NetMessaging,
-    /// AMQP 1.0.
-    Amqp,
-}
-
-impl Transport {
-    /// All transports.
-    pub const ALL: [Self; 3] = [Self::NotSpecified, Self::NetMessaging, Self::Amqp];
-
-    /// The name, as answered.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NotSpecified => "notSpecified",
-            Self::NetMessaging => "netMessaging",
-            Self::Amqp => "amqp",
-        }
+named! {
+    /// How a message is sent to Service Bus.
+    pub enum Transport {
+        /// No choice, which means the HTTPS API.
+        NotSpecified = "notSpecified",
+        /// The HTTPS API; the protocol that this once named no longer exists.
+        NetMessaging = "netMessaging",
+        /// AMQP 1.0.
+        Amqp = "amqp",
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
+use minutehand_recurrence::named;
 
 use super::outage::{Outage, overtaken_in};
 use crate::attempt::{Attempt, Occurrence, Role};
@@ -53,52 +54,28 @@ impl JobStanding<'_> {
     }
 }
 
-/// Why an attempt does not start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SkipReason {
-    /// The job or its collection is deleted.
-    Gone,
-    /// The job's collection is off, or was off when the attempt was due.
-    CollectionOff,
-    /// The job's start, recurrence or state has changed since the attempt was sent, and the job does not go
-    /// on with its occurrence.
-    TimingChanged,
-    /// The job is disabled or has finished.
-    NotEnabled,
-    /// The occurrence fell into an outage, and the job makes up for others of it or for none.
-    Overtaken,
-    /// The occurrence would start later than the job allows.
-    TooLate,
-    /// Another attempt of the job was running, or waited before it.
-    Overlap,
+named! {
+    /// Why an attempt does not start.
+    pub enum SkipReason {
+        /// The job or its collection is deleted.
+        Gone = "gone",
+        /// The job's collection is off, or was off when the attempt was due.
+        CollectionOff = "collectionOff",
+        /// The job's start, recurrence or state has changed since the attempt was sent, and the job does not go
+        /// on with its occurrence.
+        TimingChanged = "timingChanged",
+        /// The job is disabled or has finished.
+        NotEnabled = "notEnabled",
+        /// The occurrence fell into an outage, and the job makes up for others of it or for none.
+        Overtaken = "overtaken",
+        /// The occurrence would start later than the job allows.
+        TooLate = "tooLate",
+        /// Another attempt of the job was running, or waited before it.
+        Overlap = "overlap",
+    }
 }
 
 impl SkipReason {
-    /// Every reason.
-    pub const ALL: [Self; 7] = [
-        Self::Gone,
-        Self::CollectionOff,
-        Self::TimingChanged,
-        Self::NotEnabled,
-        Self::Overtaken,
-        Self::TooLate,
-        Self::Overlap,
-    ];
-
-    /// Its name in answers.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gone => "gone",
-            Self::CollectionOff => "collectionOff",
-            Self::TimingChanged => "timingChanged",
-            Self::NotEnabled => "notEnabled",
-            Self::Overtaken => "overtaken",
-            Self::TooLate => "tooLate",
-            Self::Overlap => "overlap",
-        }
-    }
-
     /// The number under which it is stored, which never changes.
     #[must_use]
     pub const fn number(self) -> u8 {

@@ -1,6 +1,7 @@
 //! The occurrence that a job waits for.
 
 use chrono::{DateTime, Utc};
+use minutehand_recurrence::named;
 
 use super::may_start::JobStanding;
 use crate::job::JobState;
@@ -33,41 +34,19 @@ pub fn next_occurrence(
     first.filter(is_waiting).or_else(|| timetable.at_or_after(now))
 }
 
-/// A reason for which a job does not fire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotFiring {
-    /// Its collection is disabled or suspended.
-    CollectionOff,
-    /// The user has disabled it.
-    JobDisabled,
-    /// It has finished.
-    JobFinished,
-    /// It is enabled, and no occurrence is left: it finishes when its last attempt has ended.
-    NothingLeft,
-    /// Its document was written by a newer version and cannot be read.
-    JobUnreadable,
-}
-
-impl NotFiring {
-    /// All reasons.
-    pub const ALL: [Self; 5] = [
-        Self::CollectionOff,
-        Self::JobDisabled,
-        Self::JobFinished,
-        Self::NothingLeft,
-        Self::JobUnreadable,
-    ];
-
-    /// The name for programs.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CollectionOff => "collectionOff",
-            Self::JobDisabled => "jobDisabled",
-            Self::JobFinished => "jobFinished",
-            Self::NothingLeft => "nothingLeft",
-            Self::JobUnreadable => "jobUnreadable",
-        }
+named! {
+    /// A reason for which a job does not fire.
+    pub enum NotFiring {
+        /// Its collection is disabled or suspended.
+        CollectionOff = "collectionOff",
+        /// The user has disabled it.
+        JobDisabled = "jobDisabled",
+        /// It has finished.
+        JobFinished = "jobFinished",
+        /// It is enabled, and no occurrence is left: it finishes when its last attempt has ended.
+        NothingLeft = "nothingLeft",
+        /// Its document was written by a newer version and cannot be read.
+        JobUnreadable = "jobUnreadable",
     }
 }
 
