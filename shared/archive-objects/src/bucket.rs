@@ -18,7 +18,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use minutehand_outbound::{
     AwsEnvironment, Exchange, Pauses, Payload, Pool, Provider, SigningScope, exchange, pool,
-    signature,
+    signature, texts,
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
@@ -234,10 +234,9 @@ impl Bucket {
         let credentials =
             credentials.map_err(|error| io::Error::new(ErrorKind::PermissionDenied, error))?;
         let scope = SigningScope { service: "s3", region: &self.region, at };
-        let payload = Payload { method: &call.method, url: &url, body: &call.body };
-        for (name, value) in signature(&credentials, scope, payload, headers).map_err(invalid)? {
-            headers.insert(name, value);
-        }
+        let payload = Payload { method: call.method.as_str(), url: &url, body: &call.body };
+        let signature = signature(credentials, scope, payload, texts(headers)).map_err(invalid)?;
+        headers.extend(signature);
         Ok(request)
     }
 }

@@ -30,7 +30,8 @@ impl Pauses {
 }
 
 /// A share from none to the whole.
-fn chance() -> f64 {
+#[must_use]
+pub fn chance() -> f64 {
     let random = RandomState::new().hash_one(0_u8) >> 32;
     f64::from(u32::try_from(random).unwrap_or_default()) / f64::from(u32::MAX)
 }

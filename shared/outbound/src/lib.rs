@@ -8,7 +8,7 @@ mod credentials;
 mod pool;
 mod sign;
 
-pub use backoff::Pauses;
+pub use backoff::{Pauses, chance};
 pub use credentials::{AwsEnvironment, NoCredentials, Provider, SourceKind};
-pub use pool::{Exchange, Pool, exchange, pool};
-pub use sign::{Payload, SigningScope, Unsigned, signature};
+pub use pool::{Exchange, Pool, connections, exchange, pool};
+pub use sign::{Payload, SigningScope, Unsigned, signature, texts};

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Bytes;
+use hyper::body::{Body, Bytes};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use rustls::crypto::ring;
 use rustls_platform_verifier::Verifier;
@@ -34,6 +34,18 @@ pub fn pool(is_https: bool, connect_time_max: Duration) -> Result<Pool, rustls::
     } else {
         builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
     };
+    Ok(connections(tls, connect_time_max))
+}
+
+/// A pool of connections with these settings of TLS, for requests with any body.
+#[must_use]
+pub fn connections<B>(
+    tls: ClientConfig,
+    connect_time_max: Duration,
+) -> legacy::Client<HttpsConnector<HttpConnector>, B>
+where
+    B: Body<Data: Send> + Send,
+{
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
@@ -43,7 +55,7 @@ pub fn pool(is_https: bool, connect_time_max: Duration) -> Result<Pool, rustls::
         .https_or_http()
         .enable_http1()
         .wrap_connector(tcp);
-    Ok(legacy::Client::builder(TokioExecutor::new()).build(connector))
+    legacy::Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector)
 }
 
 /// An answer, read to its end.

@@ -2,15 +2,14 @@
 
 use std::time::SystemTime;
 
-use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{
     PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings,
     UriPathNormalizationMode, sign,
 };
 use aws_sigv4::sign::v4;
 use aws_smithy_runtime_api::client::identity::Identity;
+use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
-use http::{HeaderMap, Method};
 
 /// Why a request cannot be signed.
 pub type Unsigned = Box<dyn std::error::Error + Send + Sync>;
@@ -30,11 +29,16 @@ pub struct SigningScope<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Payload<'a> {
     /// The method.
-    pub method: &'a Method,
+    pub method: &'a str,
     /// The whole URL.
     pub url: &'a str,
     /// The body.
     pub body: &'a [u8],
+}
+
+/// The headers of a request that are text, as they are signed.
+pub fn texts(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
 }
 
 /// The headers that sign a request. S3 has rules of its own: its names are encoded once and may contain empty
@@ -43,11 +47,11 @@ pub struct Payload<'a> {
 /// # Errors
 ///
 /// If a header or the URL cannot be signed, or credentials are not valid in a header.
-pub fn signature(
-    credentials: &Credentials,
+pub fn signature<'a>(
+    identity: impl Into<Identity>,
     scope: SigningScope<'_>,
-    payload: Payload<'_>,
-    headers: &HeaderMap,
+    payload: Payload<'a>,
+    headers: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<Vec<(HeaderName, HeaderValue)>, Unsigned> {
     let mut settings = SigningSettings::default();
     if scope.service == "s3" {
@@ -55,7 +59,7 @@ pub fn signature(
         settings.percent_encoding_mode = PercentEncodingMode::Single;
         settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
     }
-    let identity: Identity = credentials.clone().into();
+    let identity = identity.into();
     let params = v4::SigningParams::builder()
         .identity(&identity)
         .region(scope.region)
@@ -65,9 +69,7 @@ pub fn signature(
         .build()?
         .into();
     let Payload { method, url, body } = payload;
-    let texts =
-        headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-    let signable = SignableRequest::new(method.as_str(), url, texts, SignableBody::Bytes(body))?;
+    let signable = SignableRequest::new(method, url, headers, SignableBody::Bytes(body))?;
     let (instructions, _) = sign(signable, &params)?.into_parts();
     let mut signature = Vec::new();
     for (name, value) in instructions.headers() {

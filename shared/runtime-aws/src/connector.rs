@@ -13,10 +13,10 @@ use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorFuture};
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use minutehand_outbound::connections;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -33,19 +33,7 @@ impl Connections {
     ///
     /// If the TLS library refuses its settings.
     pub(crate) fn new(connect_time_max: Duration) -> Result<Self, rustls::Error> {
-        let mut tcp = Tcp::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(connect_time_max));
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls()?)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(tcp);
-        let pool = legacy::Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .build(connector);
-        Ok(Self(pool))
+        Ok(Self(connections(tls()?, connect_time_max)))
     }
 }
 

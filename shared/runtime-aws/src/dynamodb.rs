@@ -12,13 +12,10 @@
 //!
 //! A try is limited like one of the client, and so are all tries together.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint as _};
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
-use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_async::time::{SharedTimeSource, SystemTimeSource};
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::connection::CaptureSmithyConnection;
@@ -31,6 +28,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use aws_types::SdkConfig;
 use http_body_util::BodyExt as _;
+use minutehand_outbound::{Payload, SigningScope, chance, signature};
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -171,7 +169,7 @@ impl SignedRequests {
                 _ => {}
             }
             // From none to the whole, so that requests that failed together meet less often.
-            sleep_until(Instant::now() + backoff.mul_f64(random_share())).await;
+            sleep_until(Instant::now() + backoff.mul_f64(chance())).await;
             backoff *= 2;
         }
         let last = self.once(request).await;
@@ -207,20 +205,14 @@ impl SignedRequests {
 
     /// Adds the headers of the signature.
     fn sign(&self, request: &mut HttpRequest) -> Result<(), BoxError> {
-        let params = SigningParams::builder()
-            .identity(&self.identity)
-            .region(&self.region)
-            .name(SERVICE)
-            .time(self.time.now())
-            .settings(SigningSettings::default())
-            .build()?
-            .into();
-        let body = SignableBody::Bytes(request.body().bytes().unwrap_or_default());
+        let scope = SigningScope { service: SERVICE, region: &self.region, at: self.time.now() };
+        let body = request.body().bytes().unwrap_or_default();
+        let payload = Payload { method: request.method(), url: request.uri(), body };
         let headers = request.headers().iter();
-        let signable = SignableRequest::new(request.method(), request.uri(), headers, body)?;
-        let (instructions, _) = sign(signable, &params)?.into_parts();
-        for (name, value) in instructions.headers() {
-            request.headers_mut().try_insert(name.to_owned(), value.to_owned())?;
+        for (name, value) in signature(self.identity.clone(), scope, payload, headers)? {
+            request
+                .headers_mut()
+                .try_insert(name.as_str().to_owned(), value.to_str()?.to_owned())?;
         }
         Ok(())
     }
@@ -247,12 +239,6 @@ fn is_temporary(answer: &HttpResponse) -> bool {
 struct Refusal {
     #[serde(rename = "__type", default)]
     code: String,
-}
-
-/// A share from none to the whole.
-fn random_share() -> f64 {
-    let random = RandomState::new().hash_one(0_u8) >> 32;
-    f64::from(u32::try_from(random).unwrap_or_default()) / f64::from(u32::MAX)
 }
 
 #[cfg(test)]

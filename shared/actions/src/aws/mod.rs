@@ -26,6 +26,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use minutehand_domain::action::Target;
 use minutehand_domain::arn::{Arn, is_region};
 use minutehand_domain::own::OwnResources;
+use minutehand_outbound::SigningScope;
 use minutehand_ports::{ActionOutcome, AttemptContext, NotMade};
 use serde_json::Value;
 use url::Url;
@@ -36,7 +37,7 @@ use crate::outcome::{self, ActionFailure, Secrets, printable, status_name};
 use crate::settings::Aws;
 
 use role::Role;
-use sign::{Scope, Signer, Source};
+use sign::{Signer, Source};
 
 /// The attribute of a message that names the execution.
 const EXECUTION_ATTRIBUTE: &str = "x-ms-scheduler-execution-id";
@@ -170,8 +171,9 @@ impl AwsSender {
         }
         let to = ResolvedUrl { url, is_from_settings: true };
         let mut request = ServiceRequest { to, headers, body: body.into_bytes() };
-        let scope = Scope { service: S::NAME, region: &region, now: context.sent_at };
-        account.signer.sign(&scope, &mut request, secrets).await?;
+        let at = context.sent_at.into();
+        let scope = SigningScope { service: S::NAME, region: &region, at };
+        account.signer.sign(scope, &mut request, secrets).await?;
         let response = self.client.send(request).await?;
         result(service, &response)
     }

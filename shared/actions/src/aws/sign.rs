@@ -6,11 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
-use aws_sigv4::sign::v4;
-use aws_smithy_runtime_api::client::identity::Identity;
-use chrono::{DateTime, Utc};
-use http::header::{HOST, HeaderName, HeaderValue};
+use http::header::{HOST, InvalidHeaderValue};
+use minutehand_outbound::{Payload, SigningScope, signature, texts};
 use tokio::sync::Mutex;
 use url::Position;
 
@@ -47,13 +44,6 @@ struct Cached {
     expires_at: Option<SystemTime>,
 }
 
-/// The service, the region and the time for which a signature is valid.
-pub(super) struct Scope<'a> {
-    pub(super) service: &'static str,
-    pub(super) region: &'a str,
-    pub(super) now: DateTime<Utc>,
-}
-
 impl Signer {
     pub(super) fn new(source: Source) -> Self {
         Self { source, cached: Mutex::new(None) }
@@ -62,57 +52,39 @@ impl Signer {
     /// Adds the headers of the signature to a request.
     pub(super) async fn sign(
         &self,
-        scope: &Scope<'_>,
+        scope: SigningScope<'_>,
         request: &mut ServiceRequest,
         secrets: &mut Secrets,
     ) -> Result<(), ActionFailure> {
         let ServiceRequest { to: ResolvedUrl { url, .. }, headers, body } = request;
-        let credentials = self.credentials(scope.now, secrets).await?;
+        let credentials = self.credentials(scope.at, secrets).await?;
         secrets.add(credentials.secret_access_key());
         if let Some(token) = credentials.session_token() {
             secrets.add(token);
         }
-        let unsigned = |_| ActionFailure::canceled("The request to AWS cannot be signed.");
-        let identity: Identity = credentials.into();
-        let params = v4::SigningParams::builder()
-            .identity(&identity)
-            .region(scope.region)
-            .name(scope.service)
-            .time(system_time(scope.now))
-            .settings(SigningSettings::default())
-            .build()
-            .map_err(|_| ActionFailure::canceled("The request to AWS cannot be signed."))?
-            .into();
         // The HTTP client adds the Host header with this value when it sends the request.
-        let host = url[Position::BeforeHost..Position::AfterPort].to_owned();
-        let texts =
-            headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        let texts = texts.chain([(HOST.as_str(), host.as_str())]);
-        let signable = SignableRequest::new("POST", url.as_str(), texts, SignableBody::Bytes(body))
-            .map_err(unsigned)?;
-        let (instructions, _) = sign(signable, &params).map_err(unsigned)?.into_parts();
-        for (name, value) in instructions.headers() {
-            let (Ok(name), Ok(mut value)) =
-                (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
-            else {
-                return Err(ActionFailure::canceled(
-                    "The credentials for AWS are not valid in a header.",
-                ));
-            };
-            value.set_sensitive(true);
-            headers.insert(name, value);
-        }
+        let host = (HOST.as_str(), &url[Position::BeforeHost..Position::AfterPort]);
+        let payload = Payload { method: "POST", url: url.as_str(), body };
+        let signature = signature(credentials, scope, payload, texts(headers).chain([host]));
+        let signature = signature.map_err(|error| {
+            ActionFailure::canceled(if error.is::<InvalidHeaderValue>() {
+                "The credentials for AWS are not valid in a header."
+            } else {
+                "The request to AWS cannot be signed."
+            })
+        })?;
+        headers.extend(signature);
         Ok(())
     }
 
     async fn credentials(
         &self,
-        now: DateTime<Utc>,
+        now: SystemTime,
         secrets: &mut Secrets,
     ) -> Result<Credentials, ActionFailure> {
         // While one request asks for credentials, the others wait for its answer.
         let mut cached = self.cached.lock().await;
-        let fresh = cached.as_ref().filter(|it| it.is_fresh(system_time(now)));
+        let fresh = cached.as_ref().filter(|it| it.is_fresh(now));
         if let Some(Cached { credentials, .. }) = fresh {
             return Ok(credentials.clone());
         }
@@ -126,7 +98,7 @@ impl Signer {
                 })?
             }
         };
-        *cached = Some(Cached::new(credentials.clone(), system_time(now)));
+        *cached = Some(Cached::new(credentials.clone(), now));
         Ok(credentials)
     }
 }
@@ -143,11 +115,6 @@ impl Cached {
         let is_valid = self.expires_at.is_none_or(|end| now + EXPIRY_MARGIN < end);
         is_valid && Instant::now() < self.until
     }
-}
-
-pub(super) fn system_time(at: DateTime<Utc>) -> SystemTime {
-    let millis = u64::try_from(at.timestamp_millis()).unwrap_or_default();
-    SystemTime::UNIX_EPOCH + Duration::from_millis(millis)
 }
 
 #[cfg(test)]

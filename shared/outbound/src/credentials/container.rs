@@ -12,8 +12,8 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use url::{Host, Url};
 
+use super::service::Service;
 use super::{AwsEnvironment, NoCredentials, in_json};
-use crate::pool::{Pool, exchange, pool};
 
 /// Where a path of the service is asked.
 const ECS: &str = "http://169.254.170.2";
@@ -21,10 +21,6 @@ const ECS: &str = "http://169.254.170.2";
 const PLAIN_HOSTS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"];
 /// How long it may take to connect, and to get an answer.
 const TIME_MAX: Duration = Duration::from_secs(2);
-/// The most bytes of an answer.
-const BYTES_MAX: usize = 64 << 10;
-/// How often the service is asked.
-const TRIES_MAX: usize = 3;
 /// What an error calls it.
 const NAME: &str = "credentials service of the container";
 
@@ -33,7 +29,7 @@ pub(super) struct Container {
     url: Url,
     /// What is sent to it, so that it knows who asks.
     token: Option<Token>,
-    pool: Pool,
+    service: Service,
 }
 
 enum Token {
@@ -63,30 +59,20 @@ impl Container {
         let file = environment.get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
         let given = environment.get("AWS_CONTAINER_AUTHORIZATION_TOKEN");
         let token = file.map(|file| Token::File(file.into())).or(given.map(Token::Given));
-        let pool = pool(parsed.scheme() == "https", TIME_MAX);
-        let pool = pool.map_err(|error| NoCredentials::new(error.to_string()))?;
-        Ok(Some(Self { url: parsed, token, pool }))
+        let service = Service::new(parsed.scheme() == "https", TIME_MAX)?;
+        Ok(Some(Self { url: parsed, token, service }))
     }
 
     /// Asks for credentials.
     pub(super) async fn ask(&self) -> Result<Credentials, NoCredentials> {
-        let mut failure = String::new();
-        for _ in 0..TRIES_MAX {
-            match exchange(&self.pool, self.request()?, TIME_MAX, BYTES_MAX).await {
-                Ok(answer) if answer.status == StatusCode::OK => {
-                    return in_json(&answer.body, NAME);
-                }
-                Ok(answer) if !answer.status.is_server_error() => {
-                    return Err(NoCredentials::new(format!(
-                        "the {NAME} answered {}",
-                        answer.status
-                    )));
-                }
-                Ok(answer) => failure = format!("it answered {}", answer.status),
-                Err(error) => failure = error.to_string(),
+        match self.service.ask(self.request()?).await {
+            Ok(answer) if answer.status == StatusCode::OK => in_json(&answer.body, NAME),
+            Ok(answer) if !answer.status.is_server_error() => {
+                Err(NoCredentials::new(format!("the {NAME} answered {}", answer.status)))
             }
+            Ok(answer) => Err(missing(&format!("it answered {}", answer.status))),
+            Err(error) => Err(missing(&error.to_string())),
         }
-        Err(NoCredentials::new(format!("the {NAME} is not there: {failure}")))
     }
 
     fn request(&self) -> Result<Request<Full<Bytes>>, NoCredentials> {
@@ -113,6 +99,10 @@ impl Container {
         request.headers_mut().insert(AUTHORIZATION, value);
         Ok(request)
     }
+}
+
+fn missing(why: &str) -> NoCredentials {
+    NoCredentials::new(format!("the {NAME} is not there: {why}"))
 }
 
 fn may_be_plain(host: &Host<&str>) -> bool {

@@ -1,6 +1,5 @@
 //! The role of a machine on EC2: its metadata service, version 2.
 
-use std::io;
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
@@ -10,17 +9,14 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use url::Url;
 
+use super::service::Service;
 use super::{AwsEnvironment, NoCredentials, in_json};
-use crate::pool::{Exchange, Pool, exchange, pool};
+use crate::pool::Exchange;
 
 /// The address of the metadata service.
 const ENDPOINT: &str = "http://169.254.169.254";
 /// How long it may take to connect, and to get an answer. Elsewhere nothing answers at that address.
 const TIME_MAX: Duration = Duration::from_secs(1);
-/// The most bytes of an answer.
-const BYTES_MAX: usize = 64 << 10;
-/// How often each request is sent.
-const TRIES_MAX: usize = 3;
 /// How long the token of a session is valid. One is taken for each question.
 const TOKEN_SECONDS: HeaderValue = HeaderValue::from_static("60");
 const TTL: HeaderName = HeaderName::from_static("x-aws-ec2-metadata-token-ttl-seconds");
@@ -36,7 +32,7 @@ const INSTEAD: &str =
 /// The metadata service.
 pub(super) struct Machine {
     endpoint: String,
-    pool: Pool,
+    service: Service,
 }
 
 impl Machine {
@@ -56,8 +52,8 @@ impl Machine {
                 "AWS_EC2_METADATA_SERVICE_ENDPOINT is {endpoint}, not an http URL"
             )));
         }
-        let pool = pool(false, TIME_MAX).map_err(|error| NoCredentials::new(error.to_string()))?;
-        Ok(Self { endpoint: endpoint.trim_end_matches('/').to_owned(), pool })
+        let service = Service::new(false, TIME_MAX)?.that_may_be_missing();
+        Ok(Self { endpoint: endpoint.trim_end_matches('/').to_owned(), service })
     }
 
     /// Asks for the credentials of the machine's role.
@@ -84,29 +80,15 @@ impl Machine {
     ) -> Result<Bytes, NoCredentials> {
         let url = format!("{}{path}", self.endpoint);
         let failed = |why: String| NoCredentials::new(format!("{why}: {INSTEAD}"));
-        let mut last = String::new();
-        for _ in 0..TRIES_MAX {
-            let request = Request::builder().method(&method).uri(&url).header(&name, &value);
-            let request =
-                request.body(Full::default()).map_err(|error| failed(error.to_string()))?;
-            match exchange(&self.pool, request, TIME_MAX, BYTES_MAX).await {
-                Ok(Exchange { status: StatusCode::OK, body, .. }) => return Ok(body),
-                Ok(Exchange { status: StatusCode::NOT_FOUND, .. }) => {
-                    return Err(failed("the machine has no role".to_owned()));
-                }
-                Ok(answer) if !answer.status.is_server_error() => {
-                    return Err(failed(format!("the {NAME} answered {}", answer.status)));
-                }
-                Ok(answer) => last = format!("the {NAME} answered {}", answer.status),
-                Err(error) => {
-                    last = format!("the {NAME} does not answer");
-                    // Another try in the same second does not help where nobody listens.
-                    if error.kind() == io::ErrorKind::TimedOut {
-                        break;
-                    }
-                }
+        let request = Request::builder().method(method).uri(&url).header(name, value);
+        let request = request.body(Full::default()).map_err(|error| failed(error.to_string()))?;
+        match self.service.ask(request).await {
+            Ok(Exchange { status: StatusCode::OK, body, .. }) => Ok(body),
+            Ok(Exchange { status: StatusCode::NOT_FOUND, .. }) => {
+                Err(failed("the machine has no role".to_owned()))
             }
+            Ok(answer) => Err(failed(format!("the {NAME} answered {}", answer.status))),
+            Err(_) => Err(failed(format!("the {NAME} does not answer"))),
         }
-        Err(failed(last))
     }
 }

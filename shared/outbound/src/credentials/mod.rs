@@ -16,6 +16,7 @@
 mod container;
 mod machine;
 mod profile;
+mod service;
 mod web_identity;
 
 use std::fmt;
@@ -73,7 +74,8 @@ pub enum SourceKind {
 }
 
 /// Why there are no credentials, and what to do. It contains none.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NoCredentials(String);
 
 impl NoCredentials {
@@ -81,14 +83,6 @@ impl NoCredentials {
         Self(why.into())
     }
 }
-
-impl fmt::Display for NoCredentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NoCredentials {}
 
 enum Source {
     Keys(Credentials),

@@ -11,15 +11,11 @@ use http::{Method, Request};
 use http_body_util::Full;
 use url::form_urlencoded::Serializer;
 
+use super::service::Service;
 use super::{AwsEnvironment, NoCredentials};
-use crate::pool::{Pool, exchange, pool};
 
 /// How long a request may take.
 const TIME_MAX: Duration = Duration::from_secs(10);
-/// The most bytes of an answer.
-const BYTES_MAX: usize = 64 << 10;
-/// How often STS is asked.
-const TRIES_MAX: usize = 3;
 /// The name of the session in the audit trail of AWS, if the environment gives none.
 const SESSION: &str = "minutehand";
 
@@ -29,7 +25,7 @@ pub(super) struct WebIdentity {
     role: String,
     session: String,
     url: String,
-    pool: Pool,
+    service: Service,
 }
 
 impl WebIdentity {
@@ -58,10 +54,9 @@ impl WebIdentity {
             }
         };
         let url = format!("{}/", url.trim_end_matches('/'));
-        let pool = pool(url.starts_with("https:"), TIME_MAX);
-        let pool = pool.map_err(|error| NoCredentials::new(error.to_string()))?;
+        let service = Service::new(url.starts_with("https:"), TIME_MAX)?;
         let session = session.unwrap_or_else(|| SESSION.to_owned());
-        Ok(Some(Self { token_file: token_file.into(), role, session, url, pool }))
+        Ok(Some(Self { token_file: token_file.into(), role, session, url, service }))
     }
 
     /// Asks for credentials of the role.
@@ -80,31 +75,20 @@ impl WebIdentity {
             .append_pair("RoleSessionName", &self.session)
             .append_pair("WebIdentityToken", token.trim())
             .finish();
-        let mut last = String::new();
-        for _ in 0..TRIES_MAX {
-            let request = Request::builder()
-                .method(Method::POST)
-                .uri(&self.url)
-                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-                .body(Full::from(form.clone()))
-                .map_err(|error| failed(&error.to_string()))?;
-            match exchange(&self.pool, request, TIME_MAX, BYTES_MAX).await {
-                Ok(answer) if answer.status.is_success() => {
-                    return credentials(&String::from_utf8_lossy(&answer.body), now)
-                        .ok_or_else(|| failed("the answer of STS has no credentials"));
-                }
-                Ok(answer) => {
-                    let text = String::from_utf8_lossy(&answer.body);
-                    let code = element(&text, "Code").unwrap_or_default();
-                    last = format!("STS answered {} {code}", answer.status);
-                    if !answer.status.is_server_error() {
-                        break;
-                    }
-                }
-                Err(error) => last = format!("STS does not answer: {error}"),
-            }
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(&self.url)
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(Full::from(form))
+            .map_err(|error| failed(&error.to_string()))?;
+        let answer = self.service.ask(request).await;
+        let answer = answer.map_err(|error| failed(&format!("STS does not answer: {error}")))?;
+        let text = String::from_utf8_lossy(&answer.body);
+        if !answer.status.is_success() {
+            let code = element(&text, "Code").unwrap_or_default();
+            return Err(failed(format!("STS answered {} {code}", answer.status).trim_end()));
         }
-        Err(failed(last.trim_end()))
+        credentials(&text, now).ok_or_else(|| failed("the answer of STS has no credentials"))
     }
 }
 
