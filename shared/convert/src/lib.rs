@@ -34,7 +34,7 @@ mod event_bridge;
 mod report;
 mod secrets;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod unique;
 mod unsayable;
 

@@ -494,10 +494,9 @@ fn first_cursors(shards: u32, first_shard: u32) -> BTreeSet<ShardCursor> {
 }
 
 #[cfg(test)]
-mod first_timers;
-
-#[cfg(test)]
 mod tests {
+    mod first_timers;
+
     use super::*;
 
     /// The shards in the order in which they are read, given the due time that each page reaches.

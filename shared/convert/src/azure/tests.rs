@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::testing::{options, problems};
+use crate::tests::{options, problems};
 use crate::{Conversion, SourceFormat, convert};
 
 fn converted(document: &Value) -> Conversion {

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::*;
-use crate::testing::{now, problems};
+use crate::tests::{now, problems};
 use crate::{Conversion, ConvertOptions, SourceFormat, convert};
 
 fn options(template: &str) -> ConvertOptions {

@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use crate::testing::{options, problems};
+use crate::tests::{options, problems};
 use crate::{Conversion, ConvertedJob, SourceFormat, SourcePlace, convert};
 
 fn schedule(expression: &str, more: Value) -> Value {

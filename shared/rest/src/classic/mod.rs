@@ -18,9 +18,9 @@ mod operations;
 mod provider;
 mod request;
 mod route;
-mod xml;
 #[cfg(test)]
-mod xml_check;
+mod tests;
+mod xml;
 
 use std::sync::{Arc, PoisonError};
 

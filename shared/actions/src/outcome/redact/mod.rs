@@ -9,8 +9,6 @@ mod search;
 mod view;
 
 #[cfg(test)]
-mod encoders;
-#[cfg(test)]
 mod tests;
 
 use std::ops::Range;

@@ -1,9 +1,11 @@
 //! Secrets that targets return, in the encodings of many languages.
 
+mod encoders;
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::encoders::{ESCAPES, Encoder, WHOLES, utf16};
 use super::*;
+use encoders::{ESCAPES, Encoder, WHOLES, utf16};
 
 fn secrets(all: &[&str]) -> Secrets {
     let mut secrets = Secrets::default();

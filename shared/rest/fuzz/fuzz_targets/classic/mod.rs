@@ -2,5 +2,5 @@
 
 #[path = "../../../src/classic/xml/mod.rs"]
 mod xml;
-#[path = "../../../src/classic/xml_check.rs"]
+#[path = "../../../src/classic/tests.rs"]
 pub(crate) mod xml_check;

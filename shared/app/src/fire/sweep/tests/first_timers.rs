@@ -13,7 +13,7 @@ use minutehand_ports::store::{
 use minutehand_ports::{DispatchQueue, Pulses, QueueError, QueueMessage, Snapshots, StoreError};
 use minutehand_testkit::SetClock;
 
-use super::*;
+use super::super::*;
 
 /// The timers of two shards: which, and when each is due.
 type Shards = [Vec<(String, DateTime<Utc>)>; 2];
