@@ -42,7 +42,7 @@ use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
 use super::follow::EndedAttempt;
 use super::held::{Held, LEASE_MARGIN};
-use super::loaded_job::{LoadedJob, action};
+use super::loaded_job::{LoadedJob, action, if_readable};
 use super::slot::LimitWait;
 use super::{DeliveryPlace, Wait, spans};
 use crate::error::AppError;
@@ -267,18 +267,12 @@ impl Executor {
     async fn origin(&self, job: &JobRef, attempt: &Attempt) -> Result<Option<String>, AppError> {
         let Some(loaded) = self.load(job).await? else { return Ok(None) };
         if attempt.role == Role::Notice {
-            return match self.failure_action(job).await {
-                Ok(found) => Ok(found.map(|(_, action)| action.target().origin())),
-                Err(error) if error.is_retryable() => Err(error),
-                Err(_) => Ok(None),
-            };
+            let found = if_readable(self.failure_action(job).await)?.flatten();
+            return Ok(found.map(|(_, action)| action.target().origin()));
         }
-        let definition = match self.definition(job, &loaded).await {
-            Ok(definition) => definition,
-            Err(error) if error.is_retryable() => return Err(error),
-            Err(_) => return Ok(None),
-        };
-        Ok(action(definition, attempt.role).map(|action| action.target.origin()))
+        let definition = if_readable(self.definition(job, &loaded).await)?;
+        let action = definition.and_then(|definition| action(definition, attempt.role));
+        Ok(action.map(|action| action.target.origin()))
     }
 
     /// Whether to wait for the attempt here would use up the lease.

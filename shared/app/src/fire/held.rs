@@ -3,7 +3,7 @@
 //! stays, and what cannot be given back is no error.
 
 use chrono::TimeDelta;
-use minutehand_ports::store::Claim;
+use minutehand_ports::store::{Claim, StoreError};
 
 use super::execute::Executor;
 use super::loaded_job::job_path;
@@ -44,46 +44,38 @@ impl Executor {
         self.give_back_turn(held.claim).await;
     }
 
-    /// Gives back a claim under which nothing was done. If that fails, the lease ends by itself.
+    /// Gives back a claim under which nothing was done.
     async fn release(&self, claim: &Claim) {
-        if let Err(error) = self.ports.store.attempts.release(claim).await {
-            let Claim { job, attempt, .. } = claim;
-            let (job_path, id) = (job_path(job, None), attempt.id());
-            tracing::warn!(
-                job.path = job_path, job.uid, attempt = %id, %error,
-                "a claim could not be released; it ends with its lease"
-            );
-        }
+        let released = self.ports.store.attempts.release(claim).await;
+        note_kept(claim, released, "a claim could not be released; it ends with its lease");
     }
 
-    /// Gives back the turn of a claim under which nothing was done. If that fails, it ends with its lease.
+    /// Gives back the turn of a claim under which nothing was done.
     pub(super) async fn give_back_turn(&self, claim: &Claim) {
-        let Claim { job, attempt, .. } = claim;
-        if !attempt.takes_turn {
+        if !claim.attempt.takes_turn {
             return;
         }
-        if let Err(error) = self.ports.store.turns.give_back_turn(claim).await {
-            let (job_path, id) = (job_path(job, None), attempt.id());
-            tracing::warn!(
-                job.path = job_path, job.uid, attempt = %id, %error,
-                "a turn could not be given back; it ends with its lease"
-            );
-        }
+        let given_back = self.ports.store.turns.give_back_turn(claim).await;
+        note_kept(claim, given_back, "a turn could not be given back; it ends with its lease");
     }
 
-    /// Gives back the seat of an attempt that runs no longer. If that fails, it ends with its lease.
+    /// Gives back the seat of an attempt that runs no longer.
     pub(super) async fn give_back_seat(&self, held: &Held<'_>) {
-        let claim = held.claim;
         if !held.may_have_seat {
             return;
         }
-        if let Err(error) = self.ports.store.seats.give_back_seat(claim).await {
-            let Claim { job, attempt, .. } = claim;
-            let (job_path, id) = (job_path(job, None), attempt.id());
-            tracing::warn!(
-                job.path = job_path, job.uid, attempt = %id, %error,
-                "a place among the running attempts could not be given back; it ends with its lease"
-            );
-        }
+        let given_back = self.ports.store.seats.give_back_seat(held.claim).await;
+        let what =
+            "a place among the running attempts could not be given back; it ends with its lease";
+        note_kept(held.claim, given_back, what);
+    }
+}
+
+/// Logs that something could not be given back. It ends with its lease.
+fn note_kept(claim: &Claim, given_back: Result<(), StoreError>, what: &str) {
+    if let Err(error) = given_back {
+        let Claim { job, attempt, .. } = claim;
+        let (job_path, id) = (job_path(job, None), attempt.id());
+        tracing::warn!(job.path = job_path, job.uid, attempt = %id, %error, "{what}");
     }
 }

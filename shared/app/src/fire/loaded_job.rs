@@ -88,20 +88,13 @@ impl Executor {
         let no_retries = Retries::from_policy(Some(&RetryPolicy::None), plan);
         if role == Role::Notice {
             // Boxed, since thousands of attempts wait in here, and few of them are notices.
-            let retries = match Box::pin(self.failure_action(job)).await {
-                Ok(found) => found.map_or(no_retries, |(_, action)| action.retries(plan)),
-                Err(error) if error.is_retryable() => return Err(error),
-                Err(_) => no_retries,
-            };
+            let found = if_readable(Box::pin(self.failure_action(job)).await)?.flatten();
+            let retries = found.map_or(no_retries, |(_, action)| action.retries(plan));
             return Ok(FollowPolicy { retries, on_failure: OnFailure::default(), horizon });
         }
-        let definition = match self.definition(job, loaded).await {
-            Ok(definition) => definition,
-            Err(error) if error.is_retryable() => return Err(error),
-            Err(_) => {
-                let on_failure = OnFailure { has_error_action: false, has_notice };
-                return Ok(FollowPolicy { retries: no_retries, on_failure, horizon });
-            }
+        let Some(definition) = if_readable(self.definition(job, loaded).await)? else {
+            let on_failure = OnFailure { has_error_action: false, has_notice };
+            return Ok(FollowPolicy { retries: no_retries, on_failure, horizon });
         };
         let has_error_action = definition.action.error_action.is_some();
         Ok(FollowPolicy {
@@ -188,6 +181,14 @@ impl LoadedJob {
             Occurrence::Run { .. } if goes_on => before,
             Occurrence::Run { .. } => (before + count(now)).max(1),
         }
+    }
+}
+
+/// What was read; `None` if no further try can read it.
+pub(super) fn if_readable<T>(read: Result<T, AppError>) -> Result<Option<T>, AppError> {
+    match read {
+        Err(error) if !error.is_retryable() => Ok(None),
+        read => read.map(Some),
     }
 }
 

@@ -24,7 +24,7 @@ use minutehand_ports::store::{JobSnapshot, PageRequest, Pause};
 
 use super::execute::Executor;
 use super::follow::EndedAttempt;
-use super::loaded_job::LoadedJob;
+use super::loaded_job::{LoadedJob, if_readable};
 use crate::error::AppError;
 
 /// Entries of a page of history.
@@ -92,13 +92,10 @@ impl Executor {
         if *state != JobState::Enabled || timing.generation != attempt.generation || !goes_on {
             return Ok(None);
         }
-        let definition = match self.definition(job, loaded).await {
-            Ok(definition) => definition,
-            Err(error) if error.is_retryable() => return Err(error),
-            // A job that cannot be read cannot be written.
-            Err(_) => return Ok(None),
-        };
-        let Some(pause) = definition.pause_on_failure() else { return Ok(None) };
+        // A job that cannot be read cannot be written.
+        let definition = if_readable(self.definition(job, loaded).await)?;
+        let pause = definition.and_then(|it| Some((it, it.pause_on_failure()?)));
+        let Some((definition, pause)) = pause else { return Ok(None) };
         let row = self.failed_in_row(ended, pause.after, policy).await?;
         let row = row.filter(|row| row.occurrences >= pause.after);
         Ok(row.map(|row| (definition, row)))
