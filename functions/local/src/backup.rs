@@ -8,14 +8,14 @@
 //! that target asks the user to remove it. To restore a backup, serve from the copy.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use minutehand_store_sql::sqlite::{DATABASE, back_up};
 
-use crate::data_dir::{DataDir, DataDirError, check_is_data, sync_entries};
+use crate::data_dir::{DataDir, DataDirError, check_is_data, private_dir, sync_entries};
 
 /// Files that belong to the process that uses the directory.
 const LEFT_OUT: [&str; 2] = ["lock", "open"];
@@ -55,7 +55,8 @@ pub fn backup(data: &Path, target: &Path) -> Result<BackedUp> {
     let from = fs::canonicalize(data)
         .with_context(|| format!("cannot find the directory {}", data.display()))?;
     let places = Places::choose(&from, target)?;
-    create(&places.partial)
+    private_dir()
+        .create(&places.partial)
         .with_context(|| format!("cannot create {}", places.partial.display()))?;
     let is_beside_server = dir.is_none();
     let database = back_up(&from, &places.partial, is_beside_server)
@@ -105,13 +106,6 @@ impl Places {
         fs::rename(&self.partial, &self.target)?;
         sync_entries(&self.parent)
     }
-}
-
-fn create(dir: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
 }
 
 /// Copies the files whose names are wanted. Names that are not UTF-8 are not of Minutehand, and wanted.

@@ -14,6 +14,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use minutehand_store_sql::sqlite::DATABASE;
@@ -161,7 +162,9 @@ impl DataDir {
     /// If another process uses the directory, it is none of this version, its database is gone, or the file
     /// system refuses access.
     pub(crate) fn open(path: &Path) -> Result<Self, DataDirError> {
-        create(path)
+        private_dir()
+            .recursive(true)
+            .create(path)
             .map_err(|source| DataDirError::NotCreated { path: path.to_owned(), source })?;
         // SQLite would treat a relative path that begins with `file:` as a URI.
         let path = fs::canonicalize(path).map_err(io_error("resolve", path))?;
@@ -194,24 +197,19 @@ impl DataDir {
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.mode(0o600);
     options
 }
 
-fn create(path: &Path) -> io::Result<()> {
+/// Creates directories for their owner alone.
+pub(crate) fn private_dir() -> DirBuilder {
     let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    builder.mode(0o700);
+    builder
 }
 
 /// Locks the directory itself; `None` where the system cannot, as on some network file systems.
 fn lock_directory(dir: &Path) -> Result<Option<File>, DataDirError> {
-    if !cfg!(unix) {
-        return Ok(None);
-    }
     let directory = File::open(dir).map_err(io_error("open", dir))?;
     match directory.try_lock() {
         Ok(()) => Ok(Some(directory)),
@@ -230,9 +228,7 @@ fn in_use(dir: &Path) -> DataDirError {
 
 /// Takes the access of all users away from the directory and its database. Secrets are files of their
 /// own, which are refused instead: another user may have read them.
-#[cfg(unix)]
 fn mend_modes(dir: &Path) -> Result<Vec<String>, DataDirError> {
-    use std::os::unix::fs::PermissionsExt as _;
     const OTHERS: u32 = 0o007;
     const OTHERS_WRITE: u32 = 0o002;
     let mut mended = Vec::new();
@@ -253,11 +249,6 @@ fn mend_modes(dir: &Path) -> Result<Vec<String>, DataDirError> {
         ));
     }
     Ok(mended)
-}
-
-#[cfg(not(unix))]
-fn mend_modes(_dir: &Path) -> Result<Vec<String>, DataDirError> {
-    Ok(Vec::new())
 }
 
 fn lock(dir: &Path) -> Result<File, DataDirError> {
@@ -314,10 +305,9 @@ fn sync_new(dir: &Path) -> io::Result<()> {
     sync_entries(dir)
 }
 
-/// Makes the entries of a directory durable: they are written separately from the files. Does nothing
-/// on systems where a directory cannot be opened.
+/// Makes the entries of a directory durable: they are written separately from the files.
 pub(crate) fn sync_entries(dir: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+    File::open(dir)?.sync_all()
 }
 
 fn io_error(what: &'static str, path: &Path) -> impl Fn(io::Error) -> DataDirError {

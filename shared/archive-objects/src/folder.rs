@@ -149,7 +149,6 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Makes the entries of a folder durable, and those of the folders that it is in, up to the root.
 fn sync_up(folder: &Path, root: &Path) -> io::Result<()> {
     for folder in folder.ancestors() {
-        #[cfg(unix)]
         File::open(folder)?.sync_all()?;
         if folder == root {
             break;

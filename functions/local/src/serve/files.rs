@@ -6,6 +6,7 @@
 //! share is the limit of the part that uses it.
 
 use minutehand_actions::IDLE_CONNECTIONS_MAX;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Kept for the process itself: its data, its log, name resolution, certificates.
 const KEPT: u64 = 128;
@@ -58,10 +59,7 @@ impl FileShares {
 }
 
 /// Raises the soft limit to the hard one. Returns how many files may be open now.
-#[cfg(unix)]
 fn raise_limit() -> u64 {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current == maximum {
         return current.unwrap_or(u64::MAX);
@@ -74,12 +72,6 @@ fn raise_limit() -> u64 {
             files
         }
     }
-}
-
-/// Other systems have no such limit.
-#[cfg(not(unix))]
-fn raise_limit() -> u64 {
-    u64::MAX
 }
 
 #[cfg(test)]

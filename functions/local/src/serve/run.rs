@@ -152,7 +152,6 @@ fn bind(settings: &ServeSettings) -> Result<Option<TcpListener>> {
 fn open_port(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Otherwise connections of an earlier process would keep the port for a minute.
-    #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)

@@ -547,7 +547,6 @@ mod tests {
         let path = |name: &str| dir.path().join(name).display().to_string();
         std::fs::create_dir_all(path("data/inside")).unwrap();
         std::fs::create_dir(path("data-2")).unwrap();
-        #[cfg(unix)]
         std::os::unix::fs::symlink(path("data"), path("link")).unwrap();
         for (archive, data, is_apart) in [
             ("data", "data", false),
@@ -557,9 +556,7 @@ mod tests {
             ("data", "data-2", true),
             ("data-2", "data", true),
             ("data-2", "data-2-new", true),
-            #[cfg(unix)]
             ("link", "data", false),
-            #[cfg(unix)]
             ("data", "link/new", false),
         ] {
             let line =

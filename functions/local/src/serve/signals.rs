@@ -1,24 +1,21 @@
-//! The signals that end the process: SIGTERM, SIGINT and SIGHUP, or Ctrl-C where there are no signals.
+//! The signals that end the process: SIGTERM, SIGINT and SIGHUP.
 
 use std::io;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 /// Receives the signals that end the process.
 pub(super) struct Signals {
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
+    terminate: Signal,
+    interrupt: Signal,
     /// `None` if the process was started with SIGHUP ignored, as `nohup` does.
-    #[cfg(unix)]
-    hang_up: Option<tokio::signal::unix::Signal>,
+    hang_up: Option<Signal>,
 }
 
-#[cfg(unix)]
 impl Signals {
     /// Installs the handlers. From here on a signal is returned by [`Self::next`] and no longer ends
     /// the process by itself.
     pub(super) fn install() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
         let hang_up = (!ignores_hang_up()).then(|| signal(SignalKind::hangup()));
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -55,30 +52,9 @@ impl Signals {
 
 /// Whether the process was started with SIGHUP ignored. Linux tells it in a mask of hexadecimal digits
 /// whose lowest bit is signal 1, SIGHUP; elsewhere it is not known.
-#[cfg(unix)]
 fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .is_some_and(|mask| mask & 1 == 1)
-}
-
-#[cfg(not(unix))]
-impl Signals {
-    /// As on Unix; there is nothing to install.
-    #[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
-    pub(super) fn install() -> io::Result<Self> {
-        Ok(Self {})
-    }
-
-    /// As on Unix.
-    pub(super) async fn next(&mut self) -> &'static str {
-        let _ = tokio::signal::ctrl_c().await;
-        "Ctrl-C"
-    }
-
-    /// As on Unix.
-    pub(super) async fn next_urgent(&mut self) -> &'static str {
-        self.next().await
-    }
 }

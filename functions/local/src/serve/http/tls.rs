@@ -9,7 +9,7 @@
 //! With `--memory` there is no data directory: the key is never written, and the certificate is in a
 //! temporary directory until the process ends.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ use zeroize::Zeroizing;
 
 use super::certificate_files::{CertificateFiles, certified};
 use super::client_certificates::{AnyCertificate, Clients};
-use crate::data_dir::DataDir;
+use crate::data_dir::{DataDir, private_dir};
 use crate::serve::secrets::{read_private_file, write_private_file};
 use crate::serve::settings::Tls;
 
@@ -256,10 +256,7 @@ struct TemporaryDir(PathBuf);
 impl TemporaryDir {
     fn create() -> Result<Self> {
         let path = std::env::temp_dir().join(format!("minutehand-{}", RandomIds.new_id()));
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        private_dir().create(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Self(path))
     }
 }

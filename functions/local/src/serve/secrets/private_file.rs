@@ -6,6 +6,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -70,15 +71,12 @@ pub(crate) fn create(path: &Path, content: &str) -> Result<()> {
 
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create_new(true).mode(0o600);
     options
 }
 
-#[cfg(unix)]
 fn check_mode(path: &Path, metadata: &fs::Metadata) -> Result<()> {
-    let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions());
+    let mode = metadata.permissions().mode();
     if mode & 0o077 != 0 {
         let path = path.display();
         bail!(
@@ -87,10 +85,5 @@ fn check_mode(path: &Path, metadata: &fs::Metadata) -> Result<()> {
             mode & 0o7777
         );
     }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_mode(_path: &Path, _metadata: &fs::Metadata) -> Result<()> {
     Ok(())
 }
