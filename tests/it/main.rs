@@ -26,6 +26,8 @@ mod manage;
 #[cfg(test)]
 mod moves;
 #[cfg(test)]
+mod postgres;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod simulation;

@@ -128,9 +128,9 @@ impl Jobs for SqlStore {
     ) -> Result<Saved, StoreError> {
         let uid = &collection.collection.uid;
         let mut statements = vec![
+            changes(sql::COUNT_OFF, params![id(uid)]),
             changes(sql::DELETE_JOB, as_read(uid, job)),
             Statement::new(sql::DELETE_TIMER, params![id(&job.uid)]),
-            changes(sql::COUNT_OFF, params![id(uid)]),
         ];
         statements.extend(entry.map(|entry| journal::add(uid, entry)));
         self.saves(changing(rest(uid, statements), &job.uid)).await

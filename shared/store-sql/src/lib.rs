@@ -1,14 +1,20 @@
 //! The store and the queue in plain SQL tables.
 //!
-//! The SQL text exists once, in `sql`. Below it is an engine: [`sqlite`], one file on one machine. Every
-//! change is a [`script`](script::Script): a few statements, each with what has to be true of its result. A
-//! crash leaves all of a script or nothing of it, so there is nothing to repair.
+//! The SQL text exists once, in `sql`. Below it is an engine: [`sqlite`], one file on one machine, or
+//! [`postgres`], one database of many processes. Every change is a [`script`](script::Script): a few
+//! statements, each with what has to be true of its result. A crash leaves all of a script or nothing of it,
+//! so there is nothing to repair.
+//!
+//! Several processes write at once. What a script reads and does not write, and relies on, it locks, or it
+//! runs [alone](script::Script::is_alone).
 //!
 //! | part | what it does |
 //! |---|---|
 //! | `script` | the form in which anything is asked of a database |
 //! | `sql` | the tables, and the text of every statement |
+//! | `database` | either engine |
 //! | `sqlite` | performs scripts: the thread that writes, its log, readers, files, backups |
+//! | `postgres` | performs scripts: connections, transactions, the schema, being told of what others send |
 //! | `collections`, `jobs`, `journal`, `timers`, `attempts`, `history`, `turns`, `limits`, `snapshots`, `counters`, `other`, `browse`, `installation` | the traits of [`minutehand_ports::store`] |
 //! | `queue` | the queue, and the steps that change it together with the store |
 //! | `ended`, `expired`, `sealed`, `states` | walks through all that is stored: for the archive, the removal of what has expired, a lost key, figures |
@@ -54,6 +60,7 @@ mod browse;
 pub mod changed;
 mod collections;
 mod counters;
+mod database;
 mod ended;
 mod expired;
 mod history;
@@ -62,6 +69,7 @@ mod jobs;
 mod journal;
 mod limits;
 mod other;
+pub mod postgres;
 mod prefetched;
 pub mod queue;
 pub mod script;
@@ -75,6 +83,7 @@ mod timers;
 mod turns;
 mod value;
 
+pub use database::{AnyDatabase, DatabaseError};
 pub use ended::{EndedPosition, EndedSlice, EndedWhen};
 pub use queue::{QueueStanding, SqlQueue};
 pub use sealed::{Sealed, SealedOf, SealedPosition};

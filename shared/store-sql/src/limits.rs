@@ -99,11 +99,12 @@ impl Seats for SqlStore {
         limit: Concurrent,
         now: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
-        let free = params![id(&claim.job.collection_uid), now, self.process, id(&claim.claim_id)];
+        let uid = &claim.job.collection_uid;
+        let free = params![id(uid), now, self.process, id(&claim.claim_id)];
         let mut take = self.seat(claim);
         take.extend(params![claim.lease_until, limit.get()]);
         let statements = vec![Statement::new(sql::FREE_SEATS, free), changes(sql::TAKE_SEAT, take)];
-        let mut script = start(&claim.job.collection_uid, statements);
+        let mut script = start(uid, statements).alone();
         // A limit that has sunk takes no seat away.
         script.otherwise = Some(Statement::new(sql::OWN_SEAT, self.seat(claim)));
         Ok(match self.perform(script).await? {

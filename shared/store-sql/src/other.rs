@@ -16,9 +16,9 @@ use minutehand_ports::store::{
 };
 use minutehand_ports::{CloudServices, Disk, Pulses, Removal, StoreError};
 
+use crate::database::DatabaseError;
 use crate::script::{Need, Row, ScriptOutcome, Statement, Value};
 use crate::sql::{jobs, other as sql};
-use crate::sqlite::SqlError;
 use crate::store::{SqlStore, background, changes, page_of, rest, rows_of};
 use crate::value::{Columns, id, params};
 
@@ -166,7 +166,7 @@ fn read_pulse(row: &mut Columns) -> Result<Pulse, StoreError> {
 /// The disk is full or read-only.
 #[derive(Debug, thiserror::Error)]
 #[error("the disk refuses a write")]
-struct NoWrites(#[source] SqlError);
+struct NoWrites(#[source] DatabaseError);
 
 /// A commit that changes nothing: a full or read-only disk refuses it, and still answers reads.
 #[async_trait]

@@ -35,6 +35,9 @@ impl fmt::Debug for Value {
 /// A row of a result.
 pub type Row = Vec<Value>;
 
+/// The most rows that one statement may return. Larger lists come in pages.
+pub(crate) const ROWS_MAX: usize = 20_000;
+
 /// What has to be true of the result of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
@@ -115,19 +118,36 @@ pub struct Script {
     pub changed: Vec<u32>,
     /// Whether another message may come first after it, for which a receiver waits.
     pub wakes: bool,
+    /// Whether no other script of the same turn that is so, too, may run beside it: it reads rows that the
+    /// other one adds.
+    pub is_alone: bool,
 }
 
 impl Script {
     /// These statements, and nothing else.
     #[must_use]
     pub const fn new(urgency: Urgency, turn: Turn, statements: Vec<Statement>) -> Self {
-        Self { urgency, turn, statements, otherwise: None, changed: Vec::new(), wakes: false }
+        Self {
+            urgency,
+            turn,
+            statements,
+            otherwise: None,
+            changed: Vec::new(),
+            wakes: false,
+            is_alone: false,
+        }
     }
 
     /// The same script, which wakes a receiver.
     #[must_use]
     pub fn waking(self) -> Self {
         Self { wakes: true, ..self }
+    }
+
+    /// The same script, which runs beside no other one of its turn that is alone.
+    #[must_use]
+    pub(crate) fn alone(self) -> Self {
+        Self { is_alone: true, ..self }
     }
 }
 

@@ -42,7 +42,7 @@ impl Snapshots for SqlStore {
             return None;
         }
         // The counts are taken before the read, so that no change falls between the two.
-        let counts = self.counts(&claim.job);
+        let counts = self.counts(&claim.job)?;
         // By the thread that writes: the pages are in its cache, and a reader's is void after each commit.
         let statement = Statement::new(sql::SNAPSHOT, parameters(&claim.job));
         let script = rest(&claim.job.collection_uid, vec![statement]);
@@ -54,7 +54,7 @@ impl Snapshots for SqlStore {
 
     async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         match self.prefetched.take(&claim.claim_id) {
-            Some(Entry { counts, snapshot }) if counts == self.counts(&claim.job) => {
+            Some(Entry { counts, snapshot }) if Some(counts) == self.counts(&claim.job) => {
                 Ok(Some(snapshot))
             }
             _ => Snapshots::read(self, &claim.job).await,
@@ -63,8 +63,8 @@ impl Snapshots for SqlStore {
 }
 
 impl SqlStore {
-    fn counts(&self, job: &JobRef) -> [u64; 2] {
-        self.database().changed().read([hash(&job.uid), hash(&job.collection_uid)])
+    fn counts(&self, job: &JobRef) -> Option<[u64; 2]> {
+        self.database().changes_of([hash(&job.uid), hash(&job.collection_uid)])
     }
 }
 

@@ -7,20 +7,17 @@ use minutehand_ports::StoreError;
 use minutehand_ports::store::{Page, Saved};
 
 use crate::changed::hash;
+use crate::database::{ANY_PROCESS, AnyDatabase};
 use crate::prefetched::Prefetched;
 use crate::script::{Need, Row, Script, ScriptOutcome, Statement, Turn, Urgency, Value};
-use crate::sqlite::Database;
 
 /// The most items of a page, however many are asked for.
 const PAGE_MAX: u32 = 10_000;
 
-/// The process of a store that does not know whether it is alone.
-const ANY_PROCESS: i64 = 0;
-
 /// Stores collections, jobs, timers and attempts in one database.
 #[derive(Debug, Clone)]
 pub struct SqlStore {
-    database: Database,
+    database: AnyDatabase,
     /// For how long history is kept.
     pub(crate) history: HistoryDays,
     /// The number of the process, if it is the only one; else 0.
@@ -31,9 +28,9 @@ pub struct SqlStore {
 impl SqlStore {
     /// A store in a database.
     #[must_use]
-    pub fn new(database: Database) -> Self {
+    pub fn new(database: impl Into<AnyDatabase>) -> Self {
         let (history, prefetched) = Default::default();
-        Self { database, history, process: ANY_PROCESS, prefetched }
+        Self { database: database.into(), history, process: ANY_PROCESS, prefetched }
     }
 
     /// Sets for how long history is kept that is written from now on.
@@ -46,10 +43,10 @@ impl SqlStore {
     ///
     /// Any other process that used it has ended. So the claims, turns and seats of other processes are
     /// void, even if their leases last. And the store knows whether a job was written since it was
-    /// prefetched.
+    /// prefetched. A process is never the only one on PostgreSQL: there, this changes nothing.
     #[must_use]
     pub fn alone(self) -> Self {
-        let process = self.database.process();
+        let process = self.database.only_process();
         self.alone_as(process)
     }
 
@@ -62,7 +59,7 @@ impl SqlStore {
 
     /// The database.
     #[must_use]
-    pub const fn database(&self) -> &Database {
+    pub const fn database(&self) -> &AnyDatabase {
         &self.database
     }
 

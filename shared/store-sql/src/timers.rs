@@ -76,10 +76,11 @@ impl Timers for SqlStore {
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         let Finish { job, version, generation, state, expires_at } = finish;
-        let mut parameters = as_read(job, *version);
-        parameters.extend(params![*generation, state.name()]);
-        let write = record(&job.collection_uid, vec![changes(sql::FINISH, parameters)]);
-        let mut script = changing(write, &job.uid);
+        let statements = vec![
+            Statement::new(sql::HAS_VERSION, as_read(job, *version)).needs(Need::Row),
+            changes(sql::FINISH, params![id(&job.uid), *generation, state.name()]),
+        ];
+        let mut script = changing(record(&job.collection_uid, statements), &job.uid);
         let mut parameters = job_row(job);
         parameters.extend(params![*generation, state.name(), second(*expires_at)]);
         script.otherwise = Some(Statement::new(sql::IS_FINISHED, parameters));

@@ -13,6 +13,8 @@
 //! }
 //! ```
 //!
+//! [`check_all`] does the same in one test, for a back end of which one is made for all.
+//!
 //! The tests of an adapter do so: `shared/store-dynamodb/tests/conformance`, `shared/store-sql/tests`,
 //! `shared/queue-sqs/tests/sqs`, and for the store of the simulation `tests/it/simulation/conformance`.
 //! Those on DynamoDB use another one than that in the process if a variable names it, and make a table there for each test,
@@ -44,7 +46,12 @@ use std::fmt;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
+use std::thread;
+
+use tokio::runtime;
 
 /// Makes the functions named the behaviours of this group.
 macro_rules! behaviours {
@@ -202,6 +209,54 @@ pub async fn check(back_end: &dyn BackEnd, (group, name): (&str, &str)) {
 pub async fn check_queue(back_end: &dyn QueueBackEnd, (group, name): (&str, &str)) {
     let subject = QueueSubject::new(back_end.open(name).await);
     check_on(back_end.name(), &queue_behaviours(), (group, name), &subject).await;
+}
+
+/// How many behaviours are checked at a time.
+const TOGETHER: usize = 4;
+
+/// Checks every behaviour of a store on a back end, some at a time, and returns the names of those that it
+/// does not have. For back ends of which one is made for all tests.
+#[must_use]
+pub fn check_all(back_end: &dyn BackEnd) -> Vec<String> {
+    all_of(&behaviours(), |name| Box::pin(check(back_end, name)))
+}
+
+/// The same for a queue.
+#[must_use]
+pub fn check_all_of_queues(back_end: &dyn QueueBackEnd) -> Vec<String> {
+    all_of(&queue_behaviours(), |name| Box::pin(check_queue(back_end, name)))
+}
+
+fn all_of<'a, S>(
+    known: &[Behaviour<S>],
+    check: impl Fn((&'static str, &'static str)) -> Pin<Box<dyn Future<Output = ()> + 'a>> + Sync,
+) -> Vec<String> {
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let check_next = || {
+        while let Some(Behaviour { group, name, .. }) =
+            known.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            let run = || {
+                let runtime =
+                    runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+                runtime.unwrap().block_on(check((group, name)));
+            };
+            // A thread of its own, so that what panics has the name.
+            let name = format!("{group}::{name}");
+            let ended = thread::scope(|scope| {
+                thread::Builder::new().name(name.clone()).spawn_scoped(scope, run).unwrap().join()
+            });
+            if ended.is_err() {
+                failed.lock().unwrap().push(name);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..TOGETHER {
+            scope.spawn(check_next);
+        }
+    });
+    failed.into_inner().unwrap()
 }
 
 async fn check_on<S>(

@@ -17,7 +17,7 @@ use minutehand_ports::{
 use minutehand_store_dynamodb::{DynamoStore, Meter, ensure_table};
 use minutehand_store_sql::queue::RECEIVE_MAX;
 use minutehand_store_sql::sqlite::{Database, Durability, Threads};
-use minutehand_store_sql::{SqlQueue, SqlStore};
+use minutehand_store_sql::{AnyDatabase, SqlQueue, SqlStore};
 use minutehand_testkit::SetClock;
 use minutehand_testkit::dynamodb::LocalDynamo;
 use tempfile::TempDir;
@@ -26,6 +26,7 @@ use tokio::sync::Mutex;
 use super::transit::{Parcel, Transit};
 use super::watch::{Watch, Watched};
 use super::world::{instant, named, place};
+use crate::postgres::shared_database;
 
 const TABLE: &str = "minutehand";
 
@@ -43,7 +44,7 @@ impl<S: StoreOfFiring + Collections + CloudServices + Jobs + Browse> WholeStore 
 /// The store of a world, and what there is beside it.
 pub(super) enum Ground {
     /// A database of several processes, as on AWS.
-    Shared(Database),
+    Shared(AnyDatabase),
     /// One machine.
     Machine(Machine),
     /// A table on AWS.
@@ -51,9 +52,8 @@ pub(super) enum Ground {
 }
 
 impl Ground {
-    pub(super) fn shared() -> Self {
-        // Its thread ends with its last handle.
-        Self::Shared(Database::in_memory().unwrap().0)
+    pub(super) async fn shared() -> Self {
+        Self::Shared(shared_database().await)
     }
 
     /// The store, as a new process has it that keeps history for so many days.
@@ -91,7 +91,7 @@ impl Machine {
     async fn open(dir: TempDir, transit: Arc<Transit>) -> Self {
         let (database, threads) = Database::open(dir.path(), Durability::Normal).unwrap();
         let clock = Arc::new(SetClock::at(instant(LATER)));
-        let queue = SqlQueue::alone(database.clone(), clock).await.unwrap();
+        let queue = SqlQueue::open(database.clone(), clock).await.unwrap();
         let store = Arc::new(SqlStore::new(database).alone());
         let queue = Arc::new(QueueInStore { store, queue, transit, passing_on: Mutex::default() });
         queue.pass_on().await;

@@ -116,7 +116,7 @@ impl World {
 
     /// A world with a collection of these properties.
     pub(super) async fn with(now: &str, properties: Value) -> Self {
-        Self::on(async |_| Ground::shared(), now, properties).await
+        Self::on(async |_| Ground::shared().await, now, properties).await
     }
 
     /// A world with a process that is alone, as on one machine.

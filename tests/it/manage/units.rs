@@ -26,7 +26,7 @@ async fn world() -> (Arc<Meter>, Router) {
     let store = DynamoStore::new(table.client(), "minutehand").with_meter(meter.clone());
     let store = Arc::new(store);
     let (database, _) = Database::in_memory().unwrap();
-    let queue = Arc::new(SqlQueue::alone(database, clock.clone()).await.unwrap());
+    let queue = Arc::new(SqlQueue::open(database, clock.clone()).await.unwrap());
     let ports = ManagePorts { browse: store.clone(), ..manage_ports(store, queue, clock.clone()) };
     let api = api_over(Manage::new(ports, settings()), clock);
     assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);

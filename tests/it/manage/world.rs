@@ -19,11 +19,12 @@ use minutehand_ports::{CertificateReader, Clock, Collections, Deliveries, Jobs};
 use minutehand_recurrence::WrittenDate;
 use minutehand_sealer_aes::AesSealer;
 use minutehand_store_sql::queue::RECEIVE_MAX;
-use minutehand_store_sql::sqlite::Database;
-use minutehand_store_sql::{SqlQueue, SqlStore};
+use minutehand_store_sql::{AnyDatabase, SqlQueue, SqlStore};
 use minutehand_testkit::TimeLimit;
 use minutehand_testkit::services::manage_ports;
 use serde_json::Value;
+
+use crate::postgres::shared_database;
 
 pub(super) struct World {
     pub(super) manage: Manage,
@@ -41,14 +42,12 @@ struct Opener;
 
 impl World {
     pub(super) async fn at(now: &str) -> Self {
-        // Its thread ends with its last handle.
-        let (database, _) = Database::in_memory().unwrap();
-        Self::over(database, now).await
+        Self::over(shared_database().await, now).await
     }
 
-    pub(super) async fn over(database: Database, now: &str) -> Self {
-        let clock = standing(now);
-        let queue = Arc::new(SqlQueue::alone(database.clone(), clock.clone()).await.unwrap());
+    pub(super) async fn over(database: impl Into<AnyDatabase>, now: &str) -> Self {
+        let (clock, database) = (standing(now), database.into());
+        let queue = Arc::new(SqlQueue::open(database.clone(), clock.clone()).await.unwrap());
         let store = Arc::new(SqlStore::new(database).alone());
         let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
         let manage = manage(store.clone(), queue.clone(), clock.clone(), sealer.clone());
@@ -63,7 +62,7 @@ impl World {
 
     /// The instants of what was sent since the last look.
     pub(super) async fn taken(&self) -> Vec<String> {
-        let later = SqlQueue::alone(self.store.database().clone(), standing("9000-01-01"));
+        let later = SqlQueue::open(self.store.database().clone(), standing("9000-01-01"));
         let later = later.await.unwrap();
         let mut taken = Vec::new();
         while later.standing().await.unwrap().visible > 0 {

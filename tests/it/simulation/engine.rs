@@ -78,7 +78,7 @@ impl Engine {
         *self.clock.0.lock().unwrap() = Some(process.clone());
         let mut queue = self.queue.lock().unwrap();
         if is_void || queue.is_none() {
-            let opened = SqlQueue::alone(self.database.clone(), self.clock.clone());
+            let opened = SqlQueue::open(self.database.clone(), self.clock.clone());
             *queue = Some(now(opened).unwrap());
         }
     }

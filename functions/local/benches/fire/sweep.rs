@@ -40,7 +40,7 @@ pub(crate) async fn measure(figures: &mut Figures, many: u64) {
         fill(&jobs, stored).await;
         eprintln!("{stored} jobs stored in {:.1?}", start.elapsed());
         let (events, clock) = (Arc::new(()), Arc::new(SystemClock));
-        let queue = SqlQueue::alone(database.clone(), clock.clone()).await.expect("a queue");
+        let queue = SqlQueue::open(database.clone(), clock.clone()).await.expect("a queue");
         let dispatcher =
             Dispatcher::new(jobs.clone(), jobs.clone(), Arc::new(queue), events, clock.clone())
                 .with_step(jobs.clone());

@@ -100,7 +100,7 @@ mod tests {
     async fn shards_and_messages_that_fail_are_trouble_until_they_do_not() {
         let (database, threads) = Database::in_memory().unwrap();
         let clock = Arc::new(ProcessClock::new());
-        let queue = SqlQueue::alone(database.clone(), clock).await.unwrap();
+        let queue = SqlQueue::open(database.clone(), clock).await.unwrap();
         let condition = Condition::of(queue.clone());
         let pass = |failed, is_cut| Pass { failed, is_cut, ..Pass::default() };
         assert_eq!(condition.trouble(), None);

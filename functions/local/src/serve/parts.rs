@@ -70,7 +70,7 @@ impl Parts {
             key = secrets::check_key(dir, &sealer, &jobs, settings.forget_secrets).await?;
         }
         let queue =
-            SqlQueue::alone(database, clock.clone()).await.context("cannot open the queue")?;
+            SqlQueue::open(database, clock.clone()).await.context("cannot open the queue")?;
         Ok(Self {
             key,
             sealer: Arc::new(sealer),

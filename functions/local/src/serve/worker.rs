@@ -218,7 +218,7 @@ mod tests {
     /// A queue in memory.
     async fn queue_in_memory(clock: Arc<dyn Clock>) -> SqlQueue {
         let (database, _threads) = Database::in_memory().unwrap();
-        SqlQueue::alone(database, clock).await.unwrap()
+        SqlQueue::open(database, clock).await.unwrap()
     }
 
     /// The store is down.

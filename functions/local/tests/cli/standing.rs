@@ -69,7 +69,7 @@ impl Standing {
         let (database, _threads) = Database::in_memory().unwrap();
         let store = Arc::new(SqlStore::new(database.clone()));
         let queue = Arc::new(Sent::default());
-        let letters = SqlQueue::alone(database, Arc::new(clock.clone()));
+        let letters = SqlQueue::open(database, Arc::new(clock.clone()));
         let letters = runtime.block_on(letters).unwrap();
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let dispatcher = Dispatcher::new(

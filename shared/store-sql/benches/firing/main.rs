@@ -6,7 +6,7 @@
 //! measures how long claims wait [beside others](beside).
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
-#![expect(clippy::expect_used, reason = "a bench stops at an unexpected result")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a bench stops at an unexpected result")]
 
 mod beside;
 
@@ -76,7 +76,7 @@ async fn measure(sync: Durability) {
     let (database, threads) = Database::open(dir.path(), sync).expect("a database");
     let store = SqlStore::new(database.clone()).alone();
     let clock = Arc::new(ManualClock::at(records::now()));
-    let queue = SqlQueue::alone(database, clock.clone()).await.expect("a queue");
+    let queue = SqlQueue::open(database, clock.clone()).await.expect("a queue");
     let mut due_at = records::now() + TimeDelta::hours(1);
     for _ in 0..FIRINGS {
         clock.advance(TimeDelta::hours(1));
@@ -98,7 +98,7 @@ async fn measure(sync: Durability) {
 
     let (database, threads) = Database::open(dir.path(), sync).expect("a database");
     let store = SqlStore::new(database.clone()).alone();
-    let queue = SqlQueue::alone(database, clock.clone()).await.expect("a queue");
+    let queue = SqlQueue::open(database, clock.clone()).await.expect("a queue");
     let dir = dir.path();
     let bench = Bench { dir, store: &store, queue: &queue, clock: &clock, collection: &collection };
     bench.measure(due_at).await;

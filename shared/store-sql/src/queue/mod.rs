@@ -8,7 +8,7 @@
 //! - The delay has no limit.
 //! - Messages arrive in the order in which they are due, and up to [`EARLY`](minutehand_domain::firing::limits::EARLY) before, so that
 //!   a worker has claimed the attempt when it is due.
-//! - When a process starts, the deliveries of the one before are void at once.
+//! - When the one process of a file starts, the deliveries of the one before are void at once.
 //! - A dead letter that becomes a message again is as old as it was.
 //!
 //! Due times are in schedule time; the time for which a message is hidden is work time. Work time has to be
@@ -18,7 +18,7 @@
 //! | after this step | a crash leaves | repaired by |
 //! |---|---|---|
 //! | sent, not answered | all messages of a request, or none | the sender, which sends again: workers recognise a message that they receive twice |
-//! | delivered | the messages, hidden | the next start: they are visible at once, and the delivery is not counted |
+//! | delivered | the messages, hidden | in a file the next start: they are visible at once, and the delivery is not counted |
 //! | delivered, and the worker stalls | | the message is visible after [`VISIBILITY`] |
 //! | work done, not finished | as delivered | the next receiver, which finds that the work is done |
 //! | put back, set aside or buried, answered | that | |
@@ -42,9 +42,9 @@ use minutehand_ports::{
 };
 use tokio::sync::Mutex;
 
+use crate::database::{ANY_PROCESS, AnyDatabase, DatabaseError};
 use crate::script::{Row, Script, ScriptOutcome, Statement, Value};
 use crate::sql::queue as sql;
-use crate::sqlite::{Database, SqlError};
 use crate::store::{record, start};
 use crate::value::{Columns, params};
 
@@ -60,7 +60,7 @@ const BODY_BYTES_MAX: usize = 256 * 1024;
 /// The queue of a database. Clones are the same one.
 #[derive(Clone)]
 pub struct SqlQueue {
-    database: Database,
+    database: AnyDatabase,
     clock: Arc<dyn Clock>,
     /// Held by the one receiver that waits for messages; the others queue up behind it.
     receiver: Arc<Mutex<()>>,
@@ -91,15 +91,21 @@ struct TooLong {
 }
 
 impl SqlQueue {
-    /// The queue of a database whose only process is this one. What an earlier one received and did not
-    /// finish can be received again.
+    /// The queue of a database. If this is its only process, what an earlier one received and did not
+    /// finish can be received again; among many processes, that is so after [`VISIBILITY`].
     ///
     /// # Errors
     ///
     /// If the database refuses.
-    pub async fn alone(database: Database, clock: Arc<dyn Clock>) -> Result<Self, SqlError> {
-        let void = Statement::new(sql::VOID_DELIVERIES, Vec::new());
-        database.perform(record("", vec![void])).await?;
+    pub async fn open(
+        database: impl Into<AnyDatabase>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, DatabaseError> {
+        let database = database.into();
+        if database.only_process() != ANY_PROCESS {
+            let void = Statement::new(sql::VOID_DELIVERIES, Vec::new());
+            database.perform(record("", vec![void])).await?;
+        }
         let (receiver, has_failed_to_deliver) = Default::default();
         Ok(Self { database, clock, receiver, has_failed_to_deliver })
     }
@@ -138,7 +144,7 @@ impl SqlQueue {
         Self::rows(self.database.perform(script).await)
     }
 
-    fn rows(outcome: Result<ScriptOutcome, SqlError>) -> Result<Vec<Vec<Row>>, QueueError> {
+    fn rows(outcome: Result<ScriptOutcome, DatabaseError>) -> Result<Vec<Vec<Row>>, QueueError> {
         match outcome? {
             ScriptOutcome::Done(rows) => Ok(rows),
             ScriptOutcome::Unmet { .. } => Err(QueueError::Refused("nothing was needed".into())),

@@ -16,7 +16,6 @@ use tokio::sync::oneshot;
 use super::{SqlQueue, bury, read_taken};
 use crate::script::{Row, Statement};
 use crate::sql::queue as sql;
-use crate::sqlite::SqlError;
 use crate::store::{record, start};
 use crate::value::{Columns, params};
 
@@ -82,8 +81,8 @@ impl SqlQueue {
                         .map(|Received { messages, next }| (Unopened { queue, messages }, next)),
                 );
             });
-            let closed = || QueueError::from(SqlError::Closed);
-            let received = is_taken.await.map_err(|_| closed()).flatten();
+            let ended = |_| QueueError::Unavailable("the program ends".into());
+            let received = is_taken.await.map_err(ended).flatten();
             self.has_failed_to_deliver.store(received.is_err(), Ordering::Relaxed);
             let (unopened, next) = received?;
             let messages = unopened.open();
@@ -135,10 +134,12 @@ impl SqlQueue {
 
     /// Waits until another message may be deliverable.
     async fn wait_for(&self, next: NextWake) {
+        let look_every = self.database.look_every();
         let ahead = self.clock.scheduled_during(EARLY);
         let deliver_at = next.due_at.map(|due_at| due_at - ahead);
-        // Only a send wakes an empty queue.
-        let is_empty = deliver_at.is_none() && next.shown_at.is_none();
+        // Only a send wakes an empty queue, if this process is told of it.
+        let is_idle = deliver_at.is_none() && next.shown_at.is_none() && look_every.is_none();
+        let recheck_every = look_every.unwrap_or(RECHECK_EVERY).min(RECHECK_EVERY);
         loop {
             let work_now = self.clock.work_now();
             // A negative duration becomes zero.
@@ -154,8 +155,8 @@ impl SqlQueue {
                 }
             };
             let rechecked = async {
-                match hidden.unwrap_or(RECHECK_EVERY).min(RECHECK_EVERY) {
-                    _ if is_empty => pending().await,
+                match hidden.unwrap_or(recheck_every).min(recheck_every) {
+                    _ if is_idle => pending().await,
                     left => self.clock.wait(left).await,
                 }
             };
@@ -163,7 +164,8 @@ impl SqlQueue {
                 biased;
                 () = self.database.woken() => return,
                 () = due => {}
-                () = rechecked => {}
+                // Another process may have sent something.
+                () = rechecked => if look_every.is_some() { return },
             }
         }
     }

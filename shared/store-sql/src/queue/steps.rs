@@ -66,7 +66,7 @@ impl SettleStep for SqlStore {
         if let Some(update) = count {
             let Counting { mut statements, settled, after } = counting(update, self.history);
             statements.extend(others()?);
-            let mut script = record(&update.job_uid, statements).waking();
+            let mut script = wake_for(next, record(&update.job_uid, statements));
             script.otherwise = Some(settled);
             match self.perform(script).await? {
                 ScriptOutcome::Done(_) => return Ok(Settled::Done { is_finished }),
@@ -80,8 +80,13 @@ impl SettleStep for SqlStore {
         }
         let others = others()?;
         if !others.is_empty() {
-            self.perform(record("", others).waking()).await?;
+            self.perform(wake_for(next, record("", others))).await?;
         }
         Ok(Settled::Done { is_finished })
     }
+}
+
+/// The script, which wakes a receiver if it sends something.
+fn wake_for(next: &[QueueMessage], script: Script) -> Script {
+    if next.is_empty() { script } else { script.waking() }
 }

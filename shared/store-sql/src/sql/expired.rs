@@ -65,7 +65,7 @@ pub(crate) const EXPIRING: [Expiring; 9] = [
         "?5, ?6",
         "expires_at <= ?1",
         "DELETE FROM timers WHERE job_uid = (SELECT uid FROM jobs \
-         WHERE collection_uid = ?4 AND name_key = ?5 AND expires_at <= ?1)"
+         WHERE collection_uid = ?4 AND name_key = ?5 AND expires_at <= ?1 /*pg FOR UPDATE*/)"
     ),
     expiring!(3, "counted", "job_uid, newest, ids", "?4, ?5, ?6", "?5, ?6, ?7", "expires_at <= ?1"),
     expiring!(

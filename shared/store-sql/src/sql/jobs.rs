@@ -76,7 +76,7 @@ statements! {
 
     /// Before a new job takes the name of one that has expired.
     FORGET_TIMER = "DELETE FROM timers WHERE job_uid = (SELECT uid FROM jobs \
-         WHERE collection_uid = ?1 AND name_key = ?2 AND expires_at <= ?3)";
+         WHERE collection_uid = ?1 AND name_key = ?2 AND expires_at <= ?3 /*pg FOR UPDATE*/)";
 
     FORGET_JOB = "DELETE FROM jobs WHERE collection_uid = ?1 AND name_key = ?2 AND expires_at <= ?3";
 
@@ -141,10 +141,13 @@ statements! {
     EXPIRE_JOB = "UPDATE jobs SET expires_at = ?5 \
          WHERE collection_uid = ?1 AND name_key = ?2 AND uid = ?3 AND version = ?4";
 
+    /// The definition in a version, which stays in it until the script has ended.
+    HAS_VERSION = "SELECT 1 FROM jobs WHERE collection_uid = ?1 AND name_key = ?2 AND uid = ?3 AND version = ?4 \
+         /*pg FOR SHARE*/";
+
     /// A job that an earlier version finished is in the index still.
-    FINISH = "UPDATE timers SET state = ?6, due_at = NULL WHERE job_uid = ?3 \
-         AND generation = ?5 AND (state = 'enabled' OR (state = ?6 AND due_at IS NOT NULL)) \
-         AND EXISTS (SELECT 1 FROM jobs WHERE collection_uid = ?1 AND name_key = ?2 AND uid = ?3 AND version = ?4)";
+    FINISH = "UPDATE timers SET state = ?3, due_at = NULL WHERE job_uid = ?1 \
+         AND generation = ?2 AND (state = 'enabled' OR (state = ?3 AND due_at IS NOT NULL))";
 
     /// Whether a job was finished before, and the answer was lost.
     IS_FINISHED = "SELECT 1 FROM timers JOIN jobs ON jobs.uid = timers.job_uid \
@@ -205,11 +208,13 @@ statements! {
          AND (newest, ids) > (?2, ?3) ORDER BY newest, ids LIMIT ?4";
 
     /// The jobs of a deleted collection that are removed next, and their timers.
-    PURGE_TIMERS = "DELETE FROM timers WHERE job_uid IN \
-         (SELECT uid FROM jobs WHERE collection_uid = ?1 ORDER BY name_key LIMIT ?2)";
+    PURGE_TIMERS = "WITH first AS MATERIALIZED (SELECT uid FROM jobs WHERE collection_uid = ?1 \
+         ORDER BY name_key LIMIT ?2 /*pg FOR UPDATE*/) \
+         DELETE FROM timers WHERE job_uid IN (SELECT uid FROM first)";
 
-    PURGE_JOBS = "DELETE FROM jobs WHERE collection_uid = ?1 AND name_key IN \
-         (SELECT name_key FROM jobs WHERE collection_uid = ?1 ORDER BY name_key LIMIT ?2)";
+    PURGE_JOBS = "WITH first AS MATERIALIZED (SELECT name_key FROM jobs WHERE collection_uid = ?1 \
+         ORDER BY name_key LIMIT ?2) \
+         DELETE FROM jobs WHERE collection_uid = ?1 AND name_key IN (SELECT name_key FROM first)";
 
     END_PURGE = "DELETE FROM purges WHERE collection_uid = ?1 \
          AND NOT EXISTS (SELECT 1 FROM jobs WHERE collection_uid = ?1)";

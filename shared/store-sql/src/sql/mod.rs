@@ -1,6 +1,7 @@
 //! The text of every statement, once for all engines.
 //!
-//! Parameters are `?1`, `?2` … and become `$1`, `$2` … where `PostgreSQL` prepares them. A list reads a page
+//! Parameters are `?1`, `?2` … and become `$1`, `$2` … where PostgreSQL prepares them. What stands in
+//! `/*pg … */` is for PostgreSQL: locks of rows that a script has read and another one may change. A list reads a page
 //! behind a position, and one row more, which tells whether another page follows.
 
 /// Declares statements, and a list of them.
@@ -24,14 +25,33 @@ pub(crate) mod queue;
 /// The tables, as numbered changes: the first one makes version 1. One that was released never changes.
 pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("0001_tables.sql")];
 
+/// The oldest program that works with a database of this schema, as the number of the schema that it knows.
+pub(crate) const WORKS_FROM: u32 = 1;
+
 /// The views for people, made anew whenever the schema changes.
 pub(crate) const VIEWS: &str = include_str!("views.sql");
+
+/// The same views for PostgreSQL.
+pub(crate) const POSTGRES_VIEWS: &str = include_str!("postgres_views.sql");
+
+/// How PostgreSQL stores the tables, set anew whenever the schema changes.
+pub(crate) const POSTGRES_STORAGE: &str = include_str!("postgres_storage.sql");
+
+/// Every statement with its name, for tests.
+#[cfg(test)]
+pub(crate) fn all() -> Vec<(&'static str, &'static str)> {
+    let expiring = expired::EXPIRING.iter().flat_map(|table| {
+        [table.first, table.next].into_iter().chain(table.remove.iter().copied())
+    });
+    let named = [attempts::ALL, jobs::ALL, other::ALL, queue::ALL].concat();
+    named.into_iter().chain(expiring.map(|text| ("EXPIRING", text))).collect()
+}
 
 #[cfg(test)]
 mod tests {
     use rusqlite::Connection;
 
-    use super::{MIGRATIONS, VIEWS, attempts, expired, jobs, other, queue};
+    use super::{MIGRATIONS, VIEWS, all};
 
     fn database() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
@@ -44,17 +64,14 @@ mod tests {
         connection
     }
 
-    fn all() -> Vec<(&'static str, &'static str)> {
-        let expiring = expired::EXPIRING.iter().flat_map(|table| {
-            [table.first, table.next].into_iter().chain(table.remove.iter().copied())
-        });
-        let named = [attempts::ALL, jobs::ALL, other::ALL, queue::ALL].concat();
-        named.into_iter().chain(expiring.map(|text| ("EXPIRING", text))).collect()
-    }
-
     /// Statements that read a whole table, because it is small or because that is what is asked for.
-    const WHOLE: [&str; 4] =
-        ["SCAN pulses", "SCAN CONSTANT ROW", "SCAN dead_letters", "SCAN messages USING"];
+    const WHOLE: [&str; 5] = [
+        "SCAN pulses",
+        "SCAN CONSTANT ROW",
+        "SCAN dead_letters",
+        "SCAN messages USING",
+        "SCAN first",
+    ];
 
     #[test]
     fn every_statement_finds_its_rows_by_a_key_or_an_index() {

@@ -4,12 +4,15 @@ statements! {
     SEND = "INSERT INTO messages (due_at, sent_at, body) VALUES (?1, ?2, ?3)";
 
     /// Shows messages again whose hidden time has ended.
-    SHOW_AGAIN = "UPDATE messages SET hidden_until = NULL, leased = 0 WHERE hidden_until <= ?1";
+    SHOW_AGAIN = "UPDATE messages SET hidden_until = NULL, leased = 0 WHERE id IN \
+         (SELECT id FROM messages WHERE hidden_until <= ?1 /*pg FOR UPDATE SKIP LOCKED*/)";
 
     /// Delivers the messages that are due first.
-    RECEIVE = "UPDATE messages SET hidden_until = ?3, leased = 1, receives = receives + 1, \
-         delivery = delivery + 1 WHERE id IN (SELECT id FROM messages WHERE hidden_until IS NULL AND due_at <= ?1 \
-         ORDER BY due_at, id LIMIT ?2) RETURNING id, delivery, due_at, sent_at, receives, body";
+    RECEIVE = "WITH first AS MATERIALIZED (SELECT id FROM messages WHERE hidden_until IS NULL AND due_at <= ?1 \
+         ORDER BY due_at, id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED*/) \
+         UPDATE messages SET hidden_until = ?3, leased = 1, receives = receives + 1, \
+         delivery = delivery + 1 WHERE id IN (SELECT id FROM first) \
+         RETURNING id, delivery, due_at, sent_at, receives, body";
 
     NEXT_DUE = "SELECT due_at FROM messages WHERE hidden_until IS NULL ORDER BY due_at LIMIT 1";
 
@@ -29,7 +32,8 @@ statements! {
          RETURNING id, delivery, due_at, sent_at, receives, body";
 
     BURY = "INSERT INTO dead_letters (due_at, sent_at, receives, body, reason, buried_at) \
-         SELECT due_at, sent_at, receives, body, ?3, ?4 FROM messages WHERE id = ?1 AND delivery = ?2";
+         SELECT due_at, sent_at, receives, body, ?3, ?4 FROM messages \
+         WHERE id = ?1 AND delivery = ?2 /*pg FOR UPDATE*/";
 
     /// Makes every hidden message visible, and does not count the deliveries of a process that has ended:
     /// otherwise restarts alone could bury a message.
@@ -54,7 +58,7 @@ statements! {
     DEAD_IDS = "SELECT id FROM dead_letters WHERE id <= ?1 ORDER BY id LIMIT ?2";
 
     REDRIVE = "INSERT INTO messages (due_at, sent_at, body) \
-         SELECT due_at, sent_at, body FROM dead_letters WHERE id = ?1";
+         SELECT due_at, sent_at, body FROM dead_letters WHERE id = ?1 /*pg FOR UPDATE*/";
 
     DELETE_LETTER = "DELETE FROM dead_letters WHERE id = ?1 RETURNING id";
 

@@ -15,13 +15,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, ToSql, types::ToSqlOutput};
 
 use super::error::SqlError;
-use crate::script::{Need, Row, Script, ScriptOutcome, Statement, Value};
+use crate::script::{Need, ROWS_MAX, Row, Script, ScriptOutcome, Statement, Value};
 
 /// The pragma whose value is the number of the last commit: see [`super::copies`].
 const NUMBER: &str = "user_version";
-
-/// The most rows that one statement may return. Larger lists come in pages.
-pub(crate) const ROWS_MAX: usize = 20_000;
 
 /// The answers to scripts, in their order.
 pub type Answers = Vec<Result<ScriptOutcome, SqlError>>;
@@ -225,14 +222,7 @@ mod tests {
     }
 
     fn script(statements: Vec<Statement>) -> Script {
-        Script {
-            urgency: Urgency::Rest,
-            turn: Turn(0),
-            statements,
-            otherwise: None,
-            changed: Vec::new(),
-            wakes: false,
-        }
+        Script::new(Urgency::Rest, Turn(0), statements)
     }
 
     fn all(connection: &Connection) -> Vec<(i64, i64)> {

@@ -4,10 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::error::SqlError;
 use super::perform::{read_number, write_number};
-use crate::sql::{MIGRATIONS, VIEWS};
-
-/// The oldest program that works with a database of this schema, as the number of the schema that it knows.
-const WORKS_FROM: u32 = 1;
+use crate::sql::{MIGRATIONS, VIEWS, WORKS_FROM};
 
 const META: &str = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID";
 const READ: &str = "SELECT value FROM meta WHERE name = ?1";

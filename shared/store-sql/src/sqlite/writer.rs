@@ -162,7 +162,7 @@ mod tests {
             parameters,
         )];
         let (urgency, turn, changed) = (Urgency::Rest, Turn::default(), vec![7]);
-        let script = Script { urgency, turn, statements, otherwise: None, changed, wakes: false };
+        let script = Script { changed, ..Script::new(urgency, turn, statements) };
         let (answer, answered) = oneshot::channel();
         (Asked { script, answer }, answered)
     }

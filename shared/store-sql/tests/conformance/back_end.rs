@@ -1,4 +1,4 @@
-//! SQLite as a back end of the suite.
+//! SQLite and PostgreSQL as back ends of the suite.
 
 use std::sync::Arc;
 
@@ -6,14 +6,16 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::{DeadLetters, Deliveries, DispatchQueue};
+use minutehand_store_sql::postgres::{PgAddress, PgDatabase};
 use minutehand_store_sql::queue::RECEIVE_MAX;
 use minutehand_store_sql::script::{Script, ScriptOutcome, Statement, Turn, Urgency, Value};
-use minutehand_store_sql::sqlite::{Database, Durability};
-use minutehand_store_sql::{SqlQueue, SqlStore};
+use minutehand_store_sql::sqlite::{self, Durability};
+use minutehand_store_sql::{AnyDatabase, SqlQueue, SqlStore};
 use minutehand_testkit::ManualClock;
 use minutehand_testkit::conformance::{
     BackEnd, OpenedQueue, OpenedStore, QueueBackEnd, QueueSubject, SpoiledRow, StorePorts,
 };
+use minutehand_testkit::postgres::PostgresPlaces;
 use tempfile::TempDir;
 
 /// SQLite, in memory or in a file.
@@ -29,7 +31,7 @@ impl Sqlite {
 
 /// A database with nothing in it.
 struct OpenedDatabase {
-    database: Database,
+    database: AnyDatabase,
     /// It goes with the directory.
     _dir: Option<TempDir>,
 }
@@ -38,11 +40,11 @@ impl Sqlite {
     fn database(&self) -> OpenedDatabase {
         let dir = self.is_file.then(|| tempfile::tempdir().unwrap());
         let opened = match &dir {
-            Some(dir) => Database::open(dir.path(), Durability::Normal),
-            None => Database::in_memory(),
+            Some(dir) => sqlite::Database::open(dir.path(), Durability::Normal),
+            None => sqlite::Database::in_memory(),
         };
         let (database, _threads) = opened.unwrap();
-        OpenedDatabase { database, _dir: dir }
+        OpenedDatabase { database: database.into(), _dir: dir }
     }
 }
 
@@ -70,10 +72,49 @@ impl QueueBackEnd for Sqlite {
     }
 
     async fn open(&self, _test: &str) -> Arc<dyn OpenedQueue> {
+        Arc::new(OpenedSqlQueue::of(self.database()).await)
+    }
+}
+
+/// PostgreSQL: one server, and a place of its own for each test.
+pub(crate) struct Postgres(pub(crate) PostgresPlaces);
+
+impl Postgres {
+    async fn database(&self) -> OpenedDatabase {
+        let settings = PgAddress::read(&self.0.place()).unwrap();
+        let database = PgDatabase::connect(settings, None).await.unwrap();
+        OpenedDatabase { database: database.into(), _dir: None }
+    }
+}
+
+#[async_trait]
+impl BackEnd for Postgres {
+    fn name(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    async fn open(&self, _test: &str) -> Arc<dyn OpenedStore> {
+        Arc::new(self.database().await)
+    }
+}
+
+#[async_trait]
+impl QueueBackEnd for Postgres {
+    fn name(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    async fn open(&self, _test: &str) -> Arc<dyn OpenedQueue> {
+        Arc::new(OpenedSqlQueue::of(self.database().await).await)
+    }
+}
+
+impl OpenedSqlQueue {
+    async fn of(opened: OpenedDatabase) -> Self {
         let start = DateTime::from_timestamp(QueueSubject::START, 0).unwrap();
-        let (clock, opened) = (Arc::new(ManualClock::at(start)), self.database());
-        let queue = SqlQueue::alone(opened.database.clone(), clock.clone()).await.unwrap();
-        Arc::new(OpenedSqlQueue { queue, clock, _database: opened })
+        let clock = Arc::new(ManualClock::at(start));
+        let queue = SqlQueue::open(opened.database.clone(), clock.clone()).await.unwrap();
+        Self { queue, clock, _database: opened }
     }
 }
 
@@ -132,15 +173,7 @@ impl OpenedStore for OpenedDatabase {
             }
         };
         let spoil = Statement::new(sql, vec![Value::Text(text.to_owned())]);
-        let (urgency, turn) = (Urgency::Rest, Turn::default());
-        let script = Script {
-            urgency,
-            turn,
-            statements: vec![spoil],
-            otherwise: None,
-            changed: Vec::new(),
-            wakes: false,
-        };
+        let script = Script::new(Urgency::Rest, Turn::default(), vec![spoil]);
         let ScriptOutcome::Done(rows) = self.database.perform(script).await.unwrap() else {
             panic!("a statement without a need")
         };

@@ -109,9 +109,7 @@ async fn write(database: &Database, key: &str) {
             vec![text()],
         ),
     ];
-    let (urgency, turn) = (Urgency::Rest, Turn::default());
-    let (changed, wakes) = (Vec::new(), false);
-    let script = Script { urgency, turn, statements, otherwise: None, changed, wakes };
+    let script = Script::new(Urgency::Rest, Turn::default(), statements);
     database.perform(script).await.unwrap();
     std::io::stderr().write_all(format!("{key}\n").as_bytes()).unwrap();
 }

@@ -76,14 +76,7 @@ pub(crate) async fn set_works_from(database: &Database, schema: i64) {
 
 fn script(sql: &'static str, parameters: Vec<Value>) -> Script {
     let statements = vec![Statement::new(sql, parameters)];
-    Script {
-        urgency: Urgency::Rest,
-        turn: Turn::default(),
-        statements,
-        otherwise: None,
-        changed: Vec::new(),
-        wakes: false,
-    }
+    Script::new(Urgency::Rest, Turn::default(), statements)
 }
 
 /// Copies a file if it is there.

@@ -18,7 +18,7 @@ use crate::world::{World, at, attempt, claim};
 
 async fn queue(world: &World) -> SqlQueue {
     let clock = Arc::new(ManualClock::at(at(100)));
-    SqlQueue::alone(world.store.database().clone(), clock).await.unwrap()
+    SqlQueue::open(world.store.database().clone(), clock).await.unwrap()
 }
 
 fn message(second: i64) -> QueueMessage {

@@ -33,7 +33,7 @@ impl Process {
 
 async fn open_with(dir: &Path, sync: Durability) -> Process {
     let (database, threads) = Database::open(dir, sync).unwrap();
-    let queue = SqlQueue::alone(database.clone(), ManualClock::new()).await.unwrap();
+    let queue = SqlQueue::open(database.clone(), ManualClock::new()).await.unwrap();
     Process { queue, database, threads }
 }
 

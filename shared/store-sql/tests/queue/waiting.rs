@@ -131,7 +131,7 @@ async fn a_cancelled_receiver_takes_no_message_with_it() {
 async fn closing_the_database_fails_waiting_receivers() {
     let clock = ManualClock::new();
     let (database, threads) = Database::in_memory().unwrap();
-    let queue = SqlQueue::alone(database.clone(), clock.clone()).await.unwrap();
+    let queue = SqlQueue::open(database.clone(), clock.clone()).await.unwrap();
     send(&queue, &[("a", 60)]).await;
     let receivers = [receiver(&queue), receiver(&queue)];
     clock.is_asked_for(at(58)).await;

@@ -116,7 +116,7 @@ pub(crate) fn seconds(seconds: i64) -> TimeDelta {
 /// A queue in memory.
 pub(crate) async fn in_memory(clock: Arc<ManualClock>) -> SqlQueue {
     let (database, _threads) = Database::in_memory().unwrap();
-    SqlQueue::alone(database, clock).await.unwrap()
+    SqlQueue::open(database, clock).await.unwrap()
 }
 
 /// A message with this name, due at this second.

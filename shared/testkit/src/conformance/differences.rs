@@ -3,8 +3,15 @@
 use super::Behaviour;
 
 /// The back ends on which the suite is run.
-pub const BACK_ENDS: [&str; 6] =
-    ["DynamoDB", "DynamoDB elsewhere", "simulation", "SQS", "SQLite in memory", "SQLite in a file"];
+pub const BACK_ENDS: [&str; 7] = [
+    "DynamoDB",
+    "DynamoDB elsewhere",
+    "simulation",
+    "SQS",
+    "SQLite in memory",
+    "SQLite in a file",
+    "PostgreSQL",
+];
 
 /// Something that a back end does not do as the others.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,191 @@
+//! The database as everyone else uses it: a handle of connections, and of what listens.
+//!
+//! What stands between an attempt and its start, and records, have connections of their own, so that no list
+//! holds up a claim. A read that begins after an answer sees what was answered, because an answer follows
+//! its commit, and all connections lead to one server.
+//!
+//! | the process ends, or the connection breaks, after | it leaves | repaired by |
+//! |---|---|---|
+//! | a statement | nothing: the server undoes the transaction | |
+//! | a commit, before its answer | the whole script, and a caller that has an error | the caller, which asks again and finds what it wrote |
+//! | an answer | what was answered, as far as the server's own settings keep it | |
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use minutehand_domain::tick::from_ticks;
+use tokio::sync::Notify;
+
+use super::clock::ShownTime;
+use super::error::PgError;
+use super::listener::{Listener, Listening};
+use super::pool::Pool;
+use super::schema;
+use super::settings::PgAddress;
+use crate::script::{Script, ScriptOutcome, Statement, Turn, Urgency, Value};
+
+/// The connections for claims, starts and records.
+const WORK_CONNECTIONS: usize = 8;
+/// The connections for everything else.
+const OTHER_CONNECTIONS: usize = 4;
+
+/// The database's clock in ticks.
+const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 10000000)::bigint";
+
+/// How often a receiver looks that is told of what others send.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often a receiver looks that is not told.
+const LOOK_OFTEN: Duration = Duration::from_millis(200);
+
+/// A database of many processes. Clones are the same one.
+#[derive(Debug, Clone)]
+pub struct PgDatabase {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    work: Pool,
+    others: Pool,
+    opened: schema::Opened,
+    /// What the other processes are told of this one.
+    name: String,
+    /// Wakes the receiver that waits for a message.
+    woken: Arc<Notify>,
+    /// Whether this process is told what others send.
+    is_heard: Arc<AtomicBool>,
+    _listener: Listener,
+}
+
+impl PgDatabase {
+    /// Connects to a database, and brings its schema up to date. `direct` leads to the same database without
+    /// a pooler, if `settings` leads to one.
+    ///
+    /// # Errors
+    ///
+    /// If no connection can be made, the role may not do what it has to, or a newer version made the
+    /// database.
+    pub async fn connect(settings: PgAddress, direct: Option<PgAddress>) -> Result<Self, PgError> {
+        let direct = direct.unwrap_or_else(|| settings.clone());
+        let first = Pool::new(direct.clone(), 1).connect().await?;
+        let opened = schema::prepare(&first).await?;
+        let work = Pool::new(settings.clone(), WORK_CONNECTIONS);
+        let others = Pool::new(settings.clone(), OTHER_CONNECTIONS);
+        let (woken, is_heard) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+        let name = opened.process.to_string();
+        let listening = Listening {
+            direct,
+            settings,
+            name: name.clone(),
+            woken: woken.clone(),
+            is_heard: is_heard.clone(),
+        };
+        let shared =
+            Shared { work, others, opened, name, woken, is_heard, _listener: listening.start() };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The number of this process: no other process that opened the database has it.
+    #[must_use]
+    pub fn process(&self) -> i64 {
+        self.shared.opened.process
+    }
+
+    /// What tells this database from others, in 16 digits.
+    #[must_use]
+    pub fn installation(&self) -> String {
+        format!("{:016x}", self.shared.opened.installation)
+    }
+
+    /// Performs a script, whatever becomes of the caller.
+    ///
+    /// # Errors
+    ///
+    /// If PostgreSQL refuses it, or does not answer. Then it may be done all the same.
+    pub async fn perform(&self, script: Script) -> Result<ScriptOutcome, PgError> {
+        tokio::spawn(self.shared.clone().perform(script)).await.unwrap_or(Err(PgError::Closed))
+    }
+
+    /// Has a script performed, whatever becomes of it.
+    pub(crate) fn tell(&self, script: Script) {
+        tokio::spawn(self.shared.clone().perform(script));
+    }
+
+    /// Performs scripts, each by itself. The answers are in their order.
+    pub async fn perform_all(&self, scripts: Vec<Script>) -> Vec<Result<ScriptOutcome, PgError>> {
+        // All are under way before the first answer is awaited.
+        let asked: Vec<_> = scripts
+            .into_iter()
+            .map(|script| tokio::spawn(self.shared.clone().perform(script)))
+            .collect();
+        let mut answers = Vec::with_capacity(asked.len());
+        for answer in asked {
+            answers.push(answer.await.unwrap_or(Err(PgError::Closed)));
+        }
+        answers
+    }
+
+    /// Performs a script that only reads, on a connection that no claim waits for.
+    ///
+    /// # Errors
+    ///
+    /// As [`perform`](Self::perform).
+    pub async fn read(&self, script: Script) -> Result<ScriptOutcome, PgError> {
+        self.shared.others.perform(&script, &self.shared.name).await
+    }
+
+    /// Waits until this process or another one may have added a message, or shown one again.
+    pub(crate) async fn woken(&self) {
+        self.shared.woken.notified().await;
+    }
+
+    /// Reads the database's clock. The stopwatch shows the time since an instant.
+    ///
+    /// # Errors
+    ///
+    /// As [`perform`](Self::perform).
+    pub async fn read_time(&self, since: Instant) -> Result<ShownTime, PgError> {
+        let read = Statement::new(TIME, Vec::new());
+        // Waiting for a connection counts as under way.
+        let sent = since.elapsed();
+        let read = self.read(Script::new(Urgency::Rest, Turn::default(), vec![read])).await?;
+        let arrived = since.elapsed();
+        let shown = match read {
+            ScriptOutcome::Done(rows) => rows.into_iter().flatten().flatten().next(),
+            ScriptOutcome::Unmet { .. } => None,
+        };
+        let Some(Value::Integer(shown)) = shown else { return Err(PgError::NoTime) };
+        let shown = from_ticks(shown).ok_or(PgError::NoTime)?;
+        Ok(ShownTime { shown, sent, arrived })
+    }
+
+    /// How often a receiver looks for messages of which it was not told.
+    pub(crate) fn look_every(&self) -> Duration {
+        if self.shared.is_heard.load(Ordering::Relaxed) { LOOK_EVERY } else { LOOK_OFTEN }
+    }
+
+    /// Performs nothing any more. What is under way is answered.
+    pub fn close(&self) {
+        self.shared.work.close();
+        self.shared.others.close();
+        // A receiver that waits finds the database closed.
+        self.shared.woken.notify_one();
+    }
+}
+
+impl Shared {
+    async fn perform(self: Arc<Self>, script: Script) -> Result<ScriptOutcome, PgError> {
+        let pool = match script.urgency {
+            Urgency::Start | Urgency::Record => &self.work,
+            Urgency::Rest | Urgency::Background => &self.others,
+        };
+        let performed = pool.perform(&script, &self.name).await;
+        // If the database fails, a receiver that waits must find out.
+        if script.wakes || performed.is_err() {
+            // Before the answer is sent: a caller that has it can rely on the receiver having been woken.
+            self.woken.notify_one();
+        }
+        performed
+    }
+}

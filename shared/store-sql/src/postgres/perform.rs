@@ -1,0 +1,205 @@
+//! A script as one transaction, from a connection and a script to an answer.
+//!
+//! What belongs together is sent together: the beginning, each statement, and, if nothing has to be true of
+//! any result, the end. So such a script takes one round trip, and others two. A single statement needs no
+//! transaction around it.
+//!
+//! | the process ends, or the connection breaks, after | it leaves |
+//! |---|---|
+//! | any statement | nothing: PostgreSQL undoes what was not committed |
+//! | the commit, before its answer | the whole script; callers ask again and find what they wrote |
+//!
+//! A process that stops in the middle without ending, because its machine is frozen, would keep its locks:
+//! PostgreSQL ends its transaction after [`IDLE_MS`].
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+use futures_util::TryStreamExt;
+use futures_util::future::{BoxFuture, FutureExt, MaybeDone, maybe_done};
+use tokio_postgres::Client;
+
+use super::dialect;
+use super::error::PgError;
+use crate::script::{Need, ROWS_MAX, Row, Script, ScriptOutcome, Statement, Turn, Value};
+
+/// How long a statement may take, by the server's clock: less than the caller waits.
+const STATEMENT_MS: u32 = 20_000;
+/// How long a statement waits for a lock of others.
+const LOCK_MS: u32 = 10_000;
+/// How long a transaction may wait for its process.
+const IDLE_MS: u32 = 5_000;
+
+const COMMIT: &str = "COMMIT";
+const ROLLBACK: &str = "ROLLBACK";
+
+/// Scripts that are alone wait for a number of their own, whatever other programs lock.
+const ALONE: i64 = 0x4d69_6e75 << 32;
+const WAIT_FOR_TURN: &str = "SELECT 1 FROM pg_advisory_xact_lock(?1)";
+
+/// Tells the other processes that another message may come first.
+pub(super) const NOTIFY: &str = "SELECT 1 FROM pg_notify('minutehand', ?1)";
+
+/// How many rows a statement changed, and the rows that it returned.
+type Answer = (u64, Vec<Row>);
+
+/// Performs a script. `from` is what the other processes are told of this one.
+pub(super) async fn perform(
+    client: &Client,
+    script: &Script,
+    from: &str,
+) -> Result<ScriptOutcome, PgError> {
+    if let [statement] = script.statements.as_slice()
+        && matches!(statement.need, Need::Nothing | Need::Change)
+        && !script.is_alone
+        && !script.wakes
+    {
+        // If it changed nothing, there is nothing to undo.
+        let (changed, rows) = run(client, statement).await?;
+        return if statement.need.is_met(changed, rows.len()) {
+            Ok(ScriptOutcome::Done(vec![rows]))
+        } else {
+            let otherwise = otherwise(client, script).await?;
+            Ok(ScriptOutcome::Unmet { statement: 0, otherwise })
+        };
+    }
+    let lock = script.is_alone.then(|| wait_for(script.turn));
+    let notify = script.wakes.then(|| Statement::new(NOTIFY, vec![Value::Text(from.to_owned())]));
+    let begin = begin();
+    let needs_nothing = script.statements.iter().all(|it| it.need == Need::Nothing);
+    let mut requests: Vec<BoxFuture<'_, _>> =
+        vec![simple(client, &begin).boxed(), simple(client, GUARD).boxed()];
+    requests.extend(lock.iter().map(|it| run(client, it).boxed()));
+    let before = requests.len();
+    requests.extend(script.statements.iter().map(|it| run(client, it).boxed()));
+    requests.extend(notify.iter().map(|it| run(client, it).boxed()));
+    if needs_nothing {
+        // After an error it undoes everything.
+        requests.push(simple(client, COMMIT).boxed());
+    }
+    let answers = in_order(requests).await?;
+    match judge(script, answers, before) {
+        Ok(rows) if needs_nothing => Ok(ScriptOutcome::Done(rows)),
+        Ok(rows) => {
+            simple(client, COMMIT).await?;
+            Ok(ScriptOutcome::Done(rows))
+        }
+        Err(Failed::Unmet(statement)) => {
+            simple(client, ROLLBACK).await?;
+            let otherwise = otherwise(client, script).await?;
+            Ok(ScriptOutcome::Unmet { statement, otherwise })
+        }
+        Err(Failed::Error(error)) => {
+            if !needs_nothing {
+                simple(client, ROLLBACK).await?;
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Why a script is undone.
+enum Failed {
+    Unmet(usize),
+    Error(PgError),
+}
+
+/// The rows of the statements, if all that has to be true is. What comes after the first that failed says
+/// nothing.
+fn judge(
+    script: &Script,
+    answers: Vec<Result<Answer, PgError>>,
+    before: usize,
+) -> Result<Vec<Vec<Row>>, Failed> {
+    let mut rows = Vec::with_capacity(script.statements.len());
+    for (position, answer) in answers.into_iter().enumerate() {
+        let (changed, found) = answer.map_err(Failed::Error)?;
+        let Some(statement) = position.checked_sub(before) else { continue };
+        if let Some(it) = script.statements.get(statement) {
+            if !it.need.is_met(changed, found.len()) {
+                return Err(Failed::Unmet(statement));
+            }
+            rows.push(found);
+        }
+    }
+    Ok(rows)
+}
+
+/// Ends the connection if no transaction has begun: without one, the statements behind it would be performed
+/// one by one, and what was done stay when a later one fails.
+const GUARD: &str = "SELECT CASE current_setting('minutehand.script', true) WHEN 'begun' THEN true \
+     ELSE pg_terminate_backend(pg_backend_pid()) END";
+
+/// Begins a transaction in which each statement sees what others have committed before it.
+fn begin() -> String {
+    format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = {STATEMENT_MS}; \
+         SET LOCAL lock_timeout = {LOCK_MS}; SET LOCAL idle_in_transaction_session_timeout = {IDLE_MS}; \
+         SET LOCAL minutehand.script = 'begun'"
+    )
+}
+
+fn wait_for(Turn(turn): Turn) -> Statement {
+    let turn = i64::from(u32::try_from(turn).unwrap_or(u32::MAX));
+    Statement::new(WAIT_FOR_TURN, vec![Value::Integer(ALONE | turn)])
+}
+
+async fn otherwise(client: &Client, script: &Script) -> Result<Vec<Row>, PgError> {
+    match &script.otherwise {
+        None => Ok(Vec::new()),
+        Some(read) => run(client, read).await.map(|(_, rows)| rows),
+    }
+}
+
+/// Performs statements that return nothing.
+async fn simple(client: &Client, text: &str) -> Result<Answer, PgError> {
+    client.batch_execute(text).await?;
+    Ok((0, Vec::new()))
+}
+
+/// Runs a statement to its end. It has no name, and leaves nothing in the session.
+pub(super) async fn run(client: &Client, statement: &Statement) -> Result<Answer, PgError> {
+    let text = dialect::statement(statement.sql);
+    let parameters = statement.parameters.iter().map(|value| (value, dialect::type_of(value)));
+    let mut stream = pin!(client.query_typed_raw(&text, parameters).await?);
+    let mut rows = Vec::new();
+    while let Some(row) = stream.as_mut().try_next().await? {
+        if rows.len() == ROWS_MAX {
+            return Err(PgError::TooManyRows);
+        }
+        rows.push(dialect::values(&row)?);
+    }
+    Ok((stream.rows_affected().unwrap_or_default(), rows))
+}
+
+/// Sends requests in their order, and then waits for their answers. An error if one of them cannot be sent:
+/// then those behind it are not, and the connection is of no use.
+async fn in_order(
+    requests: Vec<BoxFuture<'_, Result<Answer, PgError>>>,
+) -> Result<Vec<Result<Answer, PgError>>, PgError> {
+    let mut requests: Vec<MaybeDone<_>> = requests.into_iter().map(maybe_done).collect();
+    let mut unsent = None;
+    poll_fn(|context| {
+        // A request is sent when it is polled for the first time.
+        for request in &mut requests {
+            if Pin::new(&mut *request).poll(context).is_ready()
+                && let MaybeDone::Done(Err(_)) = request
+            {
+                unsent = Pin::new(request).take_output().and_then(Result::err);
+                break;
+            }
+        }
+        Poll::Ready(())
+    })
+    .await;
+    if let Some(error) = unsent {
+        return Err(PgError::Unsent(Box::new(error)));
+    }
+    let mut answers = Vec::with_capacity(requests.len());
+    for mut request in requests {
+        Pin::new(&mut request).await;
+        answers.extend(Pin::new(&mut request).take_output());
+    }
+    Ok(answers)
+}

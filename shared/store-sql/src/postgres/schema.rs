@@ -1,0 +1,116 @@
+//! The schema of a database: what it has, what is missing, and whether this program may use it.
+//!
+//! Several processes may start at once, and one of them migrates: it holds a lock that goes with its
+//! transaction. A crash leaves the schema as it was.
+
+use tokio_postgres::Client;
+
+use super::dialect;
+use super::error::PgError;
+use super::perform::run;
+use crate::script::{Row, Statement, Value};
+use crate::sql::{MIGRATIONS, POSTGRES_STORAGE, POSTGRES_VIEWS, WORKS_FROM};
+
+/// How often a process tries to migrate while another one does: each waits for [`LOCK_MS`].
+const TRIES_MAX: u32 = 30;
+/// How long one try waits for locks of others: a migration that waited longer would hold up whoever comes
+/// behind it.
+const LOCK_MS: u32 = 2_000;
+/// The lock of whoever migrates.
+const MIGRATING: i64 = 0x4d69_6e75_7465;
+
+const HAS_META: &str = "SELECT 1 WHERE to_regclass('meta') IS NOT NULL";
+const META: &str =
+    "CREATE TABLE IF NOT EXISTS meta (name TEXT COLLATE \"C\" PRIMARY KEY, value BIGINT NOT NULL)";
+const READ: &str = "SELECT value FROM meta WHERE name = ?1";
+const WRITE: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2) \
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+/// What tells this database from others for good.
+const INSTALLATION: &str = "INSERT INTO meta (name, value) \
+     SELECT 'installation', ('x' || left(replace(gen_random_uuid()::text, '-', ''), 16))::bit(64)::bigint \
+     ON CONFLICT (name) DO NOTHING";
+/// The number of a process: no other one gets it.
+const COUNT_PROCESS: &str = "INSERT INTO meta (name, value) VALUES ('process', 1) \
+     ON CONFLICT (name) DO UPDATE SET value = meta.value + 1 RETURNING value";
+
+/// What a program has to know of the database that it opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Opened {
+    /// The number of this process.
+    pub(super) process: i64,
+    /// What tells this database from others.
+    pub(super) installation: i64,
+}
+
+/// Brings the schema up to date, and counts this process.
+pub(super) async fn prepare(client: &Client) -> Result<Opened, PgError> {
+    let mut tries = 1;
+    while !is_current(client).await? {
+        match migrate(client).await {
+            Err(error) if error.is_locked_out() && tries < TRIES_MAX => tries += 1,
+            migrated => migrated?,
+        }
+    }
+    let process = run(client, &Statement::new(COUNT_PROCESS, Vec::new())).await?.1;
+    let installation = read(client, "installation").await?.unwrap_or_default();
+    Ok(Opened { process: first(process).unwrap_or_default(), installation })
+}
+
+/// Whether nothing is missing. An error if this program is too old.
+async fn is_current(client: &Client) -> Result<bool, PgError> {
+    if run(client, &Statement::new(HAS_META, Vec::new())).await?.1.is_empty() {
+        return Ok(false);
+    }
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    if read(client, "works_from").await?.unwrap_or_default() > known {
+        return Err(PgError::Newer);
+    }
+    Ok(read(client, "schema").await?.unwrap_or_default() >= known)
+}
+
+async fn migrate(client: &Client) -> Result<(), PgError> {
+    let begin = format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = {LOCK_MS}; \
+         SELECT pg_advisory_xact_lock({MIGRATING})"
+    );
+    client.batch_execute(&begin).await?;
+    match missing(client).await {
+        Ok(()) => Ok(client.batch_execute("COMMIT").await?),
+        Err(error) => {
+            client.batch_execute("ROLLBACK").await?;
+            Err(error)
+        }
+    }
+}
+
+/// Makes what is missing, inside the transaction: another process may have made it meanwhile.
+async fn missing(client: &Client) -> Result<(), PgError> {
+    client.batch_execute(META).await?;
+    let schema = read(client, "schema").await?.unwrap_or_default();
+    let missing = MIGRATIONS.iter().skip(usize::try_from(schema).unwrap_or(usize::MAX));
+    for migration in missing.clone() {
+        client.batch_execute(&dialect::tables(migration)).await?;
+    }
+    if missing.len() > 0 {
+        client.batch_execute(POSTGRES_STORAGE).await?;
+        client.batch_execute(POSTGRES_VIEWS).await?;
+        let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+        for (name, value) in [("schema", known), ("works_from", WORKS_FROM.into())] {
+            let parameters = vec![Value::Text(name.to_owned()), Value::Integer(value)];
+            run(client, &Statement::new(WRITE, parameters)).await?;
+        }
+    }
+    run(client, &Statement::new(INSTALLATION, Vec::new())).await.map(drop)
+}
+
+async fn read(client: &Client, name: &str) -> Result<Option<i64>, PgError> {
+    let read = Statement::new(READ, vec![Value::Text(name.to_owned())]);
+    Ok(first(run(client, &read).await?.1))
+}
+
+fn first(rows: Vec<Row>) -> Option<i64> {
+    match rows.into_iter().next()?.into_iter().next()? {
+        Value::Integer(number) => Some(number),
+        _ => None,
+    }
+}

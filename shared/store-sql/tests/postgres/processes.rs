@@ -1,0 +1,72 @@
+//! Several processes on one database.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use chrono::TimeDelta;
+use futures_util::future::{join_all, poll_immediate};
+use minutehand_store_sql::postgres::{PgDatabase, ServerTime};
+use minutehand_testkit::postgres::PostgresPlaces;
+
+use crate::world::{connect, queue, receive, send};
+
+#[tokio::test]
+async fn processes_that_start_together_make_one_schema_and_have_numbers_of_their_own() {
+    let Some(places) = PostgresPlaces::find() else { return };
+    let place = places.place();
+    let databases = join_all((0..6).map(|_| connect(&place))).await;
+    let processes: BTreeSet<i64> = databases.iter().map(PgDatabase::process).collect();
+    assert!(processes.into_iter().eq(1..=6));
+    let installations: BTreeSet<String> = databases.iter().map(PgDatabase::installation).collect();
+    assert_eq!(installations.len(), 1);
+    let other = connect(&places.place()).await;
+    assert!(!installations.contains(&other.installation()));
+}
+
+#[tokio::test]
+async fn the_time_of_a_process_is_never_before_the_clock_of_the_database() {
+    let Some(places) = PostgresPlaces::find() else { return };
+    let database = connect(&places.place()).await;
+    let (since, mut time) = (Instant::now(), ServerTime::default());
+    for _ in 0..20 {
+        let answer = database.read_time(since).await.unwrap();
+        assert!(answer.sent <= answer.arrived);
+        assert!(!time.learn(answer));
+        let here = time.at(since.elapsed()).unwrap();
+        assert!(answer.shown <= here, "it goes on");
+        assert!(here <= database.read_time(since).await.unwrap().shown, "it is not early");
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_that_waits_is_woken_by_what_another_process_sends() {
+    let Some(places) = PostgresPlaces::find() else { return };
+    let place = places.place();
+    let (here, there) = (connect(&place).await, connect(&place).await);
+    // The clock stands, so the receiver never looks by itself.
+    let ((receiver, _clock), (sender, _)) = (queue(&here).await, queue(&there).await);
+    for name in ["first", "second"] {
+        let receiver = receiver.clone();
+        let receiving = tokio::spawn(async move { receive(&receiver).await });
+        send(&sender, name).await;
+        assert_eq!(receiving.await.unwrap(), name);
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_not_told_looks_by_itself() {
+    let Some(places) = PostgresPlaces::find() else { return };
+    let place = places.place();
+    let (here, there) = (connect(&place).await, connect(&place).await);
+    let ((receiver, clock), (sender, _)) = (queue(&here).await, queue(&there).await);
+    send(&sender, "one").await;
+    let receiving = receiver.clone();
+    let mut receiving = tokio::spawn(async move { receive(&receiving).await });
+    loop {
+        clock.advance(TimeDelta::milliseconds(200));
+        match poll_immediate(&mut receiving).await {
+            Some(name) => break assert_eq!(name.unwrap(), "one"),
+            None => tokio::task::yield_now().await,
+        }
+    }
+}
