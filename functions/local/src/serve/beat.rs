@@ -6,21 +6,13 @@ use minutehand_app::fire::Heartbeat;
 use minutehand_domain::firing::limits::BEAT_EVERY;
 use minutehand_ports::{Clock, chain};
 
-use super::tasks::Stop;
-
-/// Gives signs of life until it is asked to stop. One that fails is tried again with the next attempt,
+/// Gives signs of life for ever. One that fails is tried again with the next attempt,
 /// or the next time.
-pub(super) async fn beat(heartbeat: Arc<Heartbeat>, clock: Arc<dyn Clock>, stop: Stop) {
+pub(super) async fn beat(heartbeat: Arc<Heartbeat>, clock: Arc<dyn Clock>) {
     loop {
-        let next = async {
-            if let Err(error) = heartbeat.beat().await {
-                tracing::warn!(error = chain(&error), "the executor could not give a sign of life");
-            }
-            clock.wait(BEAT_EVERY.to_std().unwrap_or_default()).await;
-        };
-        tokio::select! {
-            () = stop.requested() => return,
-            () = next => {}
+        if let Err(error) = heartbeat.beat().await {
+            tracing::warn!(error = chain(&error), "the executor could not give a sign of life");
         }
+        clock.wait(BEAT_EVERY.to_std().unwrap_or_default()).await;
     }
 }

@@ -109,7 +109,7 @@ fn start_firing(
     let clock = || parts.clock.clone();
     if settings.roles.executor {
         let (worker, heartbeat) = parts.worker(settings, files.idle)?;
-        tasks.start("pulse", |stop| beat(heartbeat, clock(), stop));
+        tasks.start_dropped("pulse", beat(heartbeat, clock()));
         let queue = Arc::new(parts.queue.clone());
         tasks.start("executor", |stop| work(queue, worker, files.attempts, clock(), stop));
     }
@@ -123,7 +123,7 @@ fn start_firing(
         if let Some(archiver) = &archiver {
             parts.condition.note_archive(archiver.health());
         }
-        tasks.start("expiry", |stop| expire(jobs, queue, archiver, clock(), stop));
+        tasks.start_dropped("expiry", expire(jobs, queue, archiver, clock()));
     }
     Ok(())
 }
@@ -178,7 +178,7 @@ fn start_api(
     };
     let mut tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref(), clients)?;
     if let Some(files) = tls.as_mut().and_then(|tls| tls.files.take()) {
-        tasks.start("certificate", |stop| files.watch(stop));
+        tasks.start_dropped("certificate", files.watch());
     }
     let (scheme, shown) = match &tls {
         Some(_) => (Scheme::Https, "https"),
@@ -208,7 +208,7 @@ fn start_api(
         print_line(note);
     }
     let (jobs, count, clock) = (parts.jobs.clone(), parts.state_count.clone(), parts.clock.clone());
-    tasks.start("count", |stop| count_states(jobs, count, clock, stop));
+    tasks.start_dropped("count", count_states(jobs, count, clock));
     let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
     tasks.start("api", |stop| listen(listener, acceptor, api, connections_max, stop));
     tracing::info!(%address, "listening");
@@ -313,7 +313,7 @@ fn watched<T: Send + Sync + 'static>(
 ) -> Result<Arc<RwLock<T>>> {
     let (file, content) = WatchedFile::open(path, kind)?;
     let content = Arc::new(RwLock::new(content));
-    tasks.start(task, |stop| file.watch(content.clone(), stop));
+    tasks.start_dropped(task, file.watch(content.clone()));
     Ok(content)
 }
 

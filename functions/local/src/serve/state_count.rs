@@ -11,8 +11,6 @@ use minutehand_ports::{Clock, StoreError};
 use minutehand_runtime::chain;
 use minutehand_store_sql::{SqlStore, StateCounts, StatePosition};
 
-use super::tasks::Stop;
-
 /// The time from the end of a count to the next one.
 const COUNT_EVERY: Duration = Duration::from_mins(5);
 /// The pause after a page is so many times as long as the page took: the busier the store is, the longer.
@@ -42,31 +40,20 @@ impl CountedStates {
     }
 }
 
-/// Counts again and again, until it is asked to stop.
-pub(super) async fn count_states(
-    jobs: Arc<SqlStore>,
-    last: StateCount,
-    clock: Arc<dyn Clock>,
-    stop: Stop,
-) {
+/// Counts again and again.
+pub(super) async fn count_states(jobs: Arc<SqlStore>, last: StateCount, clock: Arc<dyn Clock>) {
     loop {
-        let counting = async {
-            let began_at = Instant::now();
-            match count(&jobs, clock.as_ref()).await {
-                Ok(states) => {
-                    let counted = Some(CountedStates { states, began_at });
-                    *last.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
-                }
-                Err(error) => {
-                    tracing::error!(error = chain(&error), "cannot count jobs by state");
-                }
+        let began_at = Instant::now();
+        match count(&jobs, clock.as_ref()).await {
+            Ok(states) => {
+                let counted = Some(CountedStates { states, began_at });
+                *last.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
             }
-            clock.wait(COUNT_EVERY).await;
-        };
-        tokio::select! {
-            () = stop.requested() => return,
-            () = counting => {}
+            Err(error) => {
+                tracing::error!(error = chain(&error), "cannot count jobs by state");
+            }
         }
+        clock.wait(COUNT_EVERY).await;
     }
 }
 

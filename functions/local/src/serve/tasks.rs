@@ -39,6 +39,19 @@ impl Tasks {
         });
     }
 
+    /// Starts a task that needs no time to stop: it is dropped wherever it waits.
+    pub(super) fn start_dropped<F>(&mut self, name: &'static str, task: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.start(name, |stop| async move {
+            tokio::select! {
+                () = stop.requested() => {}
+                () = task => {}
+            }
+        });
+    }
+
     /// Waits for a task that ends without a request: the process has lost one of its roles.
     pub(super) async fn failed(&mut self) -> anyhow::Error {
         match self.running.join_next().await {

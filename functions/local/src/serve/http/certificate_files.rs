@@ -20,8 +20,6 @@ use rustls::sign::CertifiedKey;
 use tokio::task::spawn_blocking;
 use zeroize::Zeroizing;
 
-use crate::serve::tasks::Stop;
-
 /// How often the files are read.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 /// More bytes than a chain of certificates or a key ever has.
@@ -76,15 +74,12 @@ impl CertificateFiles {
         Arc::clone(&self.current)
     }
 
-    /// Replaces the certificate whenever the files change, until it is asked to stop.
-    pub(in crate::serve) async fn watch(mut self, stop: Stop) {
+    /// Replaces the certificate whenever the files change.
+    pub(in crate::serve) async fn watch(mut self) {
         let mut ticks = tokio::time::interval(POLL_EVERY);
         let mut last = None;
         loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                () = stop.requested() => return,
-            }
+            ticks.tick().await;
             let paths = self.paths.clone();
             let Ok(found) = spawn_blocking(move || paths.read()).await else {
                 continue;

@@ -12,8 +12,6 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use tokio::task::spawn_blocking;
 
-use crate::serve::tasks::Stop;
-
 /// How often a file is checked for changes.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 /// Size limit of a file in bytes: more than ten thousand callers.
@@ -48,14 +46,11 @@ impl<T> WatchedFile<T> {
         Ok((Self { kind, path, last: Ok(text) }, content))
     }
 
-    /// Updates `content` whenever the file changes, until it is asked to stop.
-    pub(in crate::serve) async fn watch(mut self, content: Arc<RwLock<T>>, stop: Stop) {
+    /// Updates `content` whenever the file changes.
+    pub(in crate::serve) async fn watch(mut self, content: Arc<RwLock<T>>) {
         let mut ticks = tokio::time::interval(POLL_EVERY);
         loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                () = stop.requested() => return,
-            }
+            ticks.tick().await;
             let path = self.path.clone();
             let Ok(found) = spawn_blocking(move || read(&path)).await else {
                 continue;
