@@ -15,7 +15,7 @@ use clap::{CommandFactory, Error, Parser, Subcommand};
 use minutehand::archive;
 use minutehand::backup::backup;
 use minutehand::health;
-use minutehand::installation::{self, ExportOptions, ImportOptions};
+use minutehand::installation::{self, ExportArgs, ImportArgs};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
 use minutehand::zones::TakenZones;
@@ -266,44 +266,10 @@ struct ArchiveRepairArgs {
 enum InstallationCommand {
     /// Write collections and jobs as a backup
     #[command(after_long_help = EXPORT_EXAMPLES)]
-    Export(InstallationExportArgs),
+    Export(ExportArgs),
     /// Bring the collections and jobs of a backup into an installation
     #[command(after_long_help = IMPORT_EXAMPLES)]
-    Import(InstallationImportArgs),
-}
-
-#[derive(clap::Args)]
-struct InstallationExportArgs {
-    /// The place of the export.
-    #[arg(help = "Folder that exists, or s3://bucket/prefix; the backup is a folder in it",
-          value_parser = Location::parse)]
-    place: Location,
-    /// Data directory that is not in use
-    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = data_directory)]
-    data: PathBuf,
-    /// File to create with a new key, which seals the secrets of the backup
-    #[arg(long, value_name = "FILE")]
-    seal_to: Option<PathBuf>,
-}
-
-#[derive(clap::Args)]
-struct InstallationImportArgs {
-    /// The place of the export.
-    #[arg(help = "Folder or s3://bucket/prefix that was given to the export",
-          value_parser = Location::parse)]
-    place: Location,
-    /// Backup to import, like 2026-11-23T141000Z [default: the newest]
-    #[arg(long, value_name = "TIME")]
-    backup: Option<String>,
-    /// Data directory that is not in use or does not exist
-    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = data_directory)]
-    data: PathBuf,
-    /// File with the key of --seal-to
-    #[arg(long, value_name = "FILE")]
-    unseal_with: Option<PathBuf>,
-    /// Add to an installation that has other collections
-    #[arg(long)]
-    merge: bool,
+    Import(ImportArgs),
 }
 
 #[derive(clap::Args)]
@@ -339,18 +305,16 @@ pub(crate) fn run() -> ExitCode {
     match cli.command {
         Command::Serve(args) => run_server(&args),
         Command::Preview(args) => preview(&args),
-        Command::Backup(args) => match backup(&args.data, &args.target) {
-            Ok(backed_up) => print(&backed_up.to_string()),
-            Err(error) => fail(FAILED, format!("{error:#}"), None),
-        },
+        Command::Backup(args) => tell(backup(&args.data, &args.target)),
         Command::Archive(ArchiveCommand::Repair(args)) => {
-            match archive::repair(&args.data, args.archive, args.day, environment) {
-                Ok(repaired) => print(&repaired.to_string()),
-                Err(error) => fail(FAILED, format!("{error:#}"), None),
-            }
+            tell(archive::repair(&args.data, args.archive, args.day, environment))
         }
-        Command::Installation(InstallationCommand::Export(args)) => export_installation(&args),
-        Command::Installation(InstallationCommand::Import(args)) => import_installation(&args),
+        Command::Installation(InstallationCommand::Export(args)) => {
+            tell(installation::export(&args, environment))
+        }
+        Command::Installation(InstallationCommand::Import(args)) => {
+            tell(installation::import(&args, environment))
+        }
         Command::Health(args) => health(args),
         Command::Client(command) => minutehand_cli::run(command, Cli::command(), ENVIRONMENT),
     }
@@ -403,40 +367,6 @@ fn place_of_value(error: &Error, words: &[OsString]) -> Option<Range<usize>> {
     })
 }
 
-/// Reads a data directory of an export or an import. An installation on AWS moves by itself.
-fn data_directory(text: &str) -> Result<PathBuf, String> {
-    if text.is_empty() || text.contains("://") {
-        return Err(
-            "give a data directory, like .minutehand; the archiver moves a stack on AWS".to_owned()
-        );
-    }
-    Ok(text.into())
-}
-
-fn export_installation(args: &InstallationExportArgs) -> ExitCode {
-    let InstallationExportArgs { place, data, seal_to } = args;
-    let options = ExportOptions { from: data, to: place, seal_to: seal_to.as_deref() };
-    match installation::export(&options, environment) {
-        Ok(exported) => print(&exported.to_string()),
-        Err(error) => fail(FAILED, format!("{error:#}"), None),
-    }
-}
-
-fn import_installation(args: &InstallationImportArgs) -> ExitCode {
-    let InstallationImportArgs { place, backup, data, unseal_with, merge } = args;
-    let options = ImportOptions {
-        from: place,
-        backup: backup.as_deref(),
-        into: data,
-        unseal_with: unseal_with.as_deref(),
-        merge: *merge,
-    };
-    match installation::import(&options, environment) {
-        Ok(imported) => print(&imported.to_string()),
-        Err(error) => fail(FAILED, format!("{error:#}"), None),
-    }
-}
-
 /// Adds what to do to an error of the command line whose cause is known.
 fn with_tip(mut error: Error) -> Error {
     let is = |error: &Error, kind, text| matches!(error.get(kind), Some(ContextValue::String(found)) if found == text);
@@ -468,12 +398,9 @@ fn health(args: HealthArgs) -> ExitCode {
         Ok(url) => url,
         Err(problem) => return fail(REFUSED, problem, None),
     };
-    match health::check(&url, args.ca.as_deref(), Duration::from_secs(args.timeout)) {
-        Ok(line) => print(&format!("{line}\n")),
-        Err(error) => fail(FAILED, format!("{error:#}"), None),
-    }
+    let checked = health::check(&url, args.ca.as_deref(), Duration::from_secs(args.timeout));
+    tell(checked.map(|line| format!("{line}\n")))
 }
-
 fn run_server(args: &ServeArgs) -> ExitCode {
     let settings = match ServeSettings::read(args, environment) {
         Ok(settings) => settings,
@@ -559,6 +486,14 @@ fn version() -> String {
         BUILD.store(),
         minutehand_recurrence::zone::database_version()
     )
+}
+
+/// Prints what was done, or why it was not.
+fn tell<T: Display>(done: anyhow::Result<T>) -> ExitCode {
+    match done {
+        Ok(done) => print(&done.to_string()),
+        Err(error) => fail(FAILED, format!("{error:#}"), None),
+    }
 }
 
 fn print(text: &str) -> ExitCode {

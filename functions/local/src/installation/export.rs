@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -12,21 +12,25 @@ use minutehand_carry::{CARRIED_KINDS, Export, Exported as Written, Resealing, li
 use minutehand_ports::Sealer;
 use minutehand_runtime::system_now;
 
-use super::Shown;
 use super::opened::Opened;
+use super::{Shown, data_directory};
 use crate::data_dir::check_is_data;
-use crate::serve::{create_key_file, written_by};
+use crate::serve::{DATA_DIR, create_key_file, written_by};
 use crate::wait_for;
 
 /// What to export, and where to.
-#[derive(Debug, Clone, Copy)]
-pub struct ExportOptions<'a> {
-    /// The data directory.
-    pub from: &'a Path,
+#[derive(Debug, clap::Args)]
+pub struct ExportArgs {
     /// The place of the export.
-    pub to: &'a Location,
-    /// The file for a new key, with which the secrets are sealed in the export.
-    pub seal_to: Option<&'a Path>,
+    #[arg(help = "Folder that exists, or s3://bucket/prefix; the backup is a folder in it",
+          value_parser = Location::parse)]
+    place: Location,
+    /// Data directory that is not in use
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = data_directory)]
+    data: PathBuf,
+    /// File to create with a new key, which seals the secrets of the backup
+    #[arg(long, value_name = "FILE")]
+    seal_to: Option<PathBuf>,
 }
 
 /// What was exported.
@@ -87,16 +91,13 @@ impl fmt::Display for Exported {
 /// # Errors
 ///
 /// If the installation cannot be read, a secret cannot be opened, or the place does not accept a file.
-pub fn export(
-    options: &ExportOptions<'_>,
-    environment: impl Fn(&str) -> Option<String>,
-) -> Result<Exported> {
-    let ExportOptions { from, to, seal_to } = *options;
-    check_is_data(from)?;
-    let objects = Objects::open(to, &environment, system_now)?;
+pub fn export(args: &ExportArgs, environment: impl Fn(&str) -> Option<String>) -> Result<Exported> {
+    let ExportArgs { place, data, seal_to } = args;
+    check_is_data(data)?;
+    let objects = Objects::open(place, &environment, system_now)?;
     wait_for(async {
-        let opened = Opened::open(from).await?;
-        let file_key = seal_to.map(create_key_file).transpose()?;
+        let opened = Opened::open(data).await?;
+        let file_key = seal_to.as_deref().map(create_key_file).transpose()?;
         let file_key = file_key.map(|sealer| Arc::new(sealer) as Arc<dyn Sealer>);
         let sealed_with =
             if file_key.is_some() { SealedWith::KeyFile } else { SealedWith::Installation };
@@ -111,7 +112,7 @@ pub fn export(
             // Nothing is sealed with this key.
             fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
         }
-        let (from, to, is_sealed_to_file) = (from.to_owned(), to.clone(), seal_to.is_some());
+        let (from, to, is_sealed_to_file) = (data.clone(), place.clone(), seal_to.is_some());
         Ok(Exported { from, to, written: exported?, is_sealed_to_file })
     })
 }

@@ -1,7 +1,7 @@
 //! Imports an installation.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -10,24 +10,30 @@ use minutehand_carry::{Backup, Import, ImportHow, Imported as Brought, Resealing
 use minutehand_ports::Sealer;
 use minutehand_runtime::system_now;
 
-use super::Shown;
 use super::opened::Opened;
-use crate::serve::read_key_file;
+use super::{Shown, data_directory};
+use crate::serve::{DATA_DIR, read_key_file};
 use crate::wait_for;
 
 /// What to import, and where to.
-#[derive(Debug, Clone, Copy)]
-pub struct ImportOptions<'a> {
+#[derive(Debug, clap::Args)]
+pub struct ImportArgs {
     /// The place of the export.
-    pub from: &'a Location,
-    /// The backup, by the name of its folder; `None` for the newest.
-    pub backup: Option<&'a str>,
-    /// The data directory.
-    pub into: &'a Path,
-    /// The file with the key with which the secrets are sealed in the export.
-    pub unseal_with: Option<&'a Path>,
-    /// Whether there may be other collections.
-    pub merge: bool,
+    #[arg(help = "Folder or s3://bucket/prefix that was given to the export",
+          value_parser = Location::parse)]
+    place: Location,
+    /// Backup to import, like 2026-11-23T141000Z [default: the newest]
+    #[arg(long, value_name = "TIME")]
+    backup: Option<String>,
+    /// Data directory that is not in use or does not exist
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = data_directory)]
+    data: PathBuf,
+    /// File with the key of --seal-to
+    #[arg(long, value_name = "FILE")]
+    unseal_with: Option<PathBuf>,
+    /// Add to an installation that has other collections
+    #[arg(long)]
+    merge: bool,
 }
 
 /// What was imported.
@@ -72,21 +78,18 @@ impl fmt::Display for Imported {
 ///
 /// If the backup is damaged, does not fit the installation, or cannot be read; then nothing has changed.
 /// If the installation fails; then the same import goes on.
-pub fn import(
-    options: &ImportOptions<'_>,
-    environment: impl Fn(&str) -> Option<String>,
-) -> Result<Imported> {
-    let ImportOptions { from, backup, into, unseal_with, merge } = *options;
-    let objects = Objects::open(from, &environment, system_now)?;
+pub fn import(args: &ImportArgs, environment: impl Fn(&str) -> Option<String>) -> Result<Imported> {
+    let ImportArgs { place, backup, data, unseal_with, merge } = args;
+    let objects = Objects::open(place, &environment, system_now)?;
     wait_for(async {
         let watcher = Shown::default();
-        let backup = Backup::choose(&objects, backup, &watcher).await?;
-        let file_key = unseal_with.map(read_key_file).transpose()?;
+        let backup = Backup::choose(&objects, backup.as_deref(), &watcher).await?;
+        let file_key = unseal_with.as_deref().map(read_key_file).transpose()?;
         let file_key = file_key.map(|sealer| Arc::new(sealer) as Arc<dyn Sealer>);
         backup.check_key(file_key.is_some())?;
         // Before the target is opened, which may create it.
         let members = backup.check(&objects, system_now(), &watcher).await?;
-        let opened = Opened::open(into).await?;
+        let opened = Opened::open(data).await?;
         let import = Import {
             objects: &objects,
             backup: &backup,
@@ -95,9 +98,9 @@ pub fn import(
             watcher: &watcher,
             now: system_now(),
         };
-        let brought = import.run(members, ImportHow { merge, from: 0 }).await;
+        let brought = import.run(members, ImportHow { merge: *merge, from: 0 }).await;
         opened.close().await;
-        let (backup, into) = (backup.name().to_owned(), into.to_owned());
+        let (backup, into) = (backup.name().to_owned(), data.clone());
         Ok(Imported { backup, into, brought: brought? })
     })
 }

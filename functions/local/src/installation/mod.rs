@@ -14,12 +14,13 @@ mod opened;
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
 
 use minutehand_carry::Watcher;
 use minutehand_cli::Progress;
 
-pub use export::{ExportOptions, Exported, export};
-pub use import::{ImportOptions, Imported, import};
+pub use export::{ExportArgs, Exported, export};
+pub use import::{ImportArgs, Imported, import};
 
 /// Shows how far an export or an import is: by a bar on a terminal, elsewhere by lines.
 #[derive(Default)]
@@ -50,6 +51,16 @@ impl Watcher for Shown {
             let _ = writeln!(out, "{text}");
         }
     }
+}
+
+/// Reads a data directory of an export or an import. An installation on AWS moves by itself.
+fn data_directory(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() || text.contains("://") {
+        return Err(
+            "give a data directory, like .minutehand; the archiver moves a stack on AWS".to_owned()
+        );
+    }
+    Ok(text.into())
 }
 
 #[cfg(test)]
