@@ -1,7 +1,7 @@
 //! `calendar`: how much fires in each part of each day of a week, as a map of heat.
 
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, TimeDelta, Timelike as _, Utc, Weekday};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use minutehand_client::AheadQuery;
 use minutehand_recurrence::zone::Zone;
 use minutehand_recurrence::{WrittenDate, format_instant};
@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
 use crate::job::schedule::zone_named;
+use crate::options::one_of;
 use crate::output::times::local;
 use crate::work::Work;
 
@@ -29,62 +30,41 @@ pub struct CalendarArgs {
     #[arg(long, value_name = "YEAR-WEEK")]
     week: Option<String>,
     /// Span of one sign
-    #[arg(long, value_name = "SPAN", default_value = "1h")]
+    #[arg(long, value_name = "SPAN", default_value = "1h", value_parser = one_of(STEPS))]
     step: Step,
     /// Zone of the hours [default: UTC]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
 }
 
-/// The span of one sign: a part of a day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Step {
-    #[value(name = "15m")]
-    QuarterHour,
-    #[value(name = "30m")]
-    HalfHour,
-    #[value(name = "1h")]
-    Hour,
-    #[value(name = "2h")]
-    TwoHours,
-    #[value(name = "3h")]
-    ThreeHours,
-    #[value(name = "6h")]
-    SixHours,
-}
+/// The span of one sign, in minutes: a part of a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Step(usize);
+
+const STEPS: [(&str, Step); 6] = [
+    ("15m", Step(15)),
+    ("30m", Step(30)),
+    ("1h", Step(60)),
+    ("2h", Step(120)),
+    ("3h", Step(180)),
+    ("6h", Step(360)),
+];
 
 impl Step {
-    const fn minutes(self) -> usize {
-        match self {
-            Self::QuarterHour => 15,
-            Self::HalfHour => 30,
-            Self::Hour => 60,
-            Self::TwoHours => 120,
-            Self::ThreeHours => 180,
-            Self::SixHours => 360,
-        }
-    }
-
     /// The longest span of which it consists and that the server counts, in minutes and in its words.
     const fn counted(self) -> (i64, &'static str) {
-        match self {
-            Self::QuarterHour | Self::HalfHour => (15, "PT15M"),
-            Self::Hour | Self::TwoHours | Self::ThreeHours | Self::SixHours => (60, "PT1H"),
-        }
+        if self.0 < 60 { (15, "PT15M") } else { (60, "PT1H") }
     }
 
     const fn in_a_day(self) -> usize {
-        MINUTES_OF_DAY / self.minutes()
+        MINUTES_OF_DAY / self.0
     }
 
-    const fn words(self) -> &'static str {
-        match self {
-            Self::QuarterHour => "15 minutes",
-            Self::HalfHour => "30 minutes",
-            Self::Hour => "an hour",
-            Self::TwoHours => "2 hours",
-            Self::ThreeHours => "3 hours",
-            Self::SixHours => "6 hours",
+    fn words(self) -> String {
+        match self.0 {
+            60 => "an hour".to_owned(),
+            minutes if minutes < 60 => format!("{minutes} minutes"),
+            minutes => format!("{} hours", minutes / 60),
         }
     }
 }
@@ -110,9 +90,9 @@ impl ServerCommand for CalendarArgs {
                 .map(|day| json!({"date": day.date.to_string(), "counts": day.counts}))
                 .collect();
             let zone = zone.map_or("UTC", |zone| zone.name());
-            return work.screen.line(
-                &json!({"zone": zone, "minutes": self.step.minutes(), "days": days}).to_string(),
-            );
+            return work
+                .screen
+                .line(&json!({"zone": zone, "minutes": self.step.0, "days": days}).to_string());
         }
         let map = map(&days, self.step, work.screen.ascii);
         let lines = map.lines().map(|line| work.screen.cut(line) + "\n");
@@ -157,7 +137,7 @@ async fn week(
         let (shown, _) = local(zone, from + TimeDelta::minutes(counted * n));
         let day = days.iter_mut().find(|day| day.date == shown.date());
         let minute = usize::try_from(shown.num_seconds_from_midnight() / 60).unwrap_or_default();
-        if let Some(slot) = day.and_then(|day| day.counts.get_mut(minute / step.minutes())) {
+        if let Some(slot) = day.and_then(|day| day.counts.get_mut(minute / step.0)) {
             *slot += count;
         }
     }
@@ -235,15 +215,15 @@ mod tests {
     #[test]
     fn a_map_has_a_sign_for_each_step() {
         for (step, signs) in [
-            (Step::QuarterHour, format!("{}4{}", ".".repeat(10), ".".repeat(85))),
-            (Step::HalfHour, format!("{}4{}", ".".repeat(5), ".".repeat(42))),
-            (Step::Hour, format!("{}44{}", ".".repeat(4), ".".repeat(42))),
-            (Step::TwoHours, format!("....4444{}", ".".repeat(40))),
-            (Step::ThreeHours, format!("444444{}", ".".repeat(42))),
-            (Step::SixHours, format!("444444444444{}", ".".repeat(36))),
+            (Step(15), format!("{}4{}", ".".repeat(10), ".".repeat(85))),
+            (Step(30), format!("{}4{}", ".".repeat(5), ".".repeat(42))),
+            (Step(60), format!("{}44{}", ".".repeat(4), ".".repeat(42))),
+            (Step(120), format!("....4444{}", ".".repeat(40))),
+            (Step(180), format!("444444{}", ".".repeat(42))),
+            (Step(360), format!("444444444444{}", ".".repeat(36))),
         ] {
             let mut counts = vec![0; step.in_a_day()];
-            counts[150 / step.minutes()] = 9;
+            counts[150 / step.0] = 9;
             let date = NaiveDate::from_ymd_opt(2027, 3, 1).unwrap();
             let map = map(&[Day { date, counts }], step, true);
             let lines: Vec<&str> = map.lines().collect();

@@ -51,6 +51,7 @@ use clap::Subcommand;
 use clap_complete::engine::ArgValueCompleter;
 
 pub use environment::Environment;
+pub use options::one_of;
 pub use output::progress::Progress;
 pub use output::times::{capitalized, span_text};
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use minutehand_client::ServerUrl;
 
@@ -63,4 +64,15 @@ pub(crate) enum Color {
     Always,
     /// Never
     Never,
+}
+
+/// Reads one of a few words.
+pub fn one_of<T, const N: usize>(words: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words.clone().map(|(word, _)| word)).try_map(move |given| {
+        let found = words.iter().find(|(word, _)| *word == given);
+        found.map(|(_, meant)| meant.clone()).ok_or("not one of the words")
+    })
 }

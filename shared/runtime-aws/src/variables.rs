@@ -9,7 +9,7 @@ use minutehand_archive_objects::{Location, Objects};
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
-use minutehand_runtime::{LogLevel, system_now};
+use minutehand_runtime::{LOG_LEVELS, LevelFilter, system_now};
 
 /// The prefix of Minutehand's own variables.
 pub const PREFIX: &str = "MINUTEHAND_";
@@ -189,15 +189,8 @@ impl Variables {
     }
 
     /// The log level.
-    pub fn log_level(&mut self) -> LogLevel {
-        let choices = [
-            ("error", LogLevel::Error),
-            ("warn", LogLevel::Warn),
-            ("info", LogLevel::Info),
-            ("debug", LogLevel::Debug),
-            ("trace", LogLevel::Trace),
-        ];
-        self.choice("MINUTEHAND_LOG_LEVEL", &choices, LogLevel::Info)
+    pub fn log_level(&mut self) -> LevelFilter {
+        self.choice("MINUTEHAND_LOG_LEVEL", &LOG_LEVELS, LevelFilter::INFO)
     }
 }
 
@@ -215,7 +208,7 @@ mod tests {
         ]);
         assert_eq!(variables.table(), "");
         variables.queue_url();
-        assert_eq!(variables.log_level(), LogLevel::Info);
+        assert_eq!(variables.log_level(), LevelFilter::INFO);
         assert_eq!(variables.history_days(), HistoryDays::Sixty);
         assert_eq!(
             variables.problems(),
@@ -232,7 +225,7 @@ mod tests {
     #[test]
     fn words_are_read_in_any_case_and_missing_settings_have_defaults() {
         let mut variables = Variables::of([("MINUTEHAND_LOG_LEVEL", "Debug")]);
-        assert_eq!(variables.log_level(), LogLevel::Debug);
+        assert_eq!(variables.log_level(), LevelFilter::DEBUG);
         assert_eq!(variables.plan_limits(), PlanLimits::Off);
         assert_eq!(variables.event_bus(), None);
         assert_eq!(variables.history_days(), HistoryDays::Sixty);

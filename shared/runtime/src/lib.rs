@@ -14,6 +14,6 @@ mod metrics;
 pub use certificate::PfxReader;
 pub use clock::{ProcessClock, Rate, RateError, SystemClock, TestClock, system_now};
 pub use id::RandomIds;
-pub use log::{LogFormat, LogLevel, start_log};
+pub use log::{LOG_LEVELS, LevelFilter, LogFormat, start_log};
 pub use metrics::{Counter, Metrics, counter, gauge, head};
 pub use minutehand_ports::chain;

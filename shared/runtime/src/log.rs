@@ -9,7 +9,8 @@ use std::io;
 use std::panic::PanicHookInfo;
 
 use tracing::Level;
-use tracing_subscriber::filter::{LevelFilter, Targets};
+pub use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, fmt};
 
@@ -28,35 +29,22 @@ pub enum LogFormat {
     Json,
 }
 
-/// The least severe level that is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogLevel {
-    /// Failures.
-    Error,
-    /// Conditions that may lead to a failure.
-    Warn,
-    /// One line per request, attempt or sweep.
-    Info,
-    /// The steps of each of them.
-    Debug,
-    /// Everything.
-    Trace,
-}
-
-impl LogLevel {
-    const fn filter(self) -> LevelFilter {
-        match self {
-            Self::Error => LevelFilter::ERROR,
-            Self::Warn => LevelFilter::WARN,
-            Self::Info => LevelFilter::INFO,
-            Self::Debug => LevelFilter::DEBUG,
-            Self::Trace => LevelFilter::TRACE,
-        }
-    }
-}
+/// The words for the least severe level that is logged.
+pub const LOG_LEVELS: [(&str, LevelFilter); 5] = [
+    // Failures.
+    ("error", LevelFilter::ERROR),
+    // Conditions that may lead to a failure.
+    ("warn", LevelFilter::WARN),
+    // One line per request, attempt or sweep.
+    ("info", LevelFilter::INFO),
+    // The steps of each of them.
+    ("debug", LevelFilter::DEBUG),
+    // Everything.
+    ("trace", LevelFilter::TRACE),
+];
 
 /// Starts logging in this process, including panics. Only the first call has an effect.
-pub fn start_log(format: LogFormat, level: LogLevel) {
+pub fn start_log(format: LogFormat, level: LevelFilter) {
     let lines = match format {
         LogFormat::Text => fmt::layer().with_ansi(false).with_writer(io::stderr).boxed(),
         LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(io::stderr).boxed(),
@@ -67,8 +55,7 @@ pub fn start_log(format: LogFormat, level: LogLevel) {
     }
 }
 
-fn filter_for(level: LogLevel) -> Targets {
-    let own = level.filter();
+fn filter_for(own: LevelFilter) -> Targets {
     let others = own.min(LevelFilter::from_level(Level::WARN));
     let errors = own.min(LevelFilter::ERROR);
     Targets::new()
@@ -101,13 +88,13 @@ mod tests {
 
     #[test]
     fn other_crates_log_warnings_and_errors_only() {
-        let debug = filter_for(LogLevel::Debug);
+        let debug = filter_for(LevelFilter::DEBUG);
         assert!(debug.would_enable("minutehand_rest::serve", &Level::DEBUG));
         assert!(!debug.would_enable("minutehand_rest::serve", &Level::TRACE));
         assert!(debug.would_enable("hyper::proto", &Level::WARN));
         assert!(!debug.would_enable("hyper::proto", &Level::INFO));
         assert!(!debug.would_enable(POISONED_CONNECTIONS, &Level::WARN));
         assert!(debug.would_enable(POISONED_CONNECTIONS, &Level::ERROR));
-        assert!(!filter_for(LogLevel::Error).would_enable("hyper::proto", &Level::WARN));
+        assert!(!filter_for(LevelFilter::ERROR).would_enable("hyper::proto", &Level::WARN));
     }
 }

@@ -4,12 +4,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
-use clap::ValueEnum;
+use clap::{ArgAction, ValueEnum};
 use minutehand_actions::Endpoint;
 use minutehand_archive_objects::Location;
+use minutehand_cli::one_of;
 use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::plan::PlanLimits;
 use minutehand_recurrence::WrittenDate;
-use minutehand_runtime::Rate;
+use minutehand_runtime::{LOG_LEVELS, LevelFilter, LogFormat, Rate};
+use minutehand_store_sql::sqlite::Durability;
 use rustls::pki_types::ServerName;
 use url::Url;
 
@@ -90,8 +93,13 @@ pub struct ServeArgs {
     pub(super) memory: bool,
     /// How much recent data a power cut may lose: up to 100 ms (normal) or none (full)
     /// [default: normal]
-    #[arg(long, help_heading = DATA, value_name = "MODE")]
-    pub(super) sync: Option<Sync>,
+    #[arg(
+        long,
+        help_heading = DATA,
+        value_name = "MODE",
+        value_parser = one_of([("normal", Durability::Normal), ("full", Durability::Full)])
+    )]
+    pub(super) sync: Option<Durability>,
     #[arg(
         long,
         value_name = "DIR|s3://…",
@@ -105,8 +113,8 @@ pub struct ServeArgs {
     ///
     /// Of an HTTP action that fails with an answer, the first 256 KB of it, for as long as history. `job
     /// history --body` prints them. They are what targets wrote, so they may hold data of theirs.
-    #[arg(long, value_name = "WHICH", default_value = "none", help_heading = DATA, hide_short_help = true)]
-    pub(super) keep_bodies: KeptBodies,
+    #[arg(long, value_name = "WHICH", default_value = "none", action = ArgAction::Set, value_parser = one_of([("none", false), ("failures", true)]), help_heading = DATA, hide_short_help = true)]
+    pub(super) keep_bodies: bool,
     /// Daily backups that are kept in the archive; 0 for none [default: 35 with --archive]
     ///
     /// A backup has all collections and jobs, and `installation import` makes an installation of it. Its
@@ -231,8 +239,14 @@ pub struct ServeArgs {
     pub(super) oauth_authority: String,
     /// Enforce the limits of Azure's plans, such as 50 jobs in a collection of the plan Standard; a
     /// collection's own quota always applies
-    #[arg(long, value_name = "on|off", default_value = "off", help_heading = FIRING)]
-    pub(super) plan_limits: OnOff,
+    #[arg(
+        long,
+        value_name = "on|off",
+        default_value = "off",
+        value_parser = one_of([("on", PlanLimits::On), ("off", PlanLimits::Off)]),
+        help_heading = FIRING
+    )]
+    pub(super) plan_limits: PlanLimits,
 
     /// Time limit of an action in seconds, for tests: with the real one they would take minutes.
     #[arg(long, hide = true, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=60))]
@@ -276,24 +290,17 @@ pub struct ServeArgs {
     pub(super) aws_endpoint: Option<Url>,
 
     /// Format of the log, which goes to standard error
-    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = LOG)]
-    pub(super) log: Format,
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        value_parser = one_of([("text", LogFormat::Text), ("json", LogFormat::Json)]),
+        help_heading = LOG
+    )]
+    pub(super) log: LogFormat,
     /// Least severe level to log
-    #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = LOG)]
-    pub(super) log_level: Level,
-}
-
-/// The bodies of answers that are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum KeptBodies {
-    None,
-    Failures,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Sync {
-    Normal,
-    Full,
+    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = one_of(LOG_LEVELS), help_heading = LOG)]
+    pub(super) log_level: LevelFilter,
 }
 
 /// A part of the scheduler: the API answers requests, the sweeper finds due jobs, the executor runs
@@ -303,27 +310,6 @@ pub(super) enum ServeRole {
     Api,
     Sweeper,
     Executor,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum OnOff {
-    On,
-    Off,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    Text,
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Level {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

@@ -13,11 +13,11 @@ use minutehand_domain::arn::is_region;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_outbound::{AwsEnvironment, Provider};
-use minutehand_runtime::{LogFormat, LogLevel, Rate, chain, system_now};
+use minutehand_runtime::{LevelFilter, LogFormat, Rate, chain, system_now};
 use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
 
-use super::args::{Format, KeptBodies, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};
+use super::args::{ServeArgs, ServeRole, TOKEN_VARIABLE};
 use crate::archive::is_known;
 
 /// The data directory if none is given.
@@ -68,7 +68,7 @@ pub struct ServeSettings {
     /// How long a shutdown waits for actions under way.
     pub(super) drain: Duration,
     pub(super) log: LogFormat,
-    pub(super) log_level: LogLevel,
+    pub(super) log_level: LevelFilter,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,22 +181,10 @@ impl ServeSettings {
                 bus_amqp: args.service_bus_amqp_endpoint.clone(),
                 aws: aws(args, &environment, &mut problems),
             },
-            plan_limits: match args.plan_limits {
-                OnOff::On => PlanLimits::On,
-                OnOff::Off => PlanLimits::Off,
-            },
+            plan_limits: args.plan_limits,
             drain: Duration::from_secs(args.drain),
-            log: match args.log {
-                Format::Text => LogFormat::Text,
-                Format::Json => LogFormat::Json,
-            },
-            log_level: match args.log_level {
-                Level::Error => LogLevel::Error,
-                Level::Warn => LogLevel::Warn,
-                Level::Info => LogLevel::Info,
-                Level::Debug => LogLevel::Debug,
-                Level::Trace => LogLevel::Trace,
-            },
+            log: args.log,
+            log_level: args.log_level,
         };
         if problems.0.is_empty() { Ok(settings) } else { Err(problems.0) }
     }
@@ -228,10 +216,7 @@ fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
         return Storage::Memory;
     }
     let path = args.data.clone().unwrap_or_else(|| DATA_DIR.into());
-    let sync = match args.sync {
-        Some(Sync::Full) => Durability::Full,
-        Some(Sync::Normal) | None => Durability::Normal,
-    };
+    let sync = args.sync.unwrap_or_default();
     Storage::Directory { path, sync, accept_copy: args.accept_copy }
 }
 
@@ -280,11 +265,10 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 fn keep_bodies(args: &ServeArgs, problems: &mut Problems) -> bool {
-    let keeps = args.keep_bodies == KeptBodies::Failures;
-    if keeps && args.archive.is_none() {
+    if args.keep_bodies && args.archive.is_none() {
         problems.add("--keep-bodies failures keeps them in the archive: add --archive");
     }
-    keeps
+    args.keep_bodies
 }
 
 fn backups_kept(args: &ServeArgs, problems: &mut Problems) -> Option<NonZeroU32> {

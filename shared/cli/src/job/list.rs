@@ -27,8 +27,8 @@ pub(crate) struct ListArgs {
     /// Collection [default: the context's, else 'default']
     collection: Option<String>,
     /// Only jobs in this state
-    #[arg(long, value_name = "STATE")]
-    state: Option<State>,
+    #[arg(long, value_name = "STATE", value_parser = ["enabled", "disabled", "completed", "faulted"])]
+    state: Option<String>,
     /// Only jobs with occurrences that failed for good
     #[arg(long)]
     failing: bool,
@@ -49,15 +49,6 @@ pub(crate) struct ListArgs {
     pub(super) repeat: Repeat,
 }
 
-/// The states of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum State {
-    Enabled,
-    Disabled,
-    Completed,
-    Faulted,
-}
-
 /// The orders of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Order {
@@ -69,13 +60,13 @@ enum Order {
 
 pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
     let path = work.defaults().collection(args.collection.as_deref())?;
-    let state = args.state.and_then(|state| Some(state.to_possible_value()?.get_name().to_owned()));
+    let state = args.state.as_deref();
     let limit = if args.all { usize::MAX } else { args.limit.unwrap_or(LIMIT_DEFAULT) };
     // An order or a filter of ours is over the whole list, so all of it is read.
     let whole = args.failing || args.late || args.by == Order::Next;
     let read = if whole { usize::MAX } else { limit.saturating_add(1) };
     if let Some(json) = &work.json {
-        let listing = work.client().jobs(&path, state.as_deref());
+        let listing = work.client().jobs(&path, state);
         let mut jobs = listing.up_to(read).await.map_err(in_collection(work, &path))?;
         choose(args, work.now(), &mut jobs, |job| {
             let status = job.value.status();
@@ -87,7 +78,7 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
         say_cut(work, more, limit);
         return Ok(());
     }
-    let rows = work.client().rows(&path, state.as_deref(), read).await;
+    let rows = work.client().rows(&path, state, read).await;
     let mut rows = rows.map_err(in_collection(work, &path))?;
     choose(args, work.now(), &mut rows, |row| (row.faulted, row.next.clone()));
     let more = rows.len() > limit;
