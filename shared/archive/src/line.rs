@@ -4,7 +4,7 @@
 //! changes its meaning gets a new [`VERSION`].
 
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
-use minutehand_domain::attempt::{Attempt, Outcome, Record, Role};
+use minutehand_domain::attempt::{Attempt, Outcome, Record};
 use minutehand_domain::attempt_key::{attempt_key, read_attempt};
 use minutehand_domain::ended::EndedItem;
 use minutehand_domain::journal::JournalEntry;
@@ -97,12 +97,12 @@ impl From<&Execution> for Line {
             "nominal": written(nominal_at),
             "due": written(attempt.due_at),
             "generation": attempt.generation,
-            "role": role_name(attempt.role),
+            "role": attempt.role.name(),
             "try": attempt.number,
             "run": run_id(attempt),
             "started": written(record.started_at),
             "ended": written(record.ended_at),
-            "outcome": outcome_name(record.outcome),
+            "outcome": record.outcome.name(),
             "repeat": record.repeat_count,
             "late_ms": late.num_milliseconds(),
             "message": record.message,
@@ -196,7 +196,8 @@ fn read_execution(fields: &Map<String, Value>) -> Result<Execution, String> {
         record: Record {
             started_at: instant(fields, "started")?,
             ended_at: instant(fields, "ended")?,
-            outcome: read_outcome(outcome).ok_or_else(|| format!("'outcome' is {outcome}"))?,
+            outcome: Outcome::read_name(outcome)
+                .ok_or_else(|| format!("'outcome' is {outcome}"))?,
             message: text(fields, "message")?.to_owned(),
             repeat_count: fields
                 .get("repeat")
@@ -247,29 +248,10 @@ fn run_id(attempt: &Attempt) -> Option<&str> {
     }
 }
 
-const fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Main => "main",
-        Role::Error => "error",
-        Role::Notice => "notice",
-    }
-}
-
-const fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Succeeded => "succeeded",
-        Outcome::Failed => "failed",
-    }
-}
-
-fn read_outcome(name: &str) -> Option<Outcome> {
-    [Outcome::Succeeded, Outcome::Failed].into_iter().find(|it| outcome_name(*it) == name)
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use chrono::TimeDelta;
-    use minutehand_domain::attempt::Occurrence;
+    use minutehand_domain::attempt::{Occurrence, Role};
     use minutehand_domain::journal::{DocumentChange, Operation, Patches};
     use minutehand_domain::name::Name;
 

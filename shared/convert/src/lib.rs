@@ -63,14 +63,6 @@ named! {
     }
 }
 
-impl SourceFormat {
-    /// Reads a name in any case.
-    #[must_use]
-    pub fn read(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
-    }
-}
-
 /// What a conversion needs beside the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConvertOptions {

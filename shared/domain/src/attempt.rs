@@ -3,6 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_recurrence::named;
 
 use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
@@ -86,15 +87,17 @@ impl fmt::Display for OccurrenceKey<'_> {
     }
 }
 
-/// The main action, the error action, or the notice of a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// The main action.
-    Main,
-    /// The error action, after the last retry of the main action has failed.
-    Error,
-    /// The failure action of the collection, after an occurrence has failed for good.
-    Notice,
+named! {
+    /// The main action, the error action, or the notice of a failure.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Role {
+        /// The main action.
+        Main = "main",
+        /// The error action, after the last retry of the main action has failed.
+        Error = "error",
+        /// The failure action of the collection, after an occurrence has failed for good.
+        Notice = "notice",
+    }
 }
 
 /// One attempt. Every process computes the same attempt, so a worker that receives it twice recognises
@@ -208,13 +211,14 @@ impl fmt::Display for AttemptId<'_> {
     }
 }
 
-/// How an attempt ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The action was done.
-    Succeeded,
-    /// It was not.
-    Failed,
+named! {
+    /// How an attempt ended.
+    pub enum Outcome {
+        /// The action was done.
+        Succeeded = "succeeded",
+        /// It was not.
+        Failed = "failed",
+    }
 }
 
 /// What follows an attempt. It is decided when the attempt is recorded, under the policy that the job

@@ -4,6 +4,7 @@
 //! extension of the job changes only the waits, for its action and its error action.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_recurrence::named;
 use serde_json::Value;
 
 use crate::attempt::Attempt;
@@ -58,13 +59,14 @@ pub enum Growth {
     Exponential(Option<u32>),
 }
 
-/// Whether the waits are spread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Jitter {
-    /// They are as computed.
-    None,
-    /// Each is somewhere between a second and what was computed, always the same for an attempt.
-    Full,
+named! {
+    /// Whether the waits are spread.
+    pub enum Jitter {
+        /// They are as computed.
+        None = "none",
+        /// Each is somewhere between a second and what was computed, always the same for an attempt.
+        Full = "full",
+    }
 }
 
 /// What becomes of the answer's header `Retry-After`.
@@ -100,11 +102,6 @@ impl Backoff {
             _ => None,
         };
         let growth = fields.one_of("backoff", read_growth, "fixed, exponential")?;
-        let read_jitter = |text: &str| match text.to_ascii_lowercase().as_str() {
-            "none" => Some(Jitter::None),
-            "full" => Some(Jitter::Full),
-            _ => None,
-        };
         let is_sent = |name: &&str| fields.value(name).is_some();
         let without_effect = ["factor", "maxInterval"].into_iter().find(is_sent);
         if let (None | Some(Growth::Fixed), Some(name)) = (growth, without_effect) {
@@ -113,38 +110,29 @@ impl Backoff {
                 "has no effect without \"backoff\": \"exponential\"; add that or leave it out.",
             ));
         }
-        let retry_after = fields.object("retryAfter")?;
         Ok(Self {
             growth,
             max_interval: fields.bounded_span("maxInterval", [SECOND, WAIT_MAX])?,
-            jitter: fields.one_of("jitter", read_jitter, "none, full")?,
+            jitter: fields.one_of("jitter", Jitter::read_name, "none, full")?,
             max_elapsed: fields.bounded_span("maxElapsed", [SECOND, WAIT_MAX])?,
-            retry_after: retry_after.map(|fields| RetryAfter::read(&fields)).transpose()?,
+            retry_after: fields.part("retryAfter", RetryAfter::read)?,
         })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
         let Self { growth, max_interval, jitter, max_elapsed, retry_after } = *self;
-        let mut document = ObjectBuilder::default();
-        match growth {
-            None => {}
-            Some(Growth::Fixed) => {
-                document.set("backoff", "fixed");
-            }
-            Some(Growth::Exponential(factor)) => {
-                document.set("backoff", "exponential").maybe("factor", factor.map(written_factor));
-            }
-        }
-        let jitter = jitter.map(|jitter| match jitter {
-            Jitter::None => "none",
-            Jitter::Full => "full",
-        });
+        let document = match growth {
+            None => ObjectBuilder::default(),
+            Some(Growth::Fixed) => ObjectBuilder::default().set("backoff", "fixed"),
+            Some(Growth::Exponential(factor)) => ObjectBuilder::default()
+                .set("backoff", "exponential")
+                .maybe("factor", factor.map(written_factor)),
+        };
         document
             .duration("maxInterval", max_interval)
-            .maybe("jitter", jitter)
+            .maybe("jitter", jitter.map(Jitter::name))
             .duration("maxElapsed", max_elapsed)
-            .object("retryAfter", retry_after.map(RetryAfter::write));
-        document
+            .object("retryAfter", retry_after.map(RetryAfter::write))
     }
 
     /// When the retry after a failed attempt is due; `None` if it would begin later than retries may.
@@ -207,9 +195,7 @@ impl RetryAfter {
     }
 
     fn write(self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document.maybe("honour", self.honour).duration("max", self.max);
-        document
+        ObjectBuilder::default().maybe("honour", self.honour).duration("max", self.max)
     }
 }
 

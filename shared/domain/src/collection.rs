@@ -26,7 +26,7 @@ impl CollectionState {
     /// Reads a name in any case.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(text))
+        Self::read_name(text)
     }
 
     /// Whether the jobs fire.

@@ -66,9 +66,7 @@ impl Exclude {
         let text = |[first, last]: &[NaiveDate; 2]| {
             if first == last { first.to_string() } else { format!("{first}/{last}") }
         };
-        let mut document = ObjectBuilder::default();
-        document.set(DATES, self.dates.iter().map(text).collect::<Value>());
-        document
+        ObjectBuilder::default().set(DATES, self.dates.iter().map(text).collect::<Value>())
     }
 }
 

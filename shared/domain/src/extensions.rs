@@ -81,22 +81,17 @@ impl JobExtensions {
     ]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
-        let (retry, sign) = (fields.object("retry")?, fields.object("sign")?);
-        let (catch_up, jitter) = (fields.object("catchUp")?, fields.object("jitter")?);
-        let (overlap, pause) = (fields.object("overlap")?, fields.object("pauseOnFailure")?);
-        let exclude = fields.object("exclude")?;
-        let paused = fields.object("paused")?;
         Ok(Self {
-            retry: retry.map(|retry| Backoff::read(&retry)).transpose()?,
-            catch_up: catch_up.map(|catch_up| CatchUp::read(&catch_up)).transpose()?,
+            retry: fields.part("retry", Backoff::read)?,
+            catch_up: fields.part("catchUp", CatchUp::read)?,
             max_lateness: read_max_lateness(fields)?,
-            jitter: jitter.map(|jitter| read_jitter(&jitter)).transpose()?,
-            overlap: overlap.map(|overlap| Overlap::read(&overlap)).transpose()?,
-            exclude: exclude.map(|exclude| Exclude::read(&exclude)).transpose()?,
+            jitter: fields.part("jitter", read_jitter)?,
+            overlap: fields.part("overlap", Overlap::read)?,
+            exclude: fields.part("exclude", Exclude::read)?,
             extra_dates: ExtraDates::read(fields)?,
-            sign: sign.map(|sign| Signing::read(&sign)).transpose()?,
-            pause_on_failure: pause.map(|pause| PauseOnFailure::read(&pause)).transpose()?,
-            paused: paused.map(|paused| Paused::read(&paused)).transpose()?.flatten(),
+            sign: fields.part("sign", Signing::read)?,
+            pause_on_failure: fields.part("pauseOnFailure", PauseOnFailure::read)?,
+            paused: fields.part("paused", Paused::read)?.flatten(),
         })
     }
 
@@ -111,8 +106,7 @@ impl JobExtensions {
     pub(crate) fn write(&self) -> ObjectBuilder {
         let Self { retry, catch_up, max_lateness, jitter, overlap, .. } = self;
         let Self { exclude, extra_dates, sign, pause_on_failure, paused, .. } = self;
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .object("retry", retry.as_ref().map(Backoff::write))
             .object("catchUp", catch_up.map(CatchUp::write))
             .duration("maxLateness", *max_lateness)
@@ -122,8 +116,7 @@ impl JobExtensions {
             .maybe("extraDates", extra_dates.as_ref().map(ExtraDates::write))
             .object("sign", sign.as_ref().map(Signing::write))
             .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))
-            .object("paused", paused.as_ref().map(Paused::write));
-        document
+            .object("paused", paused.as_ref().map(Paused::write))
     }
 }
 
@@ -153,10 +146,9 @@ impl CollectionExtensions {
     ]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
-        let on_failure = fields.object("onFailure")?;
         Ok(Self {
             time_zone: read_time_zone(fields)?,
-            on_failure: on_failure.map(|action| FailureAction::read(&action)).transpose()?,
+            on_failure: fields.part("onFailure", FailureAction::read)?,
             max_per_second: fields
                 .whole("maxPerSecond", 1, PerSecond::MAX)?
                 .and_then(PerSecond::new),
@@ -168,13 +160,11 @@ impl CollectionExtensions {
 
     pub(crate) fn write(&self) -> ObjectBuilder {
         let Self { time_zone, on_failure, max_per_second, max_concurrent } = self;
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .maybe("timeZone", time_zone.as_deref())
             .object("onFailure", on_failure.as_ref().map(FailureAction::write))
             .maybe("maxPerSecond", max_per_second.map(PerSecond::get))
-            .maybe("maxConcurrent", max_concurrent.map(Concurrent::get));
-        document
+            .maybe("maxConcurrent", max_concurrent.map(Concurrent::get))
     }
 }
 

@@ -93,12 +93,10 @@ impl FailureEvent<'_> {
             properties.insert("message".to_owned(), ending.message.into());
         }
         if let Some(ending) = error {
-            let outcome = match ending.outcome {
-                Outcome::Succeeded => "succeeded",
-                Outcome::Failed => "failed",
-            };
             let error = json!({
-                "outcome": outcome, "attempts": ending.attempts, "message": ending.message,
+                "outcome": ending.outcome.name(),
+                "attempts": ending.attempts,
+                "message": ending.message,
             });
             properties.insert("errorAction".to_owned(), error);
         }

@@ -90,7 +90,7 @@ impl JobState {
     /// Reads a name in any case.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(text))
+        Self::read_name(text)
     }
 
     /// The state as a user sets it; `None` for the states that only the scheduler sets.

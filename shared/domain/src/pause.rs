@@ -44,9 +44,7 @@ impl PauseOnFailure {
     }
 
     pub(crate) fn write(self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document.set("after", self.after);
-        document
+        ObjectBuilder::default().set("after", self.after)
     }
 }
 
@@ -74,9 +72,9 @@ impl Paused {
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document.found("at", format_instant(self.at)).found("reason", self.reason.as_str());
-        document
+        ObjectBuilder::default()
+            .found("at", format_instant(self.at))
+            .found("reason", self.reason.as_str())
     }
 }
 

@@ -29,10 +29,8 @@ impl Plan {
     /// Reads a name in any case; older versions of the API called `P10Premium` `Premium`.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        if text.eq_ignore_ascii_case("Premium") {
-            return Some(Self::P10Premium);
-        }
-        Self::ALL.into_iter().find(|plan| plan.name().eq_ignore_ascii_case(text))
+        let was_renamed = text.eq_ignore_ascii_case("Premium");
+        if was_renamed { Some(Self::P10Premium) } else { Self::read_name(text) }
     }
 
     /// The most jobs of a collection.

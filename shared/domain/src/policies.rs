@@ -69,20 +69,11 @@ named! {
 
 impl Overlap {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
-        let read = |text: &str| match text.to_ascii_lowercase().as_str() {
-            "allow" => Some(Self::Allow),
-            "skip" => Some(Self::Skip),
-            _ => None,
-        };
-        let names = "allow, skip";
-        let missing = || fields.missing("policy", &format!("use one of {names}"));
-        fields.one_of("policy", read, names)?.ok_or_else(missing)
+        fields.required_one_of("policy", Self::read_name, "allow, skip")
     }
 
     pub(crate) fn write(self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document.set("policy", self.name());
-        document
+        ObjectBuilder::default().set("policy", self.name())
     }
 }
 
@@ -132,10 +123,7 @@ impl CatchUp {
             "all" => Some(Self::All { window: None, max: None }),
             _ => None,
         };
-        let names = "last, none, all";
-        let policy = fields.one_of("policy", read, names)?;
-        let missing = || fields.missing("policy", &format!("use one of {names}"));
-        let policy = policy.ok_or_else(missing)?;
+        let policy = fields.required_one_of("policy", read, "last, none, all")?;
         let is_sent = |name: &&str| fields.value(name).is_some();
         match (policy, ["window", "max"].into_iter().find(is_sent)) {
             (Self::Last | Self::None, Some(name)) => Err(Refusal::about(
@@ -151,12 +139,11 @@ impl CatchUp {
     }
 
     pub(crate) fn write(self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document.set("policy", self.name());
-        if let Self::All { window, max } = self {
-            document.duration("window", window).maybe("max", max);
+        let document = ObjectBuilder::default().set("policy", self.name());
+        match self {
+            Self::All { window, max } => document.duration("window", window).maybe("max", max),
+            Self::Last | Self::None => document,
         }
-        document
     }
 
     /// The name in documents.
@@ -208,9 +195,7 @@ pub(crate) fn read_jitter(fields: &Fields<'_>) -> Result<Span, Refusal> {
 }
 
 pub(crate) fn write_jitter(window: Span) -> ObjectBuilder {
-    let mut document = ObjectBuilder::default();
-    document.duration("window", Some(window));
-    document
+    ObjectBuilder::default().duration("window", Some(window))
 }
 
 impl Policies {

@@ -63,9 +63,7 @@ impl RetryPolicy {
             "fixed" => Some(Self::Fixed { interval, count }),
             _ => None,
         };
-        let read = policy
-            .one_of("retryType", read_type, "none, fixed")?
-            .ok_or_else(|| policy.missing("retryType", "use one of none, fixed"))?;
+        let read = policy.required_one_of("retryType", read_type, "none, fixed")?;
         if let Some(plan) = policy.limiting_plan() {
             read.check(policy, plan)?;
         }
@@ -95,15 +93,14 @@ impl RetryPolicy {
     }
 
     pub(crate) fn write(self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
+        let document = ObjectBuilder::default();
         match self {
             Self::None => document.set("retryType", "none"),
             Self::Fixed { interval, count } => document
                 .set("retryType", "fixed")
                 .duration("retryInterval", interval)
                 .maybe("retryCount", count),
-        };
-        document
+        }
     }
 }
 

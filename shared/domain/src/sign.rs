@@ -95,13 +95,11 @@ impl Signing {
     /// Writes the extension. An answer says how many secrets there are, and none of them.
     pub(crate) fn write(&self) -> ObjectBuilder {
         let secrets = |known: fn(&Secret) -> &str| self.0.iter().map(known).collect::<Value>();
-        let mut document = ObjectBuilder::default();
-        document.withheld(
+        ObjectBuilder::default().withheld(
             SECRETS,
             secrets(|secret| secret.known().unwrap_or(WITHHELD)),
             secrets(|_| WITHHELD),
-        );
-        document
+        )
     }
 }
 

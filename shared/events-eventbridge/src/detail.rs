@@ -1,7 +1,7 @@
 //! Converts an event into the form of the bus.
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::attempt::{Occurrence, Outcome, Role};
+use minutehand_domain::attempt::{Occurrence, Outcome};
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::Event;
@@ -26,14 +26,9 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
             if record.outcome == Outcome::Succeeded {
                 return None;
             }
-            let action = match attempt.role {
-                Role::Main => "main",
-                Role::Error => "error",
-                Role::Notice => "notice",
-            };
             let detail = json!({
                 "attempt": attempt.id().to_string(),
-                "action": action,
+                "action": attempt.role.name(),
                 "try": attempt.number,
                 "isRun": matches!(attempt.occurrence, Occurrence::Run { .. }),
                 "occurrence": format_instant(attempt.occurrence.nominal_at()),

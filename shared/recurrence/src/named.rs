@@ -2,7 +2,7 @@
 
 /// Defines an enum with a name beside each value.
 ///
-/// It has all values in `ALL`, and the name of a value in `name`.
+/// It has all values in `ALL`, the name of a value in `name`, and the value of a name in `read_name`.
 #[macro_export]
 macro_rules! named {
     (
@@ -27,6 +27,12 @@ macro_rules! named {
                 match self {
                     $(Self::$value => $name,)+
                 }
+            }
+
+            /// The value with this name, in any case.
+            #[must_use]
+            pub fn read_name(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|value| value.name().eq_ignore_ascii_case(name))
             }
         }
     };

@@ -263,7 +263,7 @@ fn read_week_days(json: &Value) -> Result<Vec<Weekday>, Refused> {
     if json.as_array().is_some_and(|days| days.len() > WEEK_DAYS_MAX) {
         return Err(Refused::not_allowed(WEEK_DAYS, json, allowed));
     }
-    list(WEEK_DAYS, json, || allowed, |day| day.as_str().and_then(Weekday::read))
+    list(WEEK_DAYS, json, || allowed, |day| day.as_str().and_then(Weekday::read_name))
 }
 
 fn read_occurrences(json: &Value) -> Result<Vec<MonthlyOccurrence>, Refused> {
@@ -280,7 +280,7 @@ fn read_occurrences(json: &Value) -> Result<Vec<MonthlyOccurrence>, Refused> {
         };
         let day = day
             .as_str()
-            .and_then(Weekday::read)
+            .and_then(Weekday::read_name)
             .ok_or_else(|| Refused::not_allowed(format!("{field}.day"), day, names))?;
         let occurrence = occurrence
             .map(|json| {

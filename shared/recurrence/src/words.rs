@@ -94,16 +94,11 @@ impl Weekday {
     pub(crate) const fn place(self) -> u32 {
         self as u32
     }
-
-    /// Reads a name in any case.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|weekday| weekday.name().eq_ignore_ascii_case(text))
-    }
 }
 
 impl<'de> Deserialize<'de> for Weekday {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = <&str>::deserialize(deserializer)?;
-        Self::read(name).ok_or_else(|| D::Error::custom("not a weekday"))
+        Self::read_name(name).ok_or_else(|| D::Error::custom("not a weekday"))
     }
 }

@@ -30,10 +30,7 @@ async fn list(call: Call, group: Option<PathSegment>) -> Result<Answer, Failure>
     while let Some(page) = listing.next_page() {
         let manage = &call.rest.manage;
         let page = manage.list_collections(&subscription, group.as_ref(), page).await?;
-        for view in page.items {
-            listing.add(|| wire::collection(view));
-        }
-        listing.end_page(page.next);
+        listing.add_page(page, |_| true, wire::collection);
     }
     Ok(listing.answer(&Link::from_call(&call)))
 }

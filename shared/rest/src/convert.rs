@@ -29,7 +29,7 @@ const PROPERTIES: [&str; 7] =
 pub(crate) fn convert(call: &Call) -> Result<Answer, Failure> {
     let sent = Sent(call.body.as_object().ok_or_else(|| Failure::invalid("Send an object."))?);
     sent.check_names()?;
-    let format = sent.text("format")?.and_then(SourceFormat::read).ok_or_else(|| {
+    let format = sent.text("format")?.and_then(SourceFormat::read_name).ok_or_else(|| {
         let names = SourceFormat::ALL.map(SourceFormat::name).join(", ");
         Failure::invalid(format!("'format' is missing or unknown; use one of {names}."))
     })?;

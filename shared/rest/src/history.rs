@@ -1,6 +1,5 @@
 //! The operation on the history of jobs.
 
-use minutehand_app::ExecutionView;
 use minutehand_domain::attempt::MESSAGE_BYTES_MAX;
 
 use crate::answer::Answer;
@@ -22,38 +21,26 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let wanted = call.query.wanted_history()?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     let manage = &call.rest.manage;
-    let is_wanted = |view: &ExecutionView| {
-        wanted.only.is_none_or(|wanted| Ending::Attempted(view.record.outcome) == wanted)
-    };
     if call.query.is_archive()? {
         for _ in 0..ARCHIVE_PAGES_MAX {
             let Some(page) = listing.next_page() else {
                 break;
             };
             let page = manage.list_archived_history(&place, &collection, &job, page).await?;
-            for view in page.items.iter().filter(|view| is_wanted(view)) {
-                listing.add(|| wire::history(view));
-            }
-            listing.end_page(page.next);
+            listing.add_page(page, |view| wanted.has(view), |view| wire::history(&view));
         }
         return Ok(listing.answer(&Link::from_call(&call)));
     }
     if wanted.only == Some(Ending::Skipped) {
         while let Some(page) = listing.next_page() {
             let page = manage.list_left_out(&place, &collection, &job, page).await?;
-            for view in page.items {
-                listing.add(|| wire::left_out(&view));
-            }
-            listing.end_page(page.next);
+            listing.add_page(page, |_| true, |view| wire::left_out(&view));
         }
         return Ok(listing.answer(&Link::from_call(&call)));
     }
     while let Some(page) = listing.next_page() {
         let page = manage.list_history(&place, &collection, &job, page).await?;
-        for view in page.items.iter().filter(|view| is_wanted(view)) {
-            listing.add(|| wire::history(view));
-        }
-        listing.end_page(page.next);
+        listing.add_page(page, |view| wanted.has(view), |view| wire::history(&view));
     }
     let link = Link::from_call(&call);
     Ok(if manage.has_archive() {

@@ -21,12 +21,7 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
         let page = call.rest.manage.list_jobs(&place, &collection, page).await?;
-        for view in page.items {
-            if wanted.only.is_none_or(|wanted| view.state == wanted) {
-                listing.add(|| wire::job(&view, durations));
-            }
-        }
-        listing.end_page(page.next);
+        listing.add_page(page, |view| wanted.has(view), |view| wire::job(&view, durations));
     }
     Ok(listing.answer(&Link::from_call(&call)))
 }

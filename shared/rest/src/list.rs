@@ -10,7 +10,7 @@
 use axum::http::StatusCode;
 use axum::http::header::{HOST, HeaderName};
 use axum::http::uri::Authority;
-use minutehand_ports::store::PageRequest;
+use minutehand_ports::store::{Page, PageRequest};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
@@ -124,8 +124,22 @@ impl Listing {
         Some(PageRequest { from: self.from.clone(), items_max })
     }
 
-    /// Adds an item that passed the filter, unless it is outside the window.
-    pub(crate) fn add(&mut self, item: impl FnOnce() -> Value) {
+    /// Adds what is wanted of a page of the store, as it is written.
+    pub(crate) fn add_page<T>(
+        &mut self,
+        page: Page<T>,
+        is_wanted: impl Fn(&T) -> bool,
+        write: impl Fn(T) -> Value,
+    ) {
+        for item in page.items.into_iter().filter(|item| is_wanted(item)) {
+            self.add(|| write(item));
+        }
+        self.ended = page.next.is_none();
+        self.from = page.next;
+    }
+
+    /// Adds an item, unless it is outside the window.
+    fn add(&mut self, item: impl FnOnce() -> Value) {
         if self.skip > 0 {
             self.skip -= 1;
         } else if self.top.is_none_or(|top| self.n_items < top) {
@@ -135,12 +149,6 @@ impl Listing {
             self.items.push_str(&item().to_string());
             self.n_items += 1;
         }
-    }
-
-    /// Ends a page of the store; the store has more at `next`.
-    pub(crate) fn end_page(&mut self, next: Option<String>) {
-        self.ended = next.is_none();
-        self.from = next;
     }
 
     /// The items as a JSON array without a link to more; `None` if there are more than it has, and the

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use minutehand_app::{ExecutionView, JobView};
 use minutehand_domain::attempt::Outcome;
 use minutehand_domain::job::JobState;
 use url::form_urlencoded;
@@ -45,6 +46,20 @@ pub(crate) struct Wanted<F> {
     pub(crate) from: Option<String>,
     /// The value of the filter; `None` asks for items with any value.
     pub(crate) only: Option<F>,
+}
+
+impl Wanted<JobState> {
+    /// Whether it has a job.
+    pub(crate) fn has(&self, job: &JobView) -> bool {
+        self.only.is_none_or(|wanted| job.state == wanted)
+    }
+}
+
+impl Wanted<Ending> {
+    /// Whether it has an attempt.
+    pub(crate) fn has(&self, attempt: &ExecutionView) -> bool {
+        self.only.is_none_or(|wanted| Ending::Attempted(attempt.record.outcome) == wanted)
+    }
 }
 
 impl Query {

@@ -23,6 +23,15 @@ pub(crate) fn collection(view: CollectionView) -> Value {
     Value::Object(document)
 }
 
+/// The action of an attempt, in a word of a job's document.
+pub(crate) const fn action(role: Role) -> &'static str {
+    match role {
+        Role::Main => "action",
+        Role::Error => "errorAction",
+        Role::Notice => "notice",
+    }
+}
+
 /// A job: id, type, name, properties.
 pub(crate) fn job(view: &JobView, durations: Durations) -> Value {
     let mut properties = view.properties(durations);

@@ -9,6 +9,7 @@ use minutehand_domain::firing::LeftOut;
 use minutehand_domain::goes_on::GoesOn;
 use minutehand_domain::name::Name;
 use minutehand_ports::store::{HistoryEntry, ResourceGroup, TimerRecord};
+use minutehand_recurrence::named;
 
 use super::Manage;
 use crate::error::AppError;
@@ -38,17 +39,18 @@ pub enum PastOccurrence {
     LeftOut(LeftOut),
 }
 
-/// How the main action of an occurrence went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PastOutcome {
-    /// An attempt succeeded.
-    Succeeded,
-    /// The last attempt failed, and no other follows.
-    Failed,
-    /// The last attempt failed, and another one follows.
-    Retrying,
-    /// An attempt is under way.
-    UnderWay,
+named! {
+    /// How the main action of an occurrence went.
+    pub enum PastOutcome {
+        /// An attempt succeeded.
+        Succeeded = "succeeded",
+        /// The last attempt failed, and no other follows.
+        Failed = "failed",
+        /// The last attempt failed, and another one follows.
+        Retrying = "retrying",
+        /// An attempt is under way.
+        UnderWay = "underWay",
+    }
 }
 
 impl PastOccurrence {

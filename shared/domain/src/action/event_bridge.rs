@@ -85,14 +85,12 @@ impl ActionType for EventBridge {
     }
 
     fn write(event: &Self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .maybe("eventBusName", event.bus.as_deref())
             .set("source", event.source.as_str())
             .set("detailType", event.detail_type.as_str())
             .set("detail", event.detail.as_str())
-            .maybe("resources", event.resources.clone());
-        document
+            .maybe("resources", event.resources.clone())
     }
 
     fn set_event(bus: &mut Self, event: String) {

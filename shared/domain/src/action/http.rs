@@ -141,14 +141,12 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
     }
 
     fn write(request: &HttpRequest) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .withheld("uri", request.uri.as_str(), withhold_query(&request.uri))
             .set("method", request.method.as_str())
             .object("headers", request.headers.as_deref().map(write_headers))
             .maybe("body", request.body.as_deref())
-            .object("authentication", request.authentication.as_ref().map(write_authentication));
-        document
+            .object("authentication", request.authentication.as_ref().map(write_authentication))
     }
 
     fn set_event(request: &mut HttpRequest, event: String) {
@@ -356,22 +354,23 @@ fn write_headers(headers: &[(String, String)]) -> ObjectBuilder {
     for (name, value) in headers {
         let is_secret = is_credential_header(name) && !value.is_empty();
         let shown = if is_secret { WITHHELD } else { value };
-        document.withheld(name.clone(), value.as_str(), shown);
+        document = document.withheld(name.clone(), value.as_str(), shown);
     }
     document
 }
 
 fn write_authentication(authentication: &Authentication) -> ObjectBuilder {
-    let mut document = ObjectBuilder::default();
+    let document = ObjectBuilder::default();
     match authentication {
         Authentication::Basic { username, password } => document
             .set("username", username.as_str())
             .secret("password", password)
             .set("type", "Basic"),
         Authentication::ClientCertificate(client) => {
-            document.secret("password", &client.password).secret("pfx", &client.pfx);
+            let mut document =
+                document.secret("password", &client.password).secret("pfx", &client.pfx);
             if let Some(certificate) = &client.certificate {
-                document
+                document = document
                     .found("certificateThumbprint", certificate.thumbprint.as_str())
                     .found("certificateExpiration", format_instant(certificate.expires_at))
                     .found("certificateSubjectName", certificate.subject_name.as_str());
@@ -384,6 +383,5 @@ fn write_authentication(authentication: &Authentication) -> ObjectBuilder {
             .set("audience", audience.as_str())
             .set("clientId", client_id.as_str())
             .set("type", "ActiveDirectoryOAuth"),
-    };
-    document
+    }
 }

@@ -52,11 +52,9 @@ impl ActionType for Lambda {
     }
 
     fn write(lambda: &Self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .set("functionName", lambda.function.as_str())
-            .maybe("payload", lambda.payload.as_deref());
-        document
+            .maybe("payload", lambda.payload.as_deref())
     }
 
     fn set_event(lambda: &mut Self, event: String) {

@@ -18,8 +18,6 @@ named! {
 
 impl MessageFormat {
     pub(super) fn read(message: &Fields<'_>) -> Result<Option<Self>, Refusal> {
-        let known =
-            |text: &str| Self::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(text));
-        message.one_of("messageFormat", known, &Self::ALL.map(Self::name).join(", "))
+        message.one_of("messageFormat", Self::read_name, &Self::ALL.map(Self::name).join(", "))
     }
 }

@@ -318,19 +318,15 @@ impl Target {
 
 impl MainAction {
     pub(crate) fn read(action: &Fields<'_>) -> Result<Self, Refusal> {
-        let error_action = action.object("errorAction")?;
         Ok(Self {
             action: Action::read(action)?,
-            error_action: error_action
-                .map(|action| Action::read(&action).map(Box::new))
-                .transpose()?,
+            error_action: action.part("errorAction", Action::read)?.map(Box::new),
         })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let mut document = self.action.write();
-        document.object("errorAction", self.error_action.as_deref().map(Action::write));
-        document
+        let error_action = self.error_action.as_deref().map(Action::write);
+        self.action.write().object("errorAction", error_action)
     }
 
     /// The targets of the action and of its error action.
@@ -351,22 +347,16 @@ impl Action {
         let known = |text: &str| {
             Target::TYPES.iter().copied().find(|known| known.eq_ignore_ascii_case(text))
         };
-        let type_name = action
-            .one_of("type", known, &names)?
-            .ok_or_else(|| action.missing("type", &format!("use one of {names}")))?;
+        let type_name = action.required_one_of("type", known, &names)?;
         let target = Target::read(type_name, action)?;
-        let retry_policy = action.object("retryPolicy")?;
-        let retry_policy = retry_policy.map(|policy| RetryPolicy::read(&policy)).transpose()?;
-        Ok(Self { target, retry_policy })
+        Ok(Self { target, retry_policy: action.part("retryPolicy", RetryPolicy::read)? })
     }
 
     fn write(&self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .object(self.target.property(), Some(self.target.write()))
             .set("type", self.target.type_name())
-            .object("retryPolicy", self.retry_policy.map(RetryPolicy::write));
-        document
+            .object("retryPolicy", self.retry_policy.map(RetryPolicy::write))
     }
 }
 

@@ -103,19 +103,19 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
             known.iter().any(|known| known.eq_ignore_ascii_case(text)).then_some(())
         };
         authentication.one_of("type", shared_access_key, "sharedAccessKey")?;
-        let transport = |text: &str| {
-            Transport::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
-        };
-        let brokered = fields.object("brokeredMessageProperties")?;
         Ok(ServiceBus {
             entity: read_path(fields, Self::ENTITY)?,
             namespace: read_host_label(fields, "namespace")?,
-            transport: fields.one_of("transportType", transport, "netMessaging, AMQP")?,
+            transport: fields.one_of(
+                "transportType",
+                Transport::read_name,
+                "netMessaging, AMQP",
+            )?,
             key_name: authentication.required_owned("sasKeyName")?,
             key: authentication.required_secret("sasKey")?,
             message: read_message(fields)?,
             format: MessageFormat::read(fields)?,
-            brokered: brokered.map(|fields| read_brokered(&fields)).transpose()?,
+            brokered: fields.part("brokeredMessageProperties", read_brokered)?,
             custom: fields.texts("customMessageProperties")?,
         })
     }
@@ -142,13 +142,11 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
     }
 
     fn write(bus: &ServiceBus) -> ObjectBuilder {
-        let mut authentication = ObjectBuilder::default();
-        authentication
+        let authentication = ObjectBuilder::default()
             .secret("sasKey", &bus.key)
             .set("sasKeyName", bus.key_name.as_str())
             .set("type", "sharedAccessKey");
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .set(Self::ENTITY, bus.entity.as_str())
             .set("namespace", bus.namespace.as_str())
             .maybe("transportType", bus.transport.map(Transport::name))
@@ -156,8 +154,7 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
             .set("message", bus.message.as_str())
             .maybe("messageFormat", bus.format.map(MessageFormat::name))
             .object("brokeredMessageProperties", bus.brokered.as_ref().map(write_brokered))
-            .texts("customMessageProperties", bus.custom.as_deref());
-        document
+            .texts("customMessageProperties", bus.custom.as_deref())
     }
 
     fn set_event(bus: &mut ServiceBus, event: String) {
@@ -230,8 +227,7 @@ fn read_brokered(fields: &Fields<'_>) -> Result<BrokeredProperties, Refusal> {
 }
 
 fn write_brokered(properties: &BrokeredProperties) -> ObjectBuilder {
-    let mut document = ObjectBuilder::default();
-    document
+    ObjectBuilder::default()
         .maybe("contentType", properties.content_type.as_deref())
         .maybe("correlationId", properties.correlation_id.as_deref())
         .maybe("forcePersistence", properties.force_persistence)
@@ -244,8 +240,7 @@ fn write_brokered(properties: &BrokeredProperties) -> ObjectBuilder {
         .maybe("sessionId", properties.session_id.as_deref())
         .duration("timeToLive", properties.time_to_live)
         .maybe("to", properties.to.as_deref())
-        .maybe("viaPartitionKey", properties.via_partition_key.as_deref());
-    document
+        .maybe("viaPartitionKey", properties.via_partition_key.as_deref())
 }
 
 /// The HTTPS API carries each custom property as a header.

@@ -75,14 +75,12 @@ impl ActionType for Sns {
     }
 
     fn write(sns: &Self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .set("topicArn", sns.topic.as_str())
             .set("message", sns.message.as_str())
             .maybe("subject", sns.subject.as_deref())
             .texts("messageAttributes", sns.attributes.as_deref())
-            .maybe("messageGroupId", sns.group_id.as_deref());
-        document
+            .maybe("messageGroupId", sns.group_id.as_deref())
     }
 
     fn set_event(sns: &mut Self, event: String) {

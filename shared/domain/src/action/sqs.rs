@@ -66,13 +66,11 @@ impl ActionType for Sqs {
     }
 
     fn write(sqs: &Self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .set("queueUrl", sqs.queue_url.as_str())
             .set("message", sqs.message.as_str())
             .texts("messageAttributes", sqs.attributes.as_deref())
-            .maybe("messageGroupId", sqs.group_id.as_deref());
-        document
+            .maybe("messageGroupId", sqs.group_id.as_deref())
     }
 
     fn set_event(sqs: &mut Self, event: String) {

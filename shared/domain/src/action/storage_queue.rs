@@ -62,14 +62,12 @@ impl ActionType for StorageQueue {
     }
 
     fn write(queue: &Self) -> ObjectBuilder {
-        let mut document = ObjectBuilder::default();
-        document
+        ObjectBuilder::default()
             .set("storageAccount", queue.account.as_str())
             .set("queueName", queue.queue.as_str())
             .secret("sasToken", &queue.sas_token)
             .set("message", queue.message.as_str())
-            .maybe("messageFormat", queue.format.map(MessageFormat::name));
-        document
+            .maybe("messageFormat", queue.format.map(MessageFormat::name))
     }
 
     fn set_event(queue: &mut Self, event: String) {

@@ -77,10 +77,7 @@ fn read_job(properties: &Value, reading: Reading) -> Result<JobDefinition, Refus
         start_time,
         action: MainAction::read(&properties.required_object("action")?)?,
         recurrence: recurrence.map(Box::new),
-        extensions: properties
-            .object(EXTENSIONS)?
-            .map(|extensions| JobExtensions::read(&extensions))
-            .transpose()?,
+        extensions: properties.part(EXTENSIONS, JobExtensions::read)?,
         switch: read_switch(&properties)?,
     })
 }
@@ -142,11 +139,8 @@ fn read_collection(body: &Value, reading: Reading) -> Result<CollectionDefinitio
         tags: body.texts("tags")?,
         plan,
         state: properties.one_of("state", CollectionState::read, &states)?.unwrap_or_default(),
-        quota: properties.object("quota")?.map(|quota| read_quota(&quota)).transpose()?,
-        extensions: properties
-            .object(EXTENSIONS)?
-            .map(|extensions| CollectionExtensions::read(&extensions))
-            .transpose()?,
+        quota: properties.part("quota", read_quota)?,
+        extensions: properties.part(EXTENSIONS, CollectionExtensions::read)?,
     })
 }
 
@@ -154,10 +148,7 @@ fn read_quota(quota: &Fields<'_>) -> Result<Quota, Refusal> {
     Ok(Quota {
         max_job_count: quota.whole("maxJobCount", 1, INT_MAX)?,
         max_job_occurrence: quota.whole("maxJobOccurrence", 1, INT_MAX)?,
-        max_recurrence: quota
-            .object("maxRecurrence")?
-            .map(|max| read_max_recurrence(&max))
-            .transpose()?,
+        max_recurrence: quota.part("maxRecurrence", read_max_recurrence)?,
     })
 }
 

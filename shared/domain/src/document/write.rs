@@ -25,14 +25,14 @@ impl JobDefinition {
     pub fn write(&self) -> JobDocument {
         #[cfg(feature = "count-writes")]
         WRITES.with(|writes| writes.set(writes.get() + 1));
-        let mut properties = ObjectBuilder::default();
-        properties.maybe("startTime", self.start_time.map(format_instant));
-        properties.object("action", Some(self.action.write()));
+        let mut properties = ObjectBuilder::default()
+            .maybe("startTime", self.start_time.map(format_instant))
+            .object("action", Some(self.action.write()));
         if let Some(kept) = self.recurrence.as_deref().and_then(write_recurrence) {
             let answered = spell_occurrences_twice(kept.clone());
-            properties.differs("recurrence", kept, answered);
+            properties = properties.differs("recurrence", kept, answered);
         }
-        properties
+        let properties = properties
             .object(EXTENSIONS, self.extensions.as_ref().map(JobExtensions::write))
             .set("state", JobState::from(self.switch).name());
         JobDocument(properties)
@@ -129,28 +129,23 @@ pub fn collection_secrets(collection: &CollectionDefinition) -> Option<Secret> {
 }
 
 fn build_collection(collection: &CollectionDefinition) -> ObjectBuilder {
-    let mut properties = ObjectBuilder::default();
-    properties
+    let properties = ObjectBuilder::default()
         .set("sku", json!({"name": collection.plan.name()}))
         .set("state", collection.state.name())
         .object("quota", collection.quota.as_ref().map(write_quota))
         .object(EXTENSIONS, collection.extensions.as_ref().map(CollectionExtensions::write));
-    let mut document = ObjectBuilder::default();
-    document
+    ObjectBuilder::default()
         .maybe("location", collection.location.clone())
         .texts("tags", collection.tags.as_deref())
-        .object("properties", Some(properties));
-    document
+        .object("properties", Some(properties))
 }
 
 fn write_quota(quota: &Quota) -> ObjectBuilder {
     let max = quota
         .max_recurrence
         .map(|max| json!({"frequency": max.frequency.name(), "interval": max.interval}));
-    let mut document = ObjectBuilder::default();
-    document
+    ObjectBuilder::default()
         .maybe("maxJobCount", quota.max_job_count)
         .maybe("maxJobOccurrence", quota.max_job_occurrence)
-        .maybe("maxRecurrence", max);
-    document
+        .maybe("maxRecurrence", max)
 }

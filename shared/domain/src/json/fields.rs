@@ -96,6 +96,15 @@ impl<'a> Fields<'a> {
         self.value(name).map(|value| Fields::new(self.path(name), value, self.reading)).transpose()
     }
 
+    /// What an object in it says.
+    pub(crate) fn part<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Fields<'_>) -> Result<T, Refusal>,
+    ) -> Result<Option<T>, Refusal> {
+        self.object(name)?.map(|fields| read(&fields)).transpose()
+    }
+
     pub(crate) fn required_object(&self, name: &str) -> Result<Fields<'a>, Refusal> {
         self.object(name)?.ok_or_else(|| self.missing(name, "it must be a JSON object"))
     }
@@ -187,6 +196,17 @@ impl<'a> Fields<'a> {
         let text = self.text(name)?;
         text.map(|text| read(text).ok_or_else(|| self.wrong(name, &format!("use one of {names}"))))
             .transpose()
+    }
+
+    /// A text that is one of a few, and has to be there.
+    pub(crate) fn required_one_of<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&str) -> Option<T>,
+        names: &str,
+    ) -> Result<T, Refusal> {
+        let missing = || self.missing(name, &format!("use one of {names}"));
+        self.one_of(name, read, names)?.ok_or_else(missing)
     }
 
     /// Texts under names that the user chose, in their order.

@@ -62,20 +62,16 @@ impl ObjectBuilder {
         Self(map.into_iter().map(|(name, value)| (name.into(), Node::Plain(value))).collect())
     }
 
-    fn push(&mut self, name: impl Into<Cow<'static, str>>, node: Node) -> &mut Self {
+    fn push(mut self, name: impl Into<Cow<'static, str>>, node: Node) -> Self {
         self.0.push((name.into(), node));
         self
     }
 
-    pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Value>) -> &mut Self {
+    pub(crate) fn set(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.push(name, Node::Plain(value.into()))
     }
 
-    pub(crate) fn maybe(
-        &mut self,
-        name: &'static str,
-        value: Option<impl Into<Value>>,
-    ) -> &mut Self {
+    pub(crate) fn maybe(self, name: &'static str, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.set(name, value),
             None => self,
@@ -83,39 +79,34 @@ impl ObjectBuilder {
     }
 
     /// Sets a value that the service found out itself.
-    pub(crate) fn found(&mut self, name: &'static str, value: impl Into<Value>) -> &mut Self {
+    pub(crate) fn found(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.push(name, Node::Found(value.into()))
     }
 
     /// Sets a value that clients get in another form than the store.
-    pub(crate) fn differs(
-        &mut self,
-        name: &'static str,
-        kept: Value,
-        answered: Value,
-    ) -> &mut Self {
+    pub(crate) fn differs(self, name: &'static str, kept: Value, answered: Value) -> Self {
         self.push(name, Node::Differs { kept, answered })
     }
 
-    pub(crate) fn duration(&mut self, name: &'static str, span: Option<Span>) -> &mut Self {
+    pub(crate) fn duration(self, name: &'static str, span: Option<Span>) -> Self {
         match span {
             Some(span) => self.push(name, Node::Duration(span)),
             None => self,
         }
     }
 
-    pub(crate) fn secret(&mut self, name: &'static str, secret: &Secret) -> &mut Self {
+    pub(crate) fn secret(self, name: &'static str, secret: &Secret) -> Self {
         self.push(name, Node::Secret(secret.clone()))
     }
 
     /// Sets a value that may contain a secret, and what stands in its place in answers and in the
     /// part of the store that is not sealed.
     pub(crate) fn withheld(
-        &mut self,
+        self,
         name: impl Into<Cow<'static, str>>,
         whole: impl Into<Value>,
         shown: impl Into<Value>,
-    ) -> &mut Self {
+    ) -> Self {
         let (whole, shown) = (whole.into(), shown.into());
         let is_secret = whole != shown;
         self.push(
@@ -124,7 +115,7 @@ impl ObjectBuilder {
         )
     }
 
-    pub(crate) fn object(&mut self, name: &'static str, object: Option<Self>) -> &mut Self {
+    pub(crate) fn object(self, name: &'static str, object: Option<Self>) -> Self {
         match object {
             Some(object) => self.push(name, Node::Object(object)),
             None => self,
@@ -132,11 +123,7 @@ impl ObjectBuilder {
     }
 
     /// Sets an object whose names the user chose.
-    pub(crate) fn texts(
-        &mut self,
-        name: &'static str,
-        pairs: Option<&[(String, String)]>,
-    ) -> &mut Self {
+    pub(crate) fn texts(self, name: &'static str, pairs: Option<&[(String, String)]>) -> Self {
         let text = |(name, value): &(String, String)| (name.clone(), Value::from(value.as_str()));
         self.maybe(name, pairs.map(|pairs| pairs.iter().map(text).collect::<Value>()))
     }
@@ -241,21 +228,18 @@ mod tests {
     use super::*;
 
     fn example() -> ObjectBuilder {
-        let mut inner = ObjectBuilder::default();
-        inner
+        let inner = ObjectBuilder::default()
             .secret("key", &Secret::new("say \"please\""))
             .withheld("url", "/?key=1", "/?key=-")
             .withheld("other", "/", "/")
             .found("expires", "2027-01-01")
             .set("type", "Basic");
-        let mut object = ObjectBuilder::default();
-        object
+        ObjectBuilder::default()
             .set("a", 1)
             .maybe("b", None::<u32>)
             .object("c", Some(inner))
             .duration("wait", Some(Span::seconds(60)))
-            .differs("d", json!([1]), json!([1, 1]));
-        object
+            .differs("d", json!([1]), json!([1, 1]))
     }
 
     #[test]
@@ -283,8 +267,8 @@ mod tests {
 
     #[test]
     fn a_document_without_secrets_has_one_half() {
-        let mut object = ObjectBuilder::default();
-        object.secret("key", &Secret::withheld()).set("type", "Basic");
+        let object =
+            ObjectBuilder::default().secret("key", &Secret::withheld()).set("type", "Basic");
         let SplitDocument { shown, secrets, bytes } = object.split();
         assert_eq!((shown.as_str(), secrets, bytes), (r#"{"type":"Basic"}"#, None, shown.len()));
     }

@@ -32,12 +32,7 @@ pub(super) async fn list(request: &Request) -> Result<Answer, Fault> {
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
         let page = manage.list_history(&place, &collection, &name, page).await?;
-        for view in page.items {
-            if wanted.only.is_none_or(|wanted| Ending::Attempted(view.record.outcome) == wanted) {
-                listing.add(|| write(&view, &job));
-            }
-        }
-        listing.end_page(page.next);
+        listing.add_page(page, |view| wanted.has(view), |view| write(&view, &job));
     }
     Ok(json_answer(StatusCode::OK, &listing.array().unwrap_or_default()))
 }

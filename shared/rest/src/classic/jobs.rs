@@ -32,12 +32,7 @@ pub(super) async fn list(request: &Request) -> Result<Answer, Fault> {
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
         let page = request.manage().list_jobs(&place, &collection, page).await?;
-        for view in page.items {
-            if wanted.only.is_none_or(|wanted| view.state == wanted) {
-                listing.add(|| write(&view));
-            }
-        }
-        listing.end_page(page.next);
+        listing.add_page(page, |view| wanted.has(view), |view| write(&view));
     }
     let jobs = listing.array().ok_or_else(|| {
         Fault::invalid(

@@ -2,7 +2,6 @@
 
 use axum::http::StatusCode;
 use minutehand_app::{AskedKind, AskedWork, DeadLetterView};
-use minutehand_domain::attempt::Role;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_ports::{CHOSEN_MAX, ChosenLetters, DeadLettersDone};
 use minutehand_recurrence::format_instant;
@@ -13,6 +12,7 @@ use super::tagged;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
+use crate::wire;
 
 /// The most dead letters in one answer.
 const LETTERS_MAX: usize = minutehand_app::LETTERS_MAX;
@@ -94,14 +94,7 @@ fn asked(work: Option<&AskedWork>) -> Map<String, Value> {
         ("collection", json!(path.map(CollectionPlace::name))),
         ("job", json!(work.and_then(|work| work.job_key.as_deref()))),
         ("occurrence", json!(attempt.map(|it| format_instant(it.occurrence.nominal_at())))),
-        (
-            "action",
-            json!(attempt.map(|it| match it.role {
-                Role::Main => "action",
-                Role::Error => "errorAction",
-                Role::Notice => "notice",
-            })),
-        ),
+        ("action", json!(attempt.map(|it| wire::action(it.role)))),
         ("attempt", json!(attempt.map(|it| it.number))),
     ];
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

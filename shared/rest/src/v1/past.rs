@@ -2,8 +2,8 @@
 //! subscription that failed for good.
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use minutehand_app::{FailuresPosition, PastOccurrence, PastOutcome, WantedFailures};
-use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_app::{FailuresPosition, PastOccurrence, WantedFailures};
+use minutehand_domain::attempt::{Attempt, Occurrence, Record};
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::name::Name;
@@ -17,6 +17,7 @@ use super::tagged;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
+use crate::wire;
 
 /// The most instants in one answer of occurrences.
 const OCCURRENCES_MAX: usize = 100;
@@ -84,12 +85,7 @@ fn past(found: &PastOccurrence) -> Value {
                 "at": format_instant(at),
                 "kind": kind,
                 "redriveOf": occurrence.redrive_of().map(format_instant),
-                "outcome": match outcome {
-                    PastOutcome::Succeeded => "succeeded",
-                    PastOutcome::Failed => "failed",
-                    PastOutcome::Retrying => "retrying",
-                    PastOutcome::UnderWay => "underWay",
-                },
+                "outcome": outcome.name(),
                 "startedAt": records().map(|record| record.started_at).min().map(format_instant),
                 "endedAt": records().map(|record| record.ended_at).max().map(format_instant),
                 "number": records().map(|record| record.repeat_count).min(),
@@ -104,20 +100,12 @@ fn attempt((attempt, record): &(Attempt, Option<Record>)) -> Value {
     let message =
         |record: &Record| record.message.chars().take(MESSAGE_CHARS_MAX).collect::<String>();
     json!({
-        "action": match attempt.role {
-            Role::Main => "action",
-            Role::Error => "errorAction",
-            Role::Notice => "notice",
-        },
+        "action": wire::action(attempt.role),
         "retry": attempt.number,
         "dueAt": format_instant(attempt.due_at),
         "startedAt": record.map(|record| format_instant(record.started_at)),
         "endedAt": record.map(|record| format_instant(record.ended_at)),
-        "outcome": match record.map(|record| record.outcome) {
-            None => "underWay",
-            Some(Outcome::Succeeded) => "succeeded",
-            Some(Outcome::Failed) => "failed",
-        },
+        "outcome": record.map_or("underWay", |record| record.outcome.name()),
         "message": record.map(message),
     })
 }
