@@ -81,11 +81,7 @@ pub(crate) fn convert(
             reading.set(name, value, place, drafts);
             continue;
         }
-        drafts.count()?;
-        match reading.draft(line, n, drafts) {
-            Ok(all) => all.into_iter().for_each(|draft| drafts.add(draft)),
-            Err(unsayable) => drafts.note(ProblemKind::Refused, place, unsayable),
-        }
+        drafts.add(&place, |drafts| reading.draft(line, n, drafts))?;
     }
     Ok(())
 }

@@ -2,13 +2,55 @@
 
 use serde_json::{Map, Value};
 
+use crate::ConvertOptions;
+use crate::draft::Drafts;
 use crate::report::SourcePlace;
 use crate::secrets;
 use crate::unsayable::Unsayable;
 
+/// Converts an object of a file, which is at this place.
+type ConvertObject =
+    fn(&Map<String, Value>, &SourcePlace, &ConvertOptions, &mut Drafts) -> Result<(), Unsayable>;
+
+/// What the objects in files of one format are.
+pub(crate) struct Format {
+    pub(crate) object: ConvertObject,
+    /// The refusal of what is no such object.
+    pub(crate) unknown: fn() -> Unsayable,
+}
+
+impl Format {
+    /// Converts a file.
+    pub(crate) fn convert(
+        &self,
+        text: &str,
+        options: &ConvertOptions,
+        drafts: &mut Drafts,
+    ) -> Result<(), Unsayable> {
+        self.convert_value(&read(text)?, &SourcePlace::File, options, drafts)
+    }
+
+    /// Converts an object, or those in arrays, however deep.
+    pub(crate) fn convert_value(
+        &self,
+        value: &Value,
+        place: &SourcePlace,
+        options: &ConvertOptions,
+        drafts: &mut Drafts,
+    ) -> Result<(), Unsayable> {
+        match value {
+            Value::Object(object) => (self.object)(object, place, options, drafts),
+            Value::Array(list) => list.iter().enumerate().try_for_each(|(n, entry)| {
+                self.convert_value(entry, &place.entry(n), options, drafts)
+            }),
+            _ => Err((self.unknown)()),
+        }
+    }
+}
+
 /// Reads a file: its document, or the array of several documents one after the other, as a loop in a
 /// shell writes them.
-pub(crate) fn read(text: &str) -> Result<Value, Unsayable> {
+fn read(text: &str) -> Result<Value, Unsayable> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
         return Err(Unsayable::new("the file is empty", "give the JSON of an export"));
@@ -25,27 +67,6 @@ pub(crate) fn read(text: &str) -> Result<Value, Unsayable> {
     match (documents.pop(), documents.is_empty()) {
         (Some(document), true) => Ok(document),
         (last, _) => Ok(documents.into_iter().chain(last).collect()),
-    }
-}
-
-/// An object, and where it is in the file.
-pub(crate) type PlacedObject<'a> = (&'a Map<String, Value>, SourcePlace);
-
-/// The objects of a value, each with its place: the value itself, or what is in its arrays, however
-/// deep. `unknown` is the refusal of any other value.
-pub(crate) fn objects(
-    value: &Value,
-    place: SourcePlace,
-    unknown: fn() -> Unsayable,
-) -> Result<Vec<PlacedObject<'_>>, Unsayable> {
-    match value {
-        Value::Object(object) => Ok(vec![(object, place)]),
-        Value::Array(list) => {
-            let lists = list.iter().enumerate();
-            let lists = lists.map(|(n, entry)| objects(entry, place.entry(n), unknown));
-            Ok(lists.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
-        }
-        _ => Err(unknown()),
     }
 }
 

@@ -71,16 +71,22 @@ impl Drafts {
         self.now
     }
 
-    /// Counts a schedule of the file.
-    pub(crate) fn count(&mut self) -> Result<(), Unsayable> {
+    /// Counts a schedule of the file, and adds its jobs, or reports why there are none.
+    pub(crate) fn add(
+        &mut self,
+        place: &SourcePlace,
+        make: impl FnOnce(&mut Self) -> Result<Vec<Draft>, Unsayable>,
+    ) -> Result<(), Unsayable> {
         self.report.found += 1;
-        if self.report.found <= self.schedules_max {
-            return Ok(());
+        if self.report.found > self.schedules_max {
+            let why = format!("the file has more than {} schedules", self.schedules_max);
+            return Err(Unsayable::new(why, "split it into several files"));
         }
-        Err(Unsayable::new(
-            format!("the file has more than {} schedules", self.schedules_max),
-            "split it into several files",
-        ))
+        match make(self) {
+            Ok(all) => all.into_iter().for_each(|draft| self.add_job(draft)),
+            Err(unsayable) => self.note(ProblemKind::Refused, place.clone(), unsayable),
+        }
+        Ok(())
     }
 
     /// Whether nothing was found and nothing reported.
@@ -94,7 +100,7 @@ impl Drafts {
     }
 
     /// Adds the job of a draft, or reports why there is none.
-    pub(crate) fn add(&mut self, draft: Draft) {
+    fn add_job(&mut self, draft: Draft) {
         let place = draft.place.clone();
         if let Err(unsayable) = self.finish(draft) {
             self.note(ProblemKind::Refused, place, unsayable);

@@ -126,8 +126,8 @@ pub fn convert(
     let mut drafts = Drafts::new(options);
     match format {
         SourceFormat::Crontab => crontab::convert(text, options, &mut drafts)?,
-        SourceFormat::EventBridge => event_bridge::convert(text, options, &mut drafts)?,
-        SourceFormat::Azure => azure::convert(text, options, &mut drafts)?,
+        SourceFormat::EventBridge => event_bridge::FORMAT.convert(text, options, &mut drafts)?,
+        SourceFormat::Azure => azure::FORMAT.convert(text, options, &mut drafts)?,
     }
     Ok(drafts.into_report())
 }

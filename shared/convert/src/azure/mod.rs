@@ -10,7 +10,7 @@ use minutehand_recurrence::{Recurrence, WrittenDate, format_instant};
 use serde_json::{Map, Value};
 
 use crate::ConvertOptions;
-use crate::document::{self, property, text};
+use crate::document::{Format, property, text};
 use crate::draft::{Draft, Drafts};
 use crate::report::{ProblemKind, SourcePlace};
 use crate::unsayable::{Unsayable, quoted};
@@ -23,25 +23,8 @@ const JOB: &str = "Microsoft.Scheduler/jobCollections/jobs";
 /// How deep resources may be nested: jobs in collections, and templates in templates.
 const DEPTH_MAX: usize = 8;
 
-/// Converts a file.
-pub(crate) fn convert(
-    text: &str,
-    options: &ConvertOptions,
-    drafts: &mut Drafts,
-) -> Result<(), Unsayable> {
-    convert_value(&document::read(text)?, SourcePlace::File, options, drafts)
-}
-
-fn convert_value(
-    value: &Value,
-    place: SourcePlace,
-    options: &ConvertOptions,
-    drafts: &mut Drafts,
-) -> Result<(), Unsayable> {
-    document::objects(value, place, unknown_document)?
-        .into_iter()
-        .try_for_each(|(object, place)| convert_object(object, &place, options, drafts))
-}
+/// The documents of this format.
+pub(crate) const FORMAT: Format = Format { object: convert_object, unknown: unknown_document };
 
 fn convert_object(
     object: &Map<String, Value>,
@@ -56,7 +39,7 @@ fn convert_object(
         return add_resources(resources, &place.within("resources"), &template, drafts, 0);
     }
     if let Some(list @ Value::Array(_)) = object.get("value") {
-        return convert_value(list, place.within("value"), options, drafts);
+        return FORMAT.convert_value(list, &place.within("value"), options, drafts);
     }
     let action = property(object, "properties").and_then(|job| job.get("action"));
     if action.is_none() && text(object, "type").is_some_and(|kind| is(kind, COLLECTION)) {
@@ -66,7 +49,7 @@ fn convert_object(
     if action.is_none() {
         return Err(unknown_document());
     }
-    add(object, place, &Template::none(options), drafts)
+    drafts.add(place, |drafts| draft(object, place, &Template::none(options), drafts))
 }
 
 fn unknown_document() -> Unsayable {
@@ -96,7 +79,7 @@ fn add_resources(
         let kind = text(resource, "type").unwrap_or_default();
         // The type of a nested resource is the rest of its own.
         if is(kind, JOB) || is(kind, "jobs") {
-            add(resource, &place, template, drafts)?;
+            drafts.add(&place, |drafts| draft(resource, &place, template, drafts))?;
         }
         if let Some(nested) = resource.get("resources").and_then(Value::as_array) {
             add_resources(nested, &place.within("resources"), template, drafts, depth + 1)?;
@@ -109,27 +92,13 @@ fn is(kind: &str, name: &str) -> bool {
     kind.eq_ignore_ascii_case(name)
 }
 
-/// Adds a job.
-fn add(
-    resource: &Map<String, Value>,
-    place: &SourcePlace,
-    template: &Template<'_>,
-    drafts: &mut Drafts,
-) -> Result<(), Unsayable> {
-    drafts.count()?;
-    match draft(resource, place, template, drafts) {
-        Ok(draft) => drafts.add(draft),
-        Err(unsayable) => drafts.note(ProblemKind::Refused, place.clone(), unsayable),
-    }
-    Ok(())
-}
-
+/// The job of a resource.
 fn draft(
     resource: &Map<String, Value>,
     place: &SourcePlace,
     template: &Template<'_>,
     drafts: &Drafts,
-) -> Result<Draft, Unsayable> {
+) -> Result<Vec<Draft>, Unsayable> {
     let missing = || Unsayable::new("the job has no properties", "give the whole job");
     let properties = property(resource, "properties").ok_or_else(missing)?;
     let properties = template.resolve(properties)?;
@@ -168,7 +137,7 @@ fn draft(
         let why = format!("{} is no property of a job", quoted(unknown));
         return Err(Unsayable::new(why, "remove it, or correct its name"));
     }
-    Ok(Draft {
+    Ok(vec![Draft {
         name,
         place: place.clone(),
         start_time,
@@ -177,7 +146,7 @@ fn draft(
         is_enabled: state == "enabled",
         skipped_time: None,
         notes,
-    })
+    }])
 }
 
 /// The `startTime` of a job. One that has none fires at once when it is created, so a recurrence gets

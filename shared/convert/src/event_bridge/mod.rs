@@ -14,7 +14,7 @@ use minutehand_recurrence::{WrittenDate, format_instant};
 use serde_json::{Map, Value};
 
 use crate::ConvertOptions;
-use crate::document::{self, property, text};
+use crate::document::{Format, property, text};
 use crate::draft::{Draft, Drafts};
 use crate::report::{ProblemKind, SourcePlace};
 use crate::unsayable::{Unsayable, quoted};
@@ -27,25 +27,8 @@ const SKIPPED_TIME: &str = "EventBridge leaves it out";
 /// What `EventBridge` replaces in the input of a target.
 const CONTEXT_ATTRIBUTES: &str = "<aws.scheduler.";
 
-/// Converts a file.
-pub(crate) fn convert(
-    text: &str,
-    options: &ConvertOptions,
-    drafts: &mut Drafts,
-) -> Result<(), Unsayable> {
-    convert_value(&document::read(text)?, SourcePlace::File, options, drafts)
-}
-
-fn convert_value(
-    value: &Value,
-    place: SourcePlace,
-    options: &ConvertOptions,
-    drafts: &mut Drafts,
-) -> Result<(), Unsayable> {
-    document::objects(value, place, unknown_document)?
-        .into_iter()
-        .try_for_each(|(object, place)| convert_object(object, &place, options, drafts))
-}
+/// The documents of this format.
+pub(crate) const FORMAT: Format = Format { object: convert_object, unknown: unknown_document };
 
 fn convert_object(
     object: &Map<String, Value>,
@@ -58,7 +41,7 @@ fn convert_object(
     }
     if let Some(list @ Value::Array(_)) = object.get("Schedules").or_else(|| object.get("Rules")) {
         let name = if object.contains_key("Schedules") { "Schedules" } else { "Rules" };
-        return convert_value(list, place.within(name), options, drafts);
+        return FORMAT.convert_value(list, &place.within(name), options, drafts);
     }
     if !object.contains_key("Name") && !object.contains_key("ScheduleExpression") {
         return Err(unknown_document());
@@ -91,12 +74,7 @@ fn add(source: &Source<'_>, drafts: &mut Drafts) -> Result<(), Unsayable> {
         // A rule for events is no schedule.
         return Ok(());
     }
-    drafts.count()?;
-    match source.drafts(drafts) {
-        Ok(all) => all.into_iter().for_each(|draft| drafts.add(draft)),
-        Err(unsayable) => drafts.note(ProblemKind::Refused, source.place.clone(), unsayable),
-    }
-    Ok(())
+    drafts.add(source.place, |drafts| source.drafts(drafts))
 }
 
 impl Source<'_> {
