@@ -3,7 +3,6 @@
 //! Every file is created, and none is overwritten. A request that is repeated because its answer was lost
 //! finds that the file exists, and then its content decides. The manifest comes last.
 
-use std::io;
 use std::pin::pin;
 
 use futures_util::stream::{Stream, StreamExt as _};
@@ -11,7 +10,6 @@ use minutehand_archive::{
     BACKUPS, BackupAbout, BackupChunk, BackupEntry, BackupFile, BackupPart, BackupParts, MANIFEST,
     Manifest, backup_name, backup_time, sha256,
 };
-use tokio::task::spawn_blocking;
 
 use crate::error::ArchiveError;
 use crate::objects::Objects;
@@ -109,10 +107,7 @@ impl Objects {
         parts: &mut BackupParts,
         written: &mut impl FnMut(&BackupFile),
     ) -> Result<(), ArchiveError> {
-        // The threads of a server have others to serve meanwhile.
-        let packed = spawn_blocking(|| chunk.pack()).await.map_err(|error| {
-            ArchiveError::of(io::Error::other(error), self.location(), "pack a file of a backup in")
-        });
+        let packed = self.packed(|| chunk.pack(), "pack a file of a backup in").await;
         let BackupPart { file, bytes } = packed?;
         self.create_in_backup(name, &file.name, bytes).await?;
         written(&file);

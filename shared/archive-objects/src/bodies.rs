@@ -56,12 +56,12 @@ impl FailureBodies for ArchivedBodies {
         let Some(path) = path(job_uid, name) else {
             return Err(StoreError::Refused(format!("'{name}' is no name of an attempt").into()));
         };
-        self.0.put_at(&path, body.to_vec()).await.map_err(unavailable)
+        Ok(self.0.put_at(&path, body.to_vec()).await?)
     }
 
     async fn get(&self, job_uid: &str, name: HistoryName) -> Result<Option<Vec<u8>>, StoreError> {
         match path(job_uid, name) {
-            Some(path) => self.0.get_at(&path).await.map_err(unavailable),
+            Some(path) => Ok(self.0.get_at(&path).await?),
             None => Ok(None),
         }
     }
@@ -73,10 +73,6 @@ fn path(job_uid: &str, name: HistoryName) -> Option<String> {
     // File systems do not allow a colon everywhere.
     let name = name.to_string().replace(':', "-");
     Some(format!("{FOLDER}/{DAY}{day}/{job_uid}-{name}"))
-}
-
-fn unavailable(error: ArchiveError) -> StoreError {
-    StoreError::Unavailable(error.into())
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use minutehand_ports::StoreError;
+
 use crate::location::Location;
 
 /// Why something was not done in an archive.
@@ -103,6 +105,12 @@ pub enum ArchiveError {
         /// The cause.
         source: io::Error,
     },
+}
+
+impl From<ArchiveError> for StoreError {
+    fn from(error: ArchiveError) -> Self {
+        Self::Unavailable(error.into())
+    }
 }
 
 impl ArchiveError {

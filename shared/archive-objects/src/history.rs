@@ -18,7 +18,6 @@ use minutehand_ports::store::{HistoryEntry, Page, PageRequest};
 use minutehand_ports::{History, StoreError};
 use tokio::time::timeout;
 
-use crate::error::ArchiveError;
 use crate::objects::Objects;
 
 /// The most requests to the archive for a page. A page that needs more ends with the day that it reads,
@@ -60,7 +59,7 @@ impl ArchivedHistory {
     ) -> Result<usize, StoreError> {
         let mut requests = 0;
         for _ in 0..READS_OF_A_DAY_MAX {
-            let mut names = self.objects.names(Stream::History, day).await.map_err(unavailable)?;
+            let mut names = self.objects.names(Stream::History, day).await?;
             names.retain(|name| may_contain(name, job_uid));
             requests += 1 + names.len();
             // A list, since the compiler cannot follow the lifetimes of a lazy iterator through the stream.
@@ -91,7 +90,7 @@ impl ArchivedHistory {
         job_uid: &str,
     ) -> Result<Option<Vec<Execution>>, StoreError> {
         let contents = self.objects.read_if_there(Stream::History, day, name).await;
-        let Some(contents) = contents.map_err(unavailable)? else {
+        let Some(contents) = contents? else {
             return Ok(None);
         };
         if let Some(damage) = contents.damage {
@@ -111,7 +110,7 @@ impl ArchivedHistory {
         let items_max = usize::try_from(page.items_max).unwrap_or(usize::MAX);
         let position = Position::new(page.from);
         let newest = position.newest_day().unwrap_or(until.date_naive());
-        let mut days = self.objects.days(Stream::History).await.map_err(unavailable)?;
+        let mut days = self.objects.days(Stream::History).await?;
         days.retain(|day| *day <= newest);
         let mut history = JobHistory::of(job_uid, position);
         let (mut requests, mut rest) = (1, None);
@@ -177,10 +176,6 @@ impl History for ArchivedHistory {
     ) -> Result<Page<LeftOut>, StoreError> {
         self.store.list_left_out(job_uid, page).await
     }
-}
-
-fn unavailable(error: ArchiveError) -> StoreError {
-    StoreError::Unavailable(error.into())
 }
 
 fn corrupt(name: &str, why: &str) -> StoreError {

@@ -5,6 +5,7 @@ use std::io;
 use chrono::{DateTime, NaiveDate, Utc};
 use minutehand_archive::{Contents, Object, Stream, day_folder, day_of_folder, unpack};
 use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 
 use crate::bucket::Bucket;
 use crate::error::ArchiveError;
@@ -261,6 +262,15 @@ impl Objects {
     pub(crate) async fn delete_at(&self, path: &str) -> Result<(), ArchiveError> {
         let deleted = self.store.delete(path).await;
         deleted.map_err(|error| self.failed(error, format!("delete {path} from")))
+    }
+
+    /// What a thread of its own packs: the threads of a server have others to serve meanwhile.
+    pub(crate) async fn packed<T: Send + 'static>(
+        &self,
+        pack: impl FnOnce() -> T + Send + 'static,
+        what: &str,
+    ) -> Result<T, ArchiveError> {
+        spawn_blocking(pack).await.map_err(|error| self.failed(io::Error::other(error), what))
     }
 
     /// Removes a folder that has become empty. A bucket has none.

@@ -1,9 +1,6 @@
 //! Writes lines as objects.
 
-use std::io;
-
 use minutehand_archive::{Batches, Chunk, Line};
-use tokio::task::spawn_blocking;
 
 use crate::error::ArchiveError;
 use crate::objects::Objects;
@@ -64,10 +61,7 @@ impl<'a> ArchiveWriter<'a> {
     }
 
     async fn put(&mut self, chunk: Chunk) -> Result<(), ArchiveError> {
-        // The threads of a server have others to serve meanwhile.
-        let object = spawn_blocking(|| chunk.pack()).await.map_err(|error| {
-            ArchiveError::of(io::Error::other(error), self.objects.location(), "pack an object of")
-        })?;
+        let object = self.objects.packed(|| chunk.pack(), "pack an object of").await?;
         let (name, lines) = (object.name.clone(), object.lines);
         self.objects.put(object).await?;
         self.written.lines += lines;

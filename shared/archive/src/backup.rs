@@ -7,9 +7,8 @@
 //!
 //! A backup contains secrets only as they are sealed.
 
-use std::fmt::Write as _;
-
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
+use minutehand_domain::ids::hex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -368,11 +367,7 @@ impl SealedWith {
 /// The SHA-256 of some bytes, in hexadecimal digits.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        // A string accepts everything.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@
 //! the same name. `first` and `last` are the smallest and the largest beginning of the ids in it, so that
 //! a reader of one job skips what cannot have it.
 
-use std::fmt::Write as _;
-
 use chrono::NaiveDate;
+use minutehand_domain::ids::hex;
 use sha2::{Digest as _, Sha256};
 
 use crate::line::Stream;
@@ -83,12 +82,8 @@ pub(crate) fn object(
     [first, last]: [&str; 2],
     lines: &[u8],
 ) -> String {
-    let hash = Sha256::digest(lines);
-    let hash = hash.iter().take(HASH_BYTES).fold(String::new(), |mut text, byte| {
-        // A string accepts everything.
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
+    let mut hash = hex(&Sha256::digest(lines));
+    hash.truncate(2 * HASH_BYTES);
     format!("{}/{first}-{last}-{hash}{EXTENSION}", day_folder(stream, day))
 }
 
