@@ -20,5 +20,5 @@ pub trait Watcher {
     }
 }
 
-/// Nobody follows.
+/// For an export or an import whose progress nobody is shown.
 impl Watcher for () {}

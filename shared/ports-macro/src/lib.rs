@@ -126,7 +126,7 @@ impl<'a> Method<'a> {
         }
     }
 
-    /// The method of the port, which is that of the layer.
+    /// The method of the port for a type that is a layer: it calls the layer's method of the same name.
     fn delegating(&self, layer: &Ident) -> Tokens {
         let (name, signature) = (self.name, self.signature());
         let arguments = self.arguments.iter().map(|(name, _)| name);
