@@ -9,6 +9,7 @@
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
 use minutehand_domain::ids::hex;
+use minutehand_domain::named;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -62,13 +63,14 @@ pub struct BackupAbout {
     pub schedule_of: Option<String>,
 }
 
-/// With which key the secrets of a backup are sealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SealedWith {
-    /// With the key of the installation.
-    Installation,
-    /// With a key that was made for this backup, and that its owner keeps.
-    KeyFile,
+named! {
+    /// With which key the secrets of a backup are sealed.
+    pub enum SealedWith {
+        /// With the key of the installation.
+        Installation = "installation",
+        /// With a key that was made for this backup, and that its owner keeps.
+        KeyFile = "key-file",
+    }
 }
 
 /// A file of a backup.
@@ -282,7 +284,7 @@ impl Manifest {
         let at = text(&fields, "at")?;
         let at = DateTime::parse_from_rfc3339(&at).map_err(|_| "'at' is no time".to_owned())?;
         let sealed_with = text(&fields, "sealed_with")?;
-        let sealed_with = SealedWith::named(&sealed_with)
+        let sealed_with = SealedWith::read_name(&sealed_with)
             .ok_or_else(|| format!("'sealed_with' is '{sealed_with}'"))?;
         // Older versions had no schedule.
         let schedule_of = match fields.get("schedule_of") {
@@ -348,19 +350,6 @@ impl BackupFile {
             ));
         }
         Ok(contents.lines)
-    }
-}
-
-impl SealedWith {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Installation => "installation",
-            Self::KeyFile => "key-file",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        [Self::Installation, Self::KeyFile].into_iter().find(|it| it.name() == name)
     }
 }
 

@@ -51,3 +51,5 @@ pub mod tick;
 pub mod timing;
 pub mod warnings;
 pub mod work_item;
+
+pub use minutehand_recurrence::named;

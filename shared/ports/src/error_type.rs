@@ -4,79 +4,60 @@ use std::error::Error;
 use std::fmt;
 use std::iter::successors;
 
-/// Declares [`ErrorType`] from one list: a variant's name is the word in the log.
-macro_rules! error_types {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// The value of the field `error_type` of a line in the log, and of an error that a function
-        /// returns.
-        ///
-        /// Alarms and filters of operators use these words, so they never change.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum ErrorType {
-            $($(#[$doc])* $name,)*
-        }
+use minutehand_domain::named;
 
-        impl ErrorType {
-            /// All types.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// The word in the log.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)*
-                }
-            }
-        }
-    };
-}
-
-error_types! {
-    /// The environment of a function is incomplete or invalid.
-    SettingsInvalid,
-    /// A function could not continue, and its process ended.
-    FunctionEnded,
-    /// Lambda passed an event that the function does not handle.
-    EventUnreadable,
-    /// A message is damaged, or another program wrote it.
-    MessageUnreadable,
-    /// A newer version wrote a message.
-    MessageNewer,
-    /// The store, the queue or the key failed while a message was handled; it will be retried.
-    MessageFailed,
-    /// A message took longer than a function may; it will be retried.
-    MessageTimedOut,
-    /// The handler of a message panicked; the message will be retried.
-    MessagePanicked,
-    /// A message was delivered for the last time without success; it goes to the dead letters.
-    DeadLetter,
-    /// A sweep could not read any shard of the index.
-    SweepFailed,
-    /// A sweep could not read a shard to its end; the next sweep continues there.
-    ShardFailed,
-    /// The event bus did not accept some events.
-    EventsLost,
-    /// The stored definition of a job cannot be read; its attempts fail.
-    JobUnreadable,
-    /// A stored timer cannot be read; its occurrences do not fire.
-    TimerUnreadable,
-    /// The archive could not be written; history stays in the store until it is.
-    ArchiveFailed,
-    /// The backup of the day could not be written.
-    BackupFailed,
-    /// An export or an import that an operator asked for failed.
-    MoveFailed,
-    /// An item that has ended cannot be read; the archiver has set it aside.
-    RecordUnreadable,
-    /// A request failed because of an internal error.
-    RequestFailed,
-    /// The handler of a request panicked.
-    RequestPanicked,
+named! {
+    /// The value of the field `error_type` of a line in the log, and of an error that a function
+    /// returns.
+    ///
+    /// Alarms and filters of operators use these words, so they never change.
+    pub enum ErrorType {
+        /// The environment of a function is incomplete or invalid.
+        SettingsInvalid,
+        /// A function could not continue, and its process ended.
+        FunctionEnded,
+        /// Lambda passed an event that the function does not handle.
+        EventUnreadable,
+        /// A message is damaged, or another program wrote it.
+        MessageUnreadable,
+        /// A newer version wrote a message.
+        MessageNewer,
+        /// The store, the queue or the key failed while a message was handled; it will be retried.
+        MessageFailed,
+        /// A message took longer than a function may; it will be retried.
+        MessageTimedOut,
+        /// The handler of a message panicked; the message will be retried.
+        MessagePanicked,
+        /// A message was delivered for the last time without success; it goes to the dead letters.
+        DeadLetter,
+        /// A sweep could not read any shard of the index.
+        SweepFailed,
+        /// A sweep could not read a shard to its end; the next sweep continues there.
+        ShardFailed,
+        /// The event bus did not accept some events.
+        EventsLost,
+        /// The stored definition of a job cannot be read; its attempts fail.
+        JobUnreadable,
+        /// A stored timer cannot be read; its occurrences do not fire.
+        TimerUnreadable,
+        /// The archive could not be written; history stays in the store until it is.
+        ArchiveFailed,
+        /// The backup of the day could not be written.
+        BackupFailed,
+        /// An export or an import that an operator asked for failed.
+        MoveFailed,
+        /// An item that has ended cannot be read; the archiver has set it aside.
+        RecordUnreadable,
+        /// A request failed because of an internal error.
+        RequestFailed,
+        /// The handler of a request panicked.
+        RequestPanicked,
+    }
 }
 
 impl fmt::Display for ErrorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(self.name())
     }
 }
 
@@ -106,7 +87,7 @@ mod tests {
             Some(name.trim().trim_matches('`'))
         });
         let documented: Vec<&str> = first.collect();
-        let types: Vec<&str> = ErrorType::ALL.iter().map(|it| it.as_str()).collect();
+        let types: Vec<&str> = ErrorType::ALL.iter().map(|it| it.name()).collect();
         assert_eq!(documented, types);
     }
 

@@ -1,14 +1,16 @@
 //! Enums whose values have names.
 
-/// Defines an enum with a name beside each value.
+/// Defines an enum with a name beside each value. Without one, it has the name of the value itself.
 ///
 /// It has all values in `ALL`, the name of a value in `name`, and the value of a name in `read_name`.
 #[macro_export]
 macro_rules! named {
+    (@ $value:ident) => { stringify!($value) };
+    (@ $value:ident $name:literal) => { $name };
     (
         $(#[$about:meta])*
         pub enum $type:ident {
-            $($(#[$meta:meta])* $value:ident = $name:literal,)+
+            $($(#[$meta:meta])* $value:ident $(= $name:literal)?,)+
         }
     ) => {
         $(#[$about])*
@@ -19,13 +21,13 @@ macro_rules! named {
 
         impl $type {
             /// All values.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+            pub const ALL: [Self; [$(stringify!($value)),+].len()] = [$(Self::$value),+];
 
             /// The name, as answered and stored.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$value => $name,)+
+                    $(Self::$value => $crate::named!(@ $value $($name)?),)+
                 }
             }
 

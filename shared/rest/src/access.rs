@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
 use axum::http::uri::Authority;
-use minutehand_domain::ids;
+use minutehand_domain::{ids, named};
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
@@ -66,15 +66,17 @@ pub(crate) struct Caller {
     pub(crate) scope: Scope,
 }
 
-/// What a token allows. Each scope includes the ones before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
-    /// Requests that change nothing: GET and HEAD.
-    Read,
-    /// Also `POST …/run`, and `POST …/redrive` of an occurrence.
-    Run,
-    /// Every request.
-    All,
+named! {
+    /// What a token allows. Each scope includes the ones before it.
+    #[derive(PartialOrd, Ord)]
+    pub enum Scope {
+        /// Requests that change nothing: GET and HEAD.
+        Read = "read",
+        /// Also `POST …/run`, and `POST …/redrive` of an occurrence.
+        Run = "run",
+        /// Every request.
+        All = "all",
+    }
 }
 
 impl Token {
@@ -126,19 +128,6 @@ impl Principal {
 }
 
 impl Scope {
-    /// All scopes, from the smallest to the largest.
-    pub const ALL: [Self; 3] = [Self::Read, Self::Run, Self::All];
-
-    /// The name of the scope, as users write it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Run => "run",
-            Self::All => "all",
-        }
-    }
-
     /// The scope of this name; `None` if there is none.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
+use minutehand_domain::named;
 use minutehand_ports::{Event, EventSink};
 use minutehand_runtime::Counter;
 use serde_json::{Map, Value, json};
@@ -29,68 +30,47 @@ const TROUBLE: &str = "Trouble";
 /// Limit of values per metric in one line, set by the format.
 const VALUES_MAX: usize = 100;
 
-/// Declares [`Metric`] from one list: each variant is also the name in the log.
-macro_rules! metrics {
-    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
-        /// What is counted: a metric in CloudWatch, or a kind of trouble.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Metric {
-            $($(#[doc = $doc])+ $name,)+
-        }
-
-        impl Metric {
-            /// All metrics, in the order of the enum.
-            pub const ALL: [Self; [$(stringify!($name)),+].len()] = [$(Self::$name),+];
-
-            /// The name in the log, and in CloudWatch if it is a metric of its own.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)+
-                }
-            }
-        }
-    };
-}
-
-metrics! {
-    /// Attempts that ended, including retries and error actions.
-    Fired,
-    /// Attempts that failed.
-    Failed,
-    /// Failed attempts that will be retried.
-    Retried,
-    /// Runs skipped because the collection was disabled or a later run was already due.
-    Skipped,
-    /// Queued runs discarded because the job was changed, disabled or deleted.
-    Dropped,
-    /// Jobs that completed or faulted.
-    Finished,
-    /// Sweeps that read all shards.
-    Swept,
-    /// Sweeps that failed to read a shard. A kind of trouble.
-    SweepsFailed,
-    /// Timers that sweeps found due.
-    Timers,
-    /// Messages that sweeps sent to the queue.
-    Dispatched,
-    /// Timers with an unreadable timetable. A kind of trouble.
-    TimersUnreadable,
-    /// Messages that could not be read. A kind of trouble.
-    MessagesUnreadable,
-    /// Messages that were delivered for the last time and go to the dead-letter queue.
-    DeadLetters,
-    /// Events that could not be sent to the event bus. A kind of trouble.
-    EventsLost,
-    /// Requests that the table or its index refused as too many, with all their tries. A kind of
-    /// trouble.
-    Throttled,
-    /// Batches that could not be archived, and come again. A kind of trouble.
-    ArchivesFailed,
-    /// Records of the table that the archiver could not read, and set aside. A kind of trouble.
-    RecordsUnreadable,
-    /// Backups that could not be written, or old ones that could not be deleted. A kind of trouble.
-    BackupsFailed,
+named! {
+    /// What is counted: a metric in CloudWatch, or a kind of trouble. Its name stands in the log.
+    pub enum Metric {
+        /// Attempts that ended, including retries and error actions.
+        Fired,
+        /// Attempts that failed.
+        Failed,
+        /// Failed attempts that will be retried.
+        Retried,
+        /// Runs skipped because the collection was disabled or a later run was already due.
+        Skipped,
+        /// Queued runs discarded because the job was changed, disabled or deleted.
+        Dropped,
+        /// Jobs that completed or faulted.
+        Finished,
+        /// Sweeps that read all shards.
+        Swept,
+        /// Sweeps that failed to read a shard. A kind of trouble.
+        SweepsFailed,
+        /// Timers that sweeps found due.
+        Timers,
+        /// Messages that sweeps sent to the queue.
+        Dispatched,
+        /// Timers with an unreadable timetable. A kind of trouble.
+        TimersUnreadable,
+        /// Messages that could not be read. A kind of trouble.
+        MessagesUnreadable,
+        /// Messages that were delivered for the last time and go to the dead-letter queue.
+        DeadLetters,
+        /// Events that could not be sent to the event bus. A kind of trouble.
+        EventsLost,
+        /// Requests that the table or its index refused as too many, with all their tries. A kind of
+        /// trouble.
+        Throttled,
+        /// Batches that could not be archived, and come again. A kind of trouble.
+        ArchivesFailed,
+        /// Records of the table that the archiver could not read, and set aside. A kind of trouble.
+        RecordsUnreadable,
+        /// Backups that could not be written, or old ones that could not be deleted. A kind of trouble.
+        BackupsFailed,
+    }
 }
 
 impl Metric {

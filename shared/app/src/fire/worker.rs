@@ -445,7 +445,7 @@ mod tests {
             (Ending::Unreadable(&not_ours), last, bury(no_version), Some("MessageUnreadable")),
         ] {
             assert_eq!(decide(&ending, receives), expected, "{ending:?}, {receives}");
-            let found = super::error_type(&ending).map(ErrorType::as_str);
+            let found = super::error_type(&ending).map(ErrorType::name);
             assert_eq!(found, error_type, "{ending:?}");
         }
     }
