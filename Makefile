@@ -225,6 +225,7 @@ deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; i
 	'$(TOOLS)/sam' deploy --template-file target/sam/template.yaml --stack-name '$(STACK)' --resolve-s3 \
 		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset --tags $(TAGS) \
 		--parameter-overrides Architecture=$(ARCHITECTURE) Release=$(RELEASE) $(PARAMETERS)
+	@'$(TOOLS)/python' infra/tools/check-receiver '$(STACK)'
 	'$(TOOLS)/python' infra/tools/protect '$(STACK)'
 
 # As `make deploy`, it asks no questions. The CDK keeps the parameters that it is not given, too.
@@ -234,6 +235,7 @@ deploy-cdk: build ## the same stack with the CDK, in an account that `npx cdk bo
 	cd infra/cdk && npx cdk deploy '$(STACK)' --context 'stack=$(STACK)' --require-approval never \
 		$(TAGS:%=--tags %) \
 		$(patsubst %,--parameters %,Architecture=$(ARCHITECTURE) Release=$(RELEASE) $(PARAMETERS))
+	@'$(TOOLS)/python' infra/tools/check-receiver '$(STACK)'
 	'$(TOOLS)/python' infra/tools/protect '$(STACK)'
 
 # The token of the API is in the variable MINUTEHAND_TOKEN.

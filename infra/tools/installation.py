@@ -47,3 +47,15 @@ class Installation:
             found = client.describe_stack_resource(StackName=self.stack, LogicalResourceId=logical)
             self._names[logical] = found["StackResourceDetail"]["PhysicalResourceId"]
         return self._names[logical]
+
+    def unheard(self):
+        """Why the alarms of the stack reach no one; `None` if they do, as far as AWS knows."""
+        email, topic = (self.parameters.get(it, "") for it in ["AlarmEmail", "AlarmTopicArn"])
+        if email == "" and topic == "":
+            return "nobody is told of alarms: set AlarmEmail or AlarmTopicArn"
+        if email == "":
+            return None
+        listed = self.client("sns").list_subscriptions_by_topic(TopicArn=self.name("AlarmTopic"))
+        if any(it["SubscriptionArn"].startswith("arn:") for it in listed["Subscriptions"]):
+            return None
+        return f"nobody confirmed the mail of AWS to {email}: look for it, or subscribe again"

@@ -171,7 +171,9 @@ class Stack:
     def deploy(self, **parameters):
         """Deploys or updates the stack, and reads its outputs."""
         given = " ".join(f"{name}={value}" for name, value in parameters.items())
-        self.emulator.run(*self.make, f"STACK={self.NAME}", f"PARAMETERS={given}", cwd=ROOT)
+        said = self.emulator.run(*self.make, f"STACK={self.NAME}", f"PARAMETERS={given}", cwd=ROOT)
+        if "warning: nobody is told of alarms" not in said:
+            raise Failed(f"a deployment does not warn that nobody is told of its alarms:\n{said}")
         described = self.emulator.client("cloudformation").describe_stacks(StackName=self.NAME)
         outputs = described["Stacks"][0]["Outputs"]
         self.outputs = {output["OutputKey"]: output["OutputValue"] for output in outputs}

@@ -87,8 +87,9 @@ const ASSUMED: Assumed = Assumed {
 
 const TICKS: f64 = 43_200.0;
 const SHARDS: f64 = 64.0;
+/// The metrics that alarms watch, each of which is charged for as an alarm.
 const ALARMS: f64 = 10.0;
-const ALARMS_OF_ARCHIVE: f64 = 2.0;
+const ALARMS_OF_ARCHIVE: f64 = 4.0;
 /// The letters by which a day of the archive is sorted.
 const LETTERS: f64 = 16.0;
 /// Batches of a shard in 30 days, if something fires in every five minutes.
@@ -240,7 +241,7 @@ impl Idle {
             ("`Deliveries`, `Queue`", TICKS * ASSUMED.receives_a_minute * price::SQS_REQUEST, true),
             ("`Key`", price::KEY, false),
             ("metrics", price::METRIC, true),
-            ("ten alarms", ALARMS * price::ALARM, true),
+            ("alarms on ten metrics", ALARMS * price::ALARM, true),
             (
                 "`ApiLog`, `SweeperLog`, `ExecutorLog`, `AccessLog`",
                 { TICKS * ASSUMED.log_line_kb / MILLION * price::LOG_GB },
@@ -414,7 +415,7 @@ fn the_costs_of_an_archive_in_the_readme_follow_from_counts_and_prices() {
     let rows = [
         format!("| a backup each day | {:.2} a million jobs and month |", 30.0 * job * MILLION),
         format!("| backups stored | {backups:.2} a million jobs and month |"),
-        format!("| two alarms | {:.2} a month |", ALARMS_OF_ARCHIVE * price::ALARM),
+        format!("| alarms on four metrics | {:.2} a month |", ALARMS_OF_ARCHIVE * price::ALARM),
         format!("| objects | {:.2} a month |", batches * price::S3_WRITE),
         format!("| invocations | {invocations:.2} a month |"),
         format!("| executions | {:.3} a million |", 2.0 * each * second * MILLION),

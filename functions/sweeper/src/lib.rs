@@ -4,6 +4,7 @@
 //! that is missing, doubled or cut off needs no repair, and a failed pass is not retried before the
 //! next minute.
 
+mod healed;
 mod settings;
 
 use std::num::NonZeroUsize;
@@ -20,6 +21,7 @@ use minutehand_runtime_aws::{DynamoDb, ErrorType, Metric, Tally, print_metrics};
 use minutehand_store_dynamodb::{DynamoStore, WRITES_IN_FLIGHT_MAX};
 use serde_json::{Value, json};
 
+use healed::HealedQueue;
 pub use settings::SweeperSettings;
 
 /// The distance between the first shards of two successive passes. It shares no divisor with the 64
@@ -92,7 +94,7 @@ impl Function {
             history: store.clone(),
             snapshots: store.clone(),
             pulses: store.clone(),
-            queue: queue.clone(),
+            queue: Arc::new(HealedQueue { queue: queue.clone(), tally: tally.clone() }),
             clock: clock.clone(),
             kept: settings.history,
         };

@@ -55,6 +55,8 @@ named! {
         Dispatched,
         /// Timers with an unreadable timetable. A kind of trouble.
         TimersUnreadable,
+        /// Occurrences that left no trace and were sent again. A kind of trouble.
+        Healed,
         /// Messages that could not be read. A kind of trouble.
         MessagesUnreadable,
         /// Messages that were delivered for the last time and go to the dead-letter queue.
@@ -80,6 +82,7 @@ impl Metric {
             self,
             Self::SweepsFailed
                 | Self::TimersUnreadable
+                | Self::Healed
                 | Self::MessagesUnreadable
                 | Self::EventsLost
                 | Self::Throttled
@@ -313,6 +316,7 @@ mod tests {
             (Metric::ArchivesFailed, 6),
             (Metric::RecordsUnreadable, 7),
             (Metric::BackupsFailed, 8),
+            (Metric::Healed, 9),
         ];
         for (kind, n) in kinds {
             tally.add(kind, n);
@@ -322,7 +326,7 @@ mod tests {
         let line: Value = serde_json::from_str(line).unwrap();
         let metrics = &line["_aws"]["CloudWatchMetrics"][0]["Metrics"];
         assert_eq!(*metrics, json!([{"Name": "Trouble", "Unit": "Count"}]));
-        assert_eq!(line["Trouble"], 36);
+        assert_eq!(line["Trouble"], 45);
         for (kind, n) in kinds {
             assert_eq!(line[kind.name()], n, "{kind:?}");
             assert!(!Metric::published().any(|name| name == kind.name()), "{kind:?}");

@@ -136,3 +136,20 @@ async fn a_pass_counts_its_work() {
         assert_eq!(line[metric], 1, "{metric} in {line}");
     }
 }
+
+#[tokio::test]
+async fn a_pass_counts_the_occurrences_that_it_sends_again_because_the_queue_lost_them() {
+    let mut world = World::new().await;
+    let recurrence = json!({"frequency": "hour", "interval": 1});
+    let start = "2030-01-01T01:00:00Z";
+    world.put_job("hourly", json!({"startTime": start, "recurrence": recurrence})).await;
+    world.advance(60 * 60 - 60);
+    world.sweeper.tick().await.unwrap();
+    assert_eq!(world.sent().len(), 1, "the message that is lost");
+    assert_eq!(world.counted(world.sweeper.tally())["Healed"], Value::Null);
+    world.advance(60 * 60);
+    world.sweeper.tick().await.unwrap();
+    assert_eq!(world.sent().len(), 2, "the lost occurrence, and the next one");
+    let line = world.counted(world.sweeper.tally());
+    assert_eq!((&line["Healed"], &line["Trouble"]), (&json!(1), &json!(1)), "{line}");
+}

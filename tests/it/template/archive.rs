@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Template;
 
 /// What the template adds only with an archive: all that costs money or grants a permission.
-const PARTS: [&str; 16] = [
+const PARTS: [&str; 17] = [
     "ApiArchiveKeyPolicy",
     "ApiArchivePolicy",
     "ArchiveAgeAlarm",
@@ -23,6 +23,7 @@ const PARTS: [&str; 16] = [
     "ArchiverRole",
     "ArchiverVersion",
     "Archiving",
+    "NoArchivingAlarm",
     "Sorting",
     "SortingPermission",
     "Table",

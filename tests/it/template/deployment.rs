@@ -46,7 +46,7 @@ fn two_deployments_have_different_releases_even_while_the_clock_stands_still() {
 }
 
 #[test]
-fn a_deployment_checks_the_account_first_and_protects_the_stack_last() {
+fn a_deployment_checks_the_account_first_then_who_hears_of_alarms_and_protects_the_stack_last() {
     for target in TARGETS {
         let commands = commands(&[target, "STACK=another"], None);
         let only = |word| {
@@ -55,9 +55,14 @@ fn a_deployment_checks_the_account_first_and_protects_the_stack_last() {
             assert_eq!(found.len(), 1, "{target}: {word} in {commands:?}");
             found[0]
         };
-        let [check, deploy, protect] =
-            ["infra/tools/check-account", " deploy ", "infra/tools/protect"].map(only);
-        assert!(check < deploy, "{target}: {commands:?}");
+        let [check, deploy, hears, protect] = [
+            "infra/tools/check-account",
+            " deploy ",
+            "infra/tools/check-receiver",
+            "infra/tools/protect",
+        ]
+        .map(only);
+        assert!(check < deploy && deploy < hears, "{target}: {commands:?}");
         assert_eq!(protect, commands.len() - 1, "{target}: {commands:?}");
         assert!(commands[deploy].contains("'another'"), "{target}: {commands:?}");
         assert!(commands[protect].ends_with(" 'another'"), "{target}: {commands:?}");

@@ -32,6 +32,14 @@ impl Template {
         all.filter(|it| it["Type"] == kind).map(|it| &it["Properties"]).collect()
     }
 
+    /// The metrics that an alarm watches.
+    pub(super) fn alarm_metrics(&self, name: &str) -> Vec<&Value> {
+        let alarm = self.properties(name);
+        let Some(parts) = alarm["Metrics"].as_array() else { return vec![alarm] };
+        let metrics = parts.iter().map(|part| &part["MetricStat"]["Metric"]);
+        metrics.filter(|metric| !metric.is_null()).collect()
+    }
+
     /// A resource with its policies.
     pub(super) fn resource(&self, name: &str) -> &Value {
         &self.0["Resources"][name]

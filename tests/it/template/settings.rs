@@ -53,8 +53,9 @@ impl Template {
 
     /// The metrics of a namespace in alarms and on the dashboard, with their dimensions.
     fn metrics(&self, namespace: &str) -> Vec<(String, String)> {
-        let alarms = self.resources("AWS::CloudWatch::Alarm").into_iter();
+        let alarms = self.resource_names("AWS::CloudWatch::Alarm").into_iter();
         let alarms = alarms
+            .flat_map(|name| self.alarm_metrics(name))
             .filter(|alarm| alarm["Namespace"] == namespace)
             .map(|alarm| (text(&alarm["MetricName"]), text(&alarm["Dimensions"][0]["Name"])));
         let board = text(&self.properties("Board")["DashboardBody"]["Fn::Sub"]);
