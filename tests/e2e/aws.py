@@ -22,7 +22,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
 
-from start import ROOT
+from start import HERE, ROOT
 
 REGION = "us-east-1"
 # The emulator does not place functions in a network, so the names of its parts can be any.
@@ -47,11 +47,13 @@ class Failed(Exception):
 class Emulator:
     """An emulator that runs while it is entered. Leaving it stops it and the functions.
 
-    If it is strict, it enforces the permissions of roles; otherwise it allows everything.
+    If it is strict, it enforces the permissions of roles; otherwise it allows everything. If it is slow, it
+    takes its time where AWS does.
     """
 
-    def __init__(self, folder, tools, is_strict=True):
+    def __init__(self, folder, tools, is_strict=True, is_slow=False):
         self.folder, self.tools, self.is_strict = folder, tools, is_strict
+        self.program = [tools / "python", HERE / "slow_ministack.py"] if is_slow else [tools / "ministack"]
         self.log = folder / "emulator.log"
 
     def __enter__(self):
@@ -87,7 +89,7 @@ class Emulator:
         }
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
-                [str(self.tools / "ministack")],
+                [str(part) for part in self.program],
                 cwd=self.folder,
                 env={**self.environment, **settings},
                 stdin=subprocess.DEVNULL,

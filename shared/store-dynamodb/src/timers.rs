@@ -295,7 +295,8 @@ fn moved(advance: &Advance) -> Write {
             } else {
                 ""
             };
-            let set = format!("SET due_at = :to{skipped}{spent}");
+            // `infra/tools/rewind` reads from where on the timer was sent the last time.
+            let set = format!("SET due_at = :to, sent_from = :from{skipped}{spent}");
             let write = Write::update(keys::timer(job_uid), set)
                 .when(format!("{SEEN} AND generation = :generation AND #state = :state"))
                 .naming("#state", "state")
