@@ -30,7 +30,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance copies bench soak bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke
+.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance copies bench soak bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -218,7 +218,7 @@ image: ## the container image of what `make dist` built, in target/image; needs 
 image-test: ## the image, run in an empty root; of the newest binary there is
 	@.ci/timed image infra/image/test
 
-deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; infra/README.md lists them
+deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; shared/docs/aws-parameters.md lists them
 	@'$(TOOLS)/python' infra/tools/check-account
 	'$(TOOLS)/sam' validate --lint --template '$(TEMPLATE)'
 	'$(TOOLS)/sam' build --template '$(TEMPLATE)' --build-dir target/sam
@@ -243,6 +243,10 @@ OPTIONS ?=
 smoke: ## use every part of the stack STACK once: jobs, roles, logs; OPTIONS=--long for twenty minutes more
 	@infra/tools/install >/dev/null
 	@'$(TOOLS)/python' infra/tools/smoke '$(STACK)' $(OPTIONS)
+
+gameday: ## break the stack STACK in seven ways, and say who noticed; asks before each, and puts all back
+	@infra/tools/install >/dev/null
+	@'$(TOOLS)/python' infra/tools/gameday '$(STACK)' $(OPTIONS)
 
 doctor: ## look at the stack STACK and its account: quotas, settings, alarms; says what to do
 	@infra/tools/install >/dev/null

@@ -16,9 +16,6 @@ const FUNCTIONS = {
   ExecutorFunction: 'executor',
   ArchiverFunction: 'archiver',
 };
-/** The aliases in the template to which calls move gradually. */
-const ALIASES = ['ApiLive', 'SweeperLive', 'ExecutorLive'];
-
 export interface MinutehandProps extends StackProps {
   /** Folder with the packages: one folder per function, which contains `bootstrap`. */
   readonly packages: string;
@@ -36,23 +33,6 @@ export class Minutehand extends Stack {
       templateFile: join(__dirname, '..', 'template.yaml'),
       parameters: props.parameters,
     });
-    for (const name of ALIASES) {
-      // The include writes a condition in an update policy as the object that stands for it.
-      const alias = this.template.getResource(name);
-      alias.cfnOptions.updatePolicy = undefined;
-      alias.addOverride('UpdatePolicy', {
-        CodeDeployLambdaAliasUpdate: {
-          'Fn::If': [
-            'IsGradual',
-            {
-              ApplicationName: { Ref: 'Deployments' },
-              DeploymentGroupName: { Ref: name.replace('Live', 'Deployments') },
-            },
-            { Ref: 'AWS::NoValue' },
-          ],
-        },
-      });
-    }
     for (const [name, folder] of Object.entries(FUNCTIONS)) {
       const path = join(props.packages, folder);
       if (!existsSync(join(path, 'bootstrap'))) {

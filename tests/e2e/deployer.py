@@ -27,6 +27,7 @@ WITHOUT_SCHEMA = {
 # Actions for properties that the template does not have, by what they are for.
 UNUSED = {
     "bodies of APIs in S3": ["s3:getObject"],
+    "gradual deployments": ["codedeploy:*"],
     "provisioned concurrency": ["lambda:*ProvisionedConcurrencyConfig"],
     "scheduled scaling": ["application-autoscaling:*ScheduledAction"],
     "file systems": ["elasticfilesystem:*", "s3files:*"],
@@ -35,7 +36,6 @@ UNUSED = {
     "layers": ["lambda:GetLayerVersion"],
     "pinned runtimes": ["lambda:PutRuntimeManagementConfig"],
     "keys for variables, events and mappings": ["kms:GenerateDataKey*", "kms:ReEncrypt*"],
-    "servers that are not in AWS": ["codedeploy:RegisterOnPremisesInstance"],
     "imports, copies, streams and contents of tables": [
         "dynamodb:*Item",
         "dynamodb:*KinesisStreamingDestination",

@@ -1,6 +1,8 @@
-"""`make`, as the commands of the runbooks call it: its target `smoke` gets the address of the emulator's gateway.
+"""`make`, as the commands of the runbooks call it: `smoke` and `gameday` get the address of the emulator's gateway.
 
-The variable MADE_OPTIONS of the environment has what else `smoke` needs, because an emulator is no public target.
+A deployment builds nothing: the packages are there. MADE_TOOLS has `sam`, which validates and builds once only.
+
+The variable MADE_OPTIONS of the environment has what else they need, because an emulator is no public target.
 """
 
 import os
@@ -10,10 +12,12 @@ from start import ROOT
 
 
 def main(target, *given):
-    if target == "smoke":
+    if target in ["smoke", "gameday"]:
         values = dict(it.split("=", 1) for it in given)
         options = f"--url {address(values.get('STACK', 'minutehand'))} {os.environ['MADE_OPTIONS']}"
         given = [*given, f"OPTIONS={values.get('OPTIONS', '')} {options}"]
+    if target == "deploy":
+        given = ["--old-file=build", f"TOOLS={os.environ['MADE_TOOLS']}", *given]
     # Not this program again: the one of the system.
     os.execv("/usr/bin/make", ["make", "--silent", "-C", str(ROOT), target, *given])
 

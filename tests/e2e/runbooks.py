@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
@@ -23,6 +24,13 @@ from target import Target
 
 PAGE = ROOT / "shared" / "docs" / "aws-runbooks.md"
 STANDBY = "eu-west-1"
+# Every deployment is of the same template and packages.
+ONCE = """case "$1" in validate | build)
+    [ -e {folder}/"$1".done ] || {{ {sam} "$@" && touch {folder}/"$1".done; }}
+    exit
+esac
+exec {sam} "$@"
+"""
 # The emulator's CloudFormation sets neither of these, and the stack of the tests tells no one of alarms.
 NOT_EMULATED = {
     "alarms that reach no one: nobody is told of alarms: set AlarmEmail or AlarmTopicArn",
@@ -52,11 +60,14 @@ class Operator:
         self.chapters, self.tried = chapters(), set()
         self.said = ""
         commands = emulator.folder / "commands"
-        commands.mkdir(exist_ok=True)
+        shutil.rmtree(commands, ignore_errors=True)
+        commands.mkdir()
         aws = install.python("awscli", HERE / "awscli.txt").parent / "aws"
         self.write(commands / "make", f'exec {sys.executable} {shlex.quote(str(HERE / "make.py"))} "$@"')
         # For SQS, version 1 of the command line does not read the variable.
         self.write(commands / "aws", f'exec {shlex.quote(str(aws))} --endpoint-url "$AWS_ENDPOINT_URL" "$@"')
+        self.write(commands / "python", f'exec {shlex.quote(str(TOOLS / "python"))} "$@"')
+        self.write(commands / "sam", ONCE.format(sam=shlex.quote(str(TOOLS / "sam")), folder=shlex.quote(str(commands))))
         environment = {**emulator.environment, "AWS_DEFAULT_REGION": REGION}
         # The command line and sam take the region from the other variable.
         del environment["AWS_REGION"]
@@ -65,6 +76,7 @@ class Operator:
             "PATH": os.pathsep.join([str(commands), environment["PATH"]]),
             "MINUTEHAND_TOKEN": token,
             "TOKEN_HASHES": hashlib.sha256(token.encode()).hexdigest(),
+            "MADE_TOOLS": str(commands),
             "MADE_OPTIONS": f"--succeeds {target.url}/now --fails {target.url}/fail",
             "PYTHONPATH": str(HERE / "names"),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -223,6 +235,13 @@ def operated(operator):
     found = operator.troubles()
     assert len(found) <= 3, found
     yield f"a roll-back takes an upgrade back, past the version of a failed update, to version {before}"
+
+    made = "make gameday STACK=$STACK"
+    operator.does("Game day", [(made, f"{made} OPTIONS=--yes")])
+    for line in operator.said.splitlines():
+        yield f"gameday: {line}"
+    equal(operator.live("ExecutorFunction"), before, "the version after a game day")
+    equal((operator.has_active(), operator.troubles()), (True, found), "what a game day leaves behind")
 
     operator.shell("make deploy STACK=$STACK PARAMETERS=Archive=yes", "deploy with an archive")
     today = datetime.now(timezone.utc).strftime("%Y-%m-%d")

@@ -37,7 +37,7 @@ class Transformed:
         # The values are put in afterwards, as CloudFormation does.
         session = boto3.Session(region_name="us-east-1")
         translated = Translator({}, Parser(), boto_session=session).translate(plain(template), {})
-        self.conditions = translated["Conditions"]
+        self.conditions, self.mappings = translated["Conditions"], plain(template["Mappings"])
         exist = {
             name: resource
             for name, resource in translated["Resources"].items()
@@ -46,11 +46,6 @@ class Transformed:
         self.types = {name: resource["Type"] for name, resource in exist.items()}
         self.resources = {
             name: self.value(resource.get("Properties", {})) for name, resource in exist.items()
-        }
-        self.policies = {
-            name: self.value(resource["UpdatePolicy"])
-            for name, resource in exist.items()
-            if "UpdatePolicy" in resource
         }
 
     def holds(self, condition):
@@ -83,6 +78,12 @@ class Transformed:
         if list(node) == ["Fn::If"]:
             condition, chosen, other = node["Fn::If"]
             return self.value(chosen if self.holds(condition) else other)
+        if list(node) == ["Fn::FindInMap"]:
+            name, *keys = (self.value(it) for it in node["Fn::FindInMap"])
+            found = self.mappings[name]
+            for key in keys:
+                found = found[str(key)]
+            return found
         if list(node) == ["Fn::Split"]:
             separator, text = node["Fn::Split"]
             text = self.value(text)
@@ -172,24 +173,35 @@ def checks(path):
 
     deliveries = plainly.resources["Deliveries"]
     assert not {"ScalingConfig", "ProvisionedPollerConfig"} & set(deliveries), deliveries
-    limited = Transformed(path, ExecutorConcurrencyMax=7).resources["Deliveries"]
-    assert limited["ScalingConfig"] == {"MaximumConcurrency": 7}, limited
-    polled = Transformed(path, ExecutorPollersMin=2).resources["Deliveries"]
-    assert polled["ProvisionedPollerConfig"] == {"MinimumPollers": 2, "MaximumPollers": 200}, polled
-    yield "ExecutorConcurrencyMax, ExecutorPollersMin: a limit, pollers, or neither"
+    ways = ["ScalingConfig", "ProvisionedPollerConfig"]
+    for size, most, expected in [
+        ("small", 0, {}),
+        ("medium", 0, {}),
+        ("large", 0, {"ProvisionedPollerConfig": {"MinimumPollers": 20, "MaximumPollers": 200}}),
+        ("small", 7, {"ScalingConfig": {"MaximumConcurrency": 7}}),
+        ("large", 7, {"ScalingConfig": {"MaximumConcurrency": 7}}),
+    ]:
+        found = Transformed(path, Size=size, ExecutorConcurrencyMax=most).resources["Deliveries"]
+        assert {way: found[way] for way in ways if way in found} == expected, (size, most, found)
+    yield "ExecutorConcurrencyMax, Size: a limit, pollers, or neither"
 
-    assert "WarmThroughput" not in plainly.resources["Table"]
-    warm = Transformed(path, WarmWriteUnits="12000").resources["Table"]
-    expected = {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": "12000"}
-    for place in [warm, warm["GlobalSecondaryIndexes"][0]]:
-        assert place["WarmThroughput"] == expected, place
+    memories = {"small": [256, 256, 128, 256], "medium": [512, 512, 128, 512], "large": [1024, 1769, 256, 1769]}
+    for size, expected in memories.items():
+        sized = Transformed(path, Size=size, Archive="yes").resources
+        found = [sized[name]["MemorySize"] for name in [*functions, "ArchiverFunction"]]
+        assert found == expected, (size, found)
+        units = {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 12000} if size == "large" else None
+        for place in [sized["Table"], sized["Table"]["GlobalSecondaryIndexes"][0]]:
+            assert place.get("WarmThroughput") == units, place
+    yield "Size: the memory of the functions, and units that are ready"
+
     assert not {"Key", "Board", "AlarmTopic", "AlarmTopicPolicy"} & set(
         Transformed(path, KeyArn=KEY).resources
     )
     assert {"Board", "AlarmTopic", "AlarmTopicPolicy"} <= set(
         Transformed(path, Dashboard="yes", AlarmEmail="you@example.org").resources
     )
-    yield "WarmWriteUnits, KeyArn, Dashboard, AlarmEmail: as given, or nothing"
+    yield "KeyArn, Dashboard, AlarmEmail: as given, or nothing"
 
     yield from versions(path, plainly)
     yield from standby(path, plainly)
@@ -199,21 +211,17 @@ def checks(path):
 
 
 def versions(path, plainly):
-    """Release, GradualDeployment."""
+    """Release."""
     functions = {"Api": "ApiFunction", "Sweeper": "SweeperFunction", "Executor": "ExecutorFunction"}
-    groups = {f"{name}Deployments" for name in functions}
     parts = {f"{name}{part}" for name in functions for part in ["Version", "Live"]}
     callers = {
         "Api": [("Integration", "IntegrationUri"), ("ApiPermission", "FunctionName")],
         "Sweeper": [("Tick", "Targets"), ("TickPermission", "FunctionName")],
         "Executor": [("Deliveries", "FunctionName")],
     }
-    gradual = {*groups, "Deployments", "DeploymentsRole"}
     released = Transformed(path, Release="r1")
-    for without in [plainly, Transformed(path, GradualDeployment="yes")]:
-        assert not (parts | gradual | {"SweeperLiveInvokes"}) & set(without.resources)
+    assert not (parts | {"SweeperLiveInvokes"}) & set(plainly.resources)
     assert parts | {"SweeperLiveInvokes"} <= set(released.resources)
-    assert not gradual & set(released.resources)
     for name, places in callers.items():
         for resource, member in places:
             called = str(plainly.resources[resource][member]) + str(released.resources[resource][member])
@@ -232,19 +240,6 @@ def versions(path, plainly):
     assert [latest[it] for it in invokes] == [live[it] for it in invokes], live
     yield "Release: every caller of a function uses its alias, or none does"
 
-    moved = Transformed(path, Release="r1", GradualDeployment="yes")
-    assert gradual <= set(moved.resources), gradual - set(moved.resources)
-    for name in functions:
-        with_policy = moved.policies[f"{name}Live"]["CodeDeployLambdaAliasUpdate"]
-        expected = {"ApplicationName": "Deployments", "DeploymentGroupName": f"{name}Deployments"}
-        assert {key: it["Ref"] for key, it in with_policy.items()} == expected, with_policy
-        assert released.policies[f"{name}Live"] == {}, released.policies
-        group = moved.resources[f"{name}Deployments"]
-        alarms = [alarm["Name"]["Ref"] for alarm in group["AlarmConfiguration"]["Alarms"]]
-        assert group["AlarmConfiguration"]["Enabled"] is True and alarms, group
-        assert set(alarms) <= set(moved.resources), alarms
-        assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"], group
-    yield "GradualDeployment: CodeDeploy with alarms for each alias, or nothing"
 
 
 def standby(path, plainly):
@@ -266,7 +261,7 @@ def standby(path, plainly):
 
 
 def address(path, plainly):
-    """DomainName, CertificateArn, HostedZoneId, TruststoreUri, TruststoreVersion, DefaultAddress."""
+    """DomainName, CertificateArn, HostedZoneId, TruststoreUri, DefaultAddress."""
     domain = {"Domain", "DomainMapping"}
     assert not (domain | {"DomainRecord"}) & set(plainly.resources)
     assert plainly.resources["HttpApi"]["DisableExecuteApiEndpoint"] is False
@@ -282,12 +277,10 @@ def address(path, plainly):
     closed = Transformed(path, **DOMAIN, DefaultAddress="closed").resources["HttpApi"]
     assert closed["DisableExecuteApiEndpoint"] is True, closed
     # The address that AWS gives would let in clients without a certificate.
-    for version, expected in [("", {}), ("v1", {"TruststoreVersion": "v1"})]:
-        given = {"TruststoreUri": TRUSTSTORE, "TruststoreVersion": version}
-        mutual = Transformed(path, **DOMAIN, **given).resources
-        stored = mutual["Domain"]["MutualTlsAuthentication"]
-        assert stored == {"TruststoreUri": TRUSTSTORE, **expected}, stored
-        assert mutual["HttpApi"]["DisableExecuteApiEndpoint"] is True
+    mutual = Transformed(path, **DOMAIN, TruststoreUri=TRUSTSTORE).resources
+    stored = mutual["Domain"]["MutualTlsAuthentication"]
+    assert stored == {"TruststoreUri": TRUSTSTORE}, stored
+    assert mutual["HttpApi"]["DisableExecuteApiEndpoint"] is True
     yield "DomainName, TruststoreUri: a domain, with certificates of clients and one address only, or neither"
 
 
@@ -344,25 +337,14 @@ def archive(path, plainly):
 
 
 def organisation(path, plainly):
-    """PermissionsBoundaryArn, Tracing."""
-    everything = {"ActionArns": QUEUE, "Release": "r1", "GradualDeployment": "yes", "Archive": "yes"}
+    """PermissionsBoundaryArn."""
+    everything = {"ActionArns": QUEUE, "Release": "r1", "Archive": "yes"}
     kinds = Transformed(path, **everything).types
     roles = [name for name, kind in kinds.items() if kind == "AWS::IAM::Role"]
-    assert len(roles) == 6, roles
+    assert len(roles) == 5, roles
     bounded = Transformed(path, **everything, PermissionsBoundaryArn=BOUNDARY).resources
     free = Transformed(path, **everything).resources
     for role in roles:
         assert bounded[role]["PermissionsBoundary"] == BOUNDARY, role
         assert "PermissionsBoundary" not in free[role], role
     yield f"PermissionsBoundaryArn: on all {len(roles)} roles, or on none"
-
-    functions = ["ApiFunction", "SweeperFunction", "ExecutorFunction"]
-    traced = Transformed(path, Tracing="yes").resources
-    for resources, mode in [(plainly.resources, "PassThrough"), (traced, "Active")]:
-        assert {resources[name]["TracingConfig"]["Mode"] for name in functions} == {mode}
-    assert "TracesPolicy" not in plainly.resources
-    allowed = [role["Ref"] for role in traced["TracesPolicy"]["Roles"]]
-    assert allowed == [name.replace("Function", "Role") for name in functions], allowed
-    with_archive = Transformed(path, Tracing="yes", Archive="yes").resources["TracesPolicy"]["Roles"]
-    assert [role["Ref"] for role in with_archive] == [*allowed, "ArchiverRole"], with_archive
-    yield "Tracing: of every function, whose role allows it, or of none"

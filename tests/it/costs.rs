@@ -1,4 +1,4 @@
-//! The costs in `infra/README.md`, computed from counts and list prices.
+//! The costs in `shared/docs/aws-costs.md`, computed from counts and list prices.
 //!
 //! The counts of units are those that `make bench` measures and prints, and `store-dynamodb` has a test
 //! for each of their parts. The requests follow from how messages are sent and batched. What is assumed
@@ -259,22 +259,25 @@ impl Idle {
     }
 }
 
-fn readme() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../infra/README.md");
-    std::fs::read_to_string(path).unwrap()
+fn page() -> String {
+    read("shared/docs/aws-costs.md")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 #[track_caller]
-fn contains(readme: &str, lines: &[String]) {
+fn contains(page: &str, lines: &[String]) {
     println!("{}", lines.join("\n"));
     for line in lines {
-        assert!(readme.contains(line.as_str()), "infra/README.md needs the line\n{line}");
+        assert!(page.contains(line.as_str()), "a page needs the line\n{line}");
     }
 }
 
 #[test]
-fn the_costs_of_a_million_firings_in_the_readme_follow_from_counts_and_prices() {
-    contains(&readme(), &firing());
+fn the_costs_of_a_million_firings_in_the_page_follow_from_counts_and_prices() {
+    contains(&page(), &firing());
     // What the project promises of minutely firings.
     let [packets, alone, ..] = columns(full()).map(|counts| Costs::of(&counts));
     for (usd, most) in
@@ -285,11 +288,11 @@ fn the_costs_of_a_million_firings_in_the_readme_follow_from_counts_and_prices() 
 }
 
 #[test]
-fn the_sentences_of_the_readme_about_invocations_follow_from_what_is_assumed() {
+fn the_sentences_of_the_page_about_invocations_follow_from_what_is_assumed() {
     let [ten, ..] = columns(10.0).map(|counts| Costs::of(&counts));
     let second = ASSUMED.executor_gb * price::LAMBDA_GB_SECOND * MILLION;
     contains(
-        &readme(),
+        &page(),
         &[
             format!(
                 "in packets of ten {:.2} USD on demand and {:.2} with provisioned units",
@@ -320,7 +323,7 @@ fn what_fewer_days_of_history_save_follows_from_sizes_and_prices() {
     let [seven, fifteen, thirty, all] = HistoryDays::ALL.map(of);
     let saved = sixty - seven;
     contains(
-        &readme(),
+        &page(),
         &[
             row("history and its recovery", [all, thirty, fifteen, seven], ""),
             row("saved", [0.0, sixty - thirty, sixty - fifteen, saved], ""),
@@ -331,9 +334,15 @@ fn what_fewer_days_of_history_save_follows_from_sizes_and_prices() {
                 packets.provisioned - saved,
                 alone.provisioned - saved
             ),
-            format!("7 saves [{saved:.2} USD a million](#per-million-firings)"),
         ],
     );
+    for (path, to) in
+        [("infra/README.md", " firings](../shared/docs/"), ("shared/docs/aws-parameters.md", "](")]
+    {
+        let said =
+            format!("7 saves [{saved:.2} USD a million{to}aws-costs.md#per-million-firings)");
+        contains(&read(path), &[said]);
+    }
 }
 
 /// A request with ten full packets is billed as one.
@@ -358,23 +367,38 @@ fn ten_full_packets_are_one_billed_request_of_sqs() {
 }
 
 #[test]
-fn the_costs_of_an_idle_month_in_the_readme_follow_from_counts_and_prices() {
-    let (readme, idle) = (readme(), Idle::new());
+fn the_costs_of_an_idle_month_in_the_page_follow_from_counts_and_prices() {
+    let (page, idle) = (page(), Idle::new());
     for (name, usd, _) in &idle.rows {
         println!("{name} {usd:.3}");
-        let mut lines = readme.lines().filter(|line| line.starts_with(&format!("| {name}")));
-        let line = lines.next().unwrap_or_else(|| panic!("infra/README.md has no row {name}"));
+        let mut lines = page.lines().filter(|line| line.starts_with(&format!("| {name}")));
+        let line = lines.next().unwrap_or_else(|| panic!("aws-costs.md has no row {name}"));
         assert!(line.ends_with(&format!(" {usd:.2} |")), "{line}: {usd:.2}");
     }
     let sums = [(false, false), (false, true), (true, false), (true, true)];
     let sums = sums.map(|(tier, own)| idle.sum(tier, own));
     contains(
-        &readme,
+        &page,
         &[
             format!("| **sum** | | **{:.2}** |", sums[0]),
             format!("| with a key of your own | | {:.2} |", sums[1]),
             format!("| in AWS's free tier | | {:.2} |", sums[2]),
             format!("| in AWS's free tier, with a key of your own | | {:.2} |", sums[3]),
+        ],
+    );
+    let [packets, alone, ..] = columns(full()).map(|counts| Costs::of(&counts));
+    contains(
+        &read("infra/README.md"),
+        &[
+            format!(
+                "costs {:.2} USD a month, or {:.2} in an account with the free tier and a key",
+                sums[0], sums[3]
+            ),
+            format!(
+                "million minutely firings cost {:.2} to {:.2} USD",
+                packets.provisioned,
+                alone.sum()
+            ),
         ],
     );
     // What the project promises.
@@ -384,7 +408,7 @@ fn the_costs_of_an_idle_month_in_the_readme_follow_from_counts_and_prices() {
 }
 
 #[test]
-fn the_costs_beside_the_sum_in_the_readme_follow_from_counts_and_prices() {
+fn the_costs_beside_the_sum_in_the_page_follow_from_counts_and_prices() {
     #[expect(clippy::cast_precision_loss, reason = "there are a dozen")]
     let metrics = Metric::published().count() as f64;
     let transfer = ASSUMED.request_kb / MILLION * price::TRANSFER_GB * MILLION;
@@ -393,16 +417,16 @@ fn the_costs_beside_the_sum_in_the_readme_follow_from_counts_and_prices() {
         format!("| metrics | {:.2} a month |", metrics * price::METRIC),
         format!("| alarms of auto scaling | {:.2} a month |", ALARMS_OF_SCALING * price::ALARM),
     ];
-    let readme = readme();
+    let page = page();
     for line in &lines {
         let name = line.trim_end_matches('|');
         println!("{line}");
-        assert!(readme.contains(name), "infra/README.md needs a row that begins with\n{line}");
+        assert!(page.contains(name), "aws-costs.md needs a row that begins with\n{line}");
     }
 }
 
 #[test]
-fn the_costs_of_an_archive_in_the_readme_follow_from_counts_and_prices() {
+fn the_costs_of_an_archive_in_the_page_follow_from_counts_and_prices() {
     let batches = ARCHIVE_BATCHES * ASSUMED.stream_shards;
     let (once, each) = ASSUMED.archiver_seconds;
     let second = ASSUMED.archiver_gb * price::LAMBDA_GB_SECOND;
@@ -422,10 +446,10 @@ fn the_costs_of_an_archive_in_the_readme_follow_from_counts_and_prices() {
         format!("| sorting | {sorting:.2} a month |"),
         format!("| stored | {stored:.3} a million and month |"),
     ];
-    let readme = readme();
+    let page = page();
     for row in &rows {
         println!("{row}");
-        assert!(readme.contains(row), "infra/README.md needs a row that begins with\n{row}");
+        assert!(page.contains(row), "aws-costs.md needs a row that begins with\n{row}");
     }
     // Ten million executions a month, kept for a year.
     let millions = 10.0 * (2.0 * each * second * MILLION + 12.0 * stored);
@@ -435,7 +459,7 @@ fn the_costs_of_an_archive_in_the_readme_follow_from_counts_and_prices() {
 
 /// The free units hold the writes of this many minutely jobs.
 #[test]
-fn the_free_units_hold_the_jobs_that_the_readme_names() {
+fn the_free_units_hold_the_jobs_that_the_page_names() {
     let [minutely, ..] = columns(full());
     // Two units of each move of a timer are of the index.
     let index = 2.0 / 14.0;
@@ -444,5 +468,5 @@ fn the_free_units_hold_the_jobs_that_the_readme_names() {
     let jobs = (of_table.min(of_index) * ASSUMED.use_of_units / 10.0).floor() * 10.0;
     println!("{of_table:.0} jobs by the table, {of_index:.0} by the index, {jobs} at 70 %");
     let sentence = format!("up to about {jobs} minutely jobs");
-    assert!(readme().contains(&sentence), "infra/README.md does not say '{sentence}'");
+    assert!(page().contains(&sentence), "aws-costs.md does not say '{sentence}'");
 }

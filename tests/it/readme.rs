@@ -15,6 +15,8 @@ const FOLDERS: [&str; 7] =
 
 /// The most lines of a document, for those that are to stay short.
 const LINES_MAX: [(&str, usize); 2] = [("README.md", 150), ("shared/ARCHITECTURE.md", 250)];
+/// The most words of another one.
+const WORDS_MAX: (&str, usize) = ("infra/README.md", 1_500);
 
 /// Each client's file; the lines that point it at a server stand between two marks.
 const CLIENTS: [(&str, &str); 5] = [
@@ -45,6 +47,9 @@ fn the_short_documents_are_short() {
         let lines = read(path).lines().count();
         assert!(lines <= lines_max, "{path} has {lines} lines; {lines_max} are allowed");
     }
+    let (path, words_max) = WORDS_MAX;
+    let words = read(path).split_whitespace().count();
+    assert!(words <= words_max, "{path} has {words} words; {words_max} are allowed");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub enum BackupFailed {
     NotMade,
     /// There is more to back up than an invocation has time for.
     #[error(
-        "the time was over after {0} things, and there is no backup: raise ArchiverMemory, which makes \
+        "the time was over after {0} things, and there is no backup: deploy with a larger Size, which makes \
          it faster"
     )]
     TooLong(u64),

@@ -129,7 +129,7 @@ async fn a_backup_without_time_or_place_is_an_error_and_trouble_and_none_is_left
     };
     let error = archiver.handle(backup(), world.clock.work_now()).await.unwrap_err();
     assert!(matches!(error, RequestFailed::Backup(BackupFailed::TooLong(0))), "{error}");
-    assert!(error.to_string().contains("raise ArchiverMemory"), "{error}");
+    assert!(error.to_string().contains("larger Size"), "{error}");
     assert_eq!(error.error_type().to_string(), "BackupFailed");
     let troubles = || {
         let line = world.counted(archiver.tally());

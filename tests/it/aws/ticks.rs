@@ -117,7 +117,7 @@ async fn attempts_of_one_second_share_messages_whichever_shards_their_timers_are
     world.advance(60);
     assert!(world.deliver(&sent).await.is_empty());
     assert_eq!(world.target.calls(), JOBS + 2);
-    // What a firing costs: infra/README.md takes the figures from here.
+    // What a firing costs: the page about costs takes the figures from here.
     let requests = world.sqs.calls().len();
     println!("{} firings: {requests} requests that send {} messages", JOBS + 2, sent.len());
     assert_eq!(requests, 1);
