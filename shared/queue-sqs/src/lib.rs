@@ -2,9 +2,9 @@
 //!
 //! [`SqsQueue`] implements the port for sending. It [packs](minutehand_domain::work_item::pack) the attempts of a
 //! second into messages, sends ten messages in a request and several requests concurrently, and delays
-//! each message until it is due. Each message names a group, its collection or `shared`: the queue
-//! delivers messages of other groups first while one group has many under way. Lambda receives the
-//! messages and passes them as an event, a [`Batch`].
+//! each message until it is due. A message of one collection names it as its group: the queue delivers
+//! other messages first while a group has many under way. Lambda receives the messages and passes them
+//! as an event, a [`Batch`].
 //!
 //! What a crash leaves:
 //!

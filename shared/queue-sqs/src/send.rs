@@ -43,7 +43,8 @@ struct OutgoingMessage {
     body: String,
     delay_seconds: i32,
     /// The queue delivers messages of other groups first while one group has many under way.
-    group: String,
+    /// A message without a group stands alone.
+    group: Option<String>,
 }
 
 impl SqsQueue {
@@ -105,7 +106,7 @@ impl SqsQueue {
         self.send_all(work_items.iter().map(|work_item| OutgoingMessage {
             body: encode_waiting(work_item, deliveries),
             delay_seconds,
-            group: work_item.collection_uid().to_owned(),
+            group: Some(work_item.collection_uid().to_owned()),
         }))
         .await
     }
@@ -115,8 +116,7 @@ impl SqsQueue {
         &self,
         bodies: impl Iterator<Item = String>,
     ) -> Result<(), QueueError> {
-        let message =
-            |body| OutgoingMessage { body, delay_seconds: 0, group: SHARED_GROUP.to_owned() };
+        let message = |body| OutgoingMessage { body, delay_seconds: 0, group: None };
         self.send_all(bodies.map(message)).await
     }
 
@@ -176,7 +176,7 @@ impl SqsQueue {
                 .id(n.to_string())
                 .message_body(&message.body)
                 .delay_seconds(message.delay_seconds)
-                .message_group_id(&message.group)
+                .set_message_group_id(message.group.clone())
                 .build()
         });
         let sent = self
@@ -224,7 +224,8 @@ impl DispatchQueue for SqsQueue {
         self.send_all(pack(work_items, now).into_iter().map(|packet| OutgoingMessage {
             body: packet.encode(),
             delay_seconds: delay_seconds(packet.due_at, now),
-            group: packet.group().to_owned(),
+            // One group for all that share packets would be held up as one noisy collection.
+            group: Some(packet.group()).filter(|group| *group != SHARED_GROUP).map(str::to_owned),
         }))
         .await
     }
@@ -295,7 +296,7 @@ mod tests {
         let lengths = |bodies: &[usize]| -> Vec<usize> {
             let messages = bodies
                 .iter()
-                .map(|length| ("x".repeat(*length), 0, String::new()))
+                .map(|length| ("x".repeat(*length), 0, None))
                 .map(|(body, delay_seconds, group)| OutgoingMessage { body, delay_seconds, group });
             batches(messages).iter().map(Vec::len).collect()
         };

@@ -75,13 +75,13 @@ async fn a_missing_tick_is_caught_up() {
 }
 
 /// How many attempts each message has, and its group.
-fn packets(world: &World) -> Vec<(usize, String)> {
+fn packets(world: &World) -> Vec<(usize, Option<String>)> {
     let calls = world.sqs.calls();
     let entries = calls.iter().filter(|call| call.action == "SendMessageBatch");
     let entries = entries.flat_map(|call| call.body["Entries"].as_array().unwrap());
     let packet = |entry: &Value| {
         let body: Value = serde_json::from_str(entry["MessageBody"].as_str().unwrap()).unwrap();
-        let group = entry["MessageGroupId"].as_str().unwrap().to_owned();
+        let group = entry["MessageGroupId"].as_str().map(str::to_owned);
         (body["a"].as_array().unwrap().len(), group)
     };
     entries.map(packet).collect()
