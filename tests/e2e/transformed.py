@@ -203,6 +203,12 @@ def checks(path):
     )
     yield "KeyArn, Dashboard, AlarmEmail: as given, or nothing"
 
+    told = Transformed(path, Events="yes").resources
+    for name in ["SweeperFunction", "ExecutorFunction"]:
+        buses = [it[name]["Environment"]["Variables"].get("MINUTEHAND_EVENT_BUS") for it in [plainly.resources, told]]
+        assert buses == [None, {"Ref": "EventBus"}], (name, buses)
+    yield "Events: two functions know the bus, or none"
+
     yield from versions(path, plainly)
     yield from standby(path, plainly)
     yield from address(path, plainly)

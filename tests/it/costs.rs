@@ -104,7 +104,6 @@ struct Counts {
     writes: f64,
     reads: f64,
     sqs_requests: f64,
-    events: f64,
 }
 
 /// What SQS bills as one request.
@@ -124,17 +123,17 @@ fn columns(packet: f64) -> [Counts; 6] {
     let (some, one) = (2.5 / PLANNED, 0.5);
     // A message is received and deleted in a request each. The messages of a pass are sent together.
     let (planned, single) = ((PLANNED / SQS_BATCH).ceil() / PLANNED, 1.0);
-    let counts = |attempts: f64, writes, reads, sent: f64, events| {
+    let counts = |attempts: f64, writes, reads, sent: f64| {
         let sqs_requests = (2.0 + sent) / attempts;
-        Counts { attempts, writes, reads, sqs_requests, events }
+        Counts { attempts, writes, reads, sqs_requests }
     };
     [
-        counts(packet, minutely, 1.71 + some, planned, 0.0),
-        counts(1.0, minutely, 2.5 + some, planned, 0.0),
-        counts(packet, hourly, 1.68 + one, single, 0.0),
-        counts(1.0, hourly, 2.5 + one, single, 0.0),
-        counts(packet, one_time, 3.70, single, 1.0),
-        counts(1.0, one_time, 4.5, single, 1.0),
+        counts(packet, minutely, 1.71 + some, planned),
+        counts(1.0, minutely, 2.5 + some, planned),
+        counts(packet, hourly, 1.68 + one, single),
+        counts(1.0, hourly, 2.5 + one, single),
+        counts(packet, one_time, 3.70, single),
+        counts(1.0, one_time, 4.5, single),
     ]
 }
 
@@ -145,17 +144,16 @@ fn full() -> f64 {
 
 /// The USD of a million firings.
 struct Costs {
-    rows: [f64; 8],
+    rows: [f64; 7],
     provisioned: f64,
 }
 
-const ROWS: [&str; 8] = [
+const ROWS: [&str; 7] = [
     "table, writes",
     "table, reads",
     "queue",
     "executor",
     "logs",
-    "bus: an event for each completed job",
     "history for 60 days",
     "its recovery",
 ];
@@ -175,7 +173,6 @@ impl Costs {
             counts.sqs_requests * price::SQS_REQUEST,
             executor,
             invocations * gb(ASSUMED.log_line_kb) * price::LOG_GB,
-            counts.events * price::EVENT,
             history * price::STORED_GB_MONTH,
             history * price::RECOVERY_GB_MONTH,
         ]
@@ -316,7 +313,7 @@ fn the_sentences_of_the_page_about_invocations_follow_from_what_is_assumed() {
 fn what_fewer_days_of_history_save_follows_from_sizes_and_prices() {
     let columns = columns(full()).map(|counts| Costs::of(&counts));
     let [packets, alone, ..] = &columns;
-    let sixty = packets.rows[6] + packets.rows[7];
+    let sixty = packets.rows[5] + packets.rows[6];
     let months = |days: HistoryDays| f64::from(days.days()) / 30.0;
     let of = |days| sixty * months(days) / ASSUMED.history_months;
     assert!((months(HistoryDays::default()) - ASSUMED.history_months).abs() < f64::EPSILON);
@@ -414,6 +411,7 @@ fn the_costs_beside_the_sum_in_the_page_follow_from_counts_and_prices() {
     let transfer = ASSUMED.request_kb / MILLION * price::TRANSFER_GB * MILLION;
     let lines = [
         format!("| data transfer | {transfer:.2} a million firings |"),
+        format!("| events | {:.2} a million events |", price::EVENT * MILLION),
         format!("| metrics | {:.2} a month |", metrics * price::METRIC),
         format!("| alarms of auto scaling | {:.2} a month |", ALARMS_OF_SCALING * price::ALARM),
     ];
