@@ -1,0 +1,124 @@
+"""How late jobs are and what they cost at several sizes: the tables in shared/docs/aws-costs.md.
+
+usage: tests/e2e/scale.py, which prints them
+
+It is arithmetic from the figures of that page: units and prices, the processor time of a timer, the rates at
+which Lambda adds invocations. A part of `make e2e` compares the page with what this prints.
+"""
+
+import math
+import re
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parent.parent.parent / "shared" / "docs" / "aws-costs.md"
+LOADS = [10_000, 100_000, 1_000_000, 10_000_000]
+PACKET = 25
+# Seconds: an invocation with a full packet, the least look ahead of a pass, a pass, the time between two.
+PACKET_SECONDS, AHEAD, PASS, TICK = 0.6, 30, 50, 60
+# Write units of a firing without and with the move of its timer, and of the move.
+MINUTELY, HOURLY, MOVE = 3.24, 6.03, 2
+MINUTELY_MOVE = 2 / 14
+# A timer that is planned sends 13 attempts or 14.
+PLANNED = 13.5
+QUOTA, CONCURRENCY = 40_000, 1_000
+INDEX_TIMERS = 64 * 1_000 / MOVE
+# Seconds of a whole processor for a timer; timers a second by round trips.
+HOURLY_SECONDS, MINUTELY_SECONDS, ROUND_TRIPS = 125e-6, 270e-6, 8_900
+# By Size: megabytes of the sweeper, write units of a new table, invocations at first and more in a minute.
+SIZES = {"small": (256, 4_000, 5, 300), "large": (1_769, 12_000, 200, 1_000)}
+WHOLE_PROCESSOR = 1_769
+MONTH = 60 * 24 * 30
+
+
+def timers_a_second(megabytes, seconds):
+    return min(megabytes / WHOLE_PROCESSOR / seconds, ROUND_TRIPS)
+
+
+def fill(jobs):
+    """Attempts of a message, with minutely jobs on random seconds. They are planned in 13 phases."""
+    together = jobs / 60 / 13
+    return together / math.ceil(together / PACKET) if together > 1 else 1
+
+
+def sums():
+    """The sums of a million minutely firings on the page, in packets and alone."""
+    found = {}
+    for name in ["on demand", "with provisioned units"]:
+        cells = re.search(rf"^\| \*\*sum {name}\*\* \|(.*)", PAGE.read_text(), re.M).group(1).split("|")
+        found[name] = [float(cell.strip(" *")) for cell in cells[:2]]
+    saved = float(re.search(r"^\| saved \|.* ([0-9.]+) \|$", PAGE.read_text(), re.M).group(1))
+    return found, saved
+
+
+def usd(prices, jobs):
+    """A million firings, between packets and alone by the number of messages."""
+    packets, alone = prices
+    share = (1 / fill(jobs) - 1 / PACKET) / (1 - 1 / PACKET)
+    return packets + (alone - packets) * share
+
+
+def minutely():
+    prices, saved = sums()
+    yield "| firings a minute | write units a second | sweepers with `large` | executions at once | USD a month on demand, provisioned, and with 7 days | what has to grow next |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for jobs in LOADS:
+        a_second, millions = jobs / 60, jobs * MONTH / 1e6
+        units = a_second * MINUTELY
+        passes = jobs / PLANNED / (timers_a_second(WHOLE_PROCESSOR, MINUTELY_SECONDS) * PASS)
+        at_once = a_second / fill(jobs) * PACKET_SECONDS
+        demand, provisioned = (usd(it, jobs) for it in prices.values())
+        costs = ", ".join(f"{it * millions:,.0f}" for it in [demand, provisioned, provisioned - saved])
+        walls = [
+            (units > QUOTA, f"the table's quota of {QUOTA:,} units, or the number of installations"),
+            (passes > 1, "the sweeper, which is one"),
+            (at_once > CONCURRENCY, f"the account's concurrency of {CONCURRENCY:,}"),
+        ]
+        grows = "; ".join(text for is_wall, text in walls if is_wall) or "nothing"
+        yield f"| {jobs:,} | {units:,.0f} | {passes:.2f} | {at_once:,.0f} | {costs} | {grows} |"
+
+
+def seconds_to_execute(firings, at_once, more):
+    seconds = done = 0
+    while done < firings:
+        done += min(at_once + more * seconds / 60, CONCURRENCY) * PACKET / PACKET_SECONDS
+        seconds += 1
+    return seconds
+
+
+def herd(jobs, megabytes, units, at_once, more):
+    """When the last of the jobs starts that are due at one instant, in seconds after it, and why."""
+    rate = min(timers_a_second(megabytes, HOURLY_SECONDS), units / MOVE, INDEX_TIMERS)
+    swept = max(0, jobs - rate * AHEAD) / (rate * PASS / TICK)
+    parts = {
+        "the sweeper": swept,
+        "the table": jobs * (HOURLY - MOVE) / units,
+        "Lambda's start": seconds_to_execute(jobs, at_once, more),
+    }
+    slowest = max(parts, key=parts.get)
+    return parts[slowest], slowest
+
+
+def instants():
+    yield "| hourly jobs at one instant | last one with `small`, in s, by | with `large` | with `large`, once the table has grown to its quota |"
+    yield "| --- | --- | --- | --- |"
+    for jobs in LOADS:
+        small, large = SIZES["small"], SIZES["large"]
+        grown = (large[0], QUOTA, *large[2:])
+        cells = [f"{seconds:,.0f}, {why}" for seconds, why in (herd(jobs, *it) for it in [small, large, grown])]
+        yield f"| {jobs:,} | {' | '.join(cells)} |"
+
+
+def tables():
+    return [list(minutely()), list(instants())]
+
+
+def checks():
+    page = PAGE.read_text()
+    for table in tables():
+        assert "\n".join(table) in page, "aws-costs.md needs this table:\n" + "\n".join(table)
+    yield "the tables about scale follow from units, rates and prices"
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n\n".join("\n".join(table) for table in tables()) + "\n")
