@@ -53,7 +53,7 @@ class Emulator:
 
     def __init__(self, folder, tools, is_strict=True, is_slow=False):
         self.folder, self.tools, self.is_strict = folder, tools, is_strict
-        self.program = [tools / "python", HERE / "slow_ministack.py"] if is_slow else [tools / "ministack"]
+        self.is_slow = is_slow
         self.log = folder / "emulator.log"
 
     def __enter__(self):
@@ -84,12 +84,13 @@ class Emulator:
             "BIND_HOST": "127.0.0.1",
             "GATEWAY_PORT": str(self.port),
             "AUTH": "true" if self.is_strict else "false",
+            "EMULATOR_IS_SLOW": "true" if self.is_slow else "false",
             # Without this it would listen on the network, too.
             "IOT_MTLS_ENABLED": "0",
         }
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
-                [str(part) for part in self.program],
+                [str(self.tools / "python"), str(HERE / "emulated.py")],
                 cwd=self.folder,
                 env={**self.environment, **settings},
                 stdin=subprocess.DEVNULL,

@@ -175,7 +175,7 @@ class Operator:
         self.emulator.client("dynamodb").update_item(
             TableName=self.resource("Table"),
             Key={"pk": timer["pk"], "sk": timer["sk"]},
-            UpdateExpression="SET since = :long_ago, sent_from = :long_ago",
+            UpdateExpression="SET since = :long_ago, sent = :long_ago",
             ExpressionAttributeValues={":long_ago": {"N": "0"}},
         )
 
@@ -319,7 +319,7 @@ def moved(operator, private):
     eventually(lambda: len(jobs.history("monthly")), 1, "items in the history of monthly")
     due_at = operator.timer("monthly", REGION)["due_at"]
     operator.has_aged("monthly")
-    eventually(lambda: operator.timer("monthly", STANDBY)["sent_from"], {"N": "0"}, "what the copy says of monthly")
+    eventually(lambda: operator.timer("monthly", STANDBY)["sent"], {"N": "0"}, "what the copy says of monthly")
     # The region is gone: nothing of it works, and what is in its queue stays there.
     silence(operator, REGION)
     equal(len(target.calls("/daily")), 0, "calls of the first region")

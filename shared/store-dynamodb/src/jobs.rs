@@ -338,8 +338,6 @@ pub(crate) fn timer(collection_uid: &str, job: &JobRecord) -> Item {
         .number("generation", timer.timing.generation)
         .maybe("anchor", timer.timing.anchor.map(ticks))
         .set("since", ticks(timer.timing.since))
-        // Nothing was sent before.
-        .set("sent_from", ticks(timer.timing.since))
         .number("used", timer.timing.used)
         .maybe("timetable", timer.timetable.clone().map(text))
         .maybe("due_at", timer.due_at.map(ticks))

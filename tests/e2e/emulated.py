@@ -1,4 +1,7 @@
-"""ministack, where an operator meets what AWS does and ministack does not.
+"""ministack, with some of what AWS does and ministack does not.
+
+It accepts alarms with an expression, and takes them for alarms on the first metric. If EMULATOR_IS_SLOW is
+true, an operator also meets this:
 
 - A restored table and a new copy of a table are in the state CREATING for a while. Until then AWS refuses
   everything but to describe it. A deleted table is in the state DELETING for a while.
@@ -9,7 +12,9 @@ A while is a number of looks, so that no test waits.
 
 import copy
 import json
+import os
 
+import ministack.services.cloudformation.provisioners as provisioners
 import ministack.services.dynamodb as dynamodb
 import ministack.services.lambda_svc as functions
 from ministack.app import main
@@ -91,14 +96,34 @@ def publish_version(name, data):
     return plain_publish_version(name, data)
 
 
-for restore in ["_restore_table_from_backup", "_restore_table_to_point_in_time"]:
-    begin = after_success(lambda data: begins("restoring", data["TargetTableName"]))
-    setattr(dynamodb, restore, begin(getattr(dynamodb, restore)))
-dynamodb._delete_table = after_success(lambda data: begins("deleting", data["TableName"]))(dynamodb._delete_table)
-dynamodb._update_table = after_success(has_copied)(dynamodb._update_table)
-plain_describe_table, dynamodb._describe_table = dynamodb._describe_table, describe_table
-plain_handle_request, dynamodb.handle_request = dynamodb.handle_request, handle_request
-plain_publish_version, functions._publish_version = functions._publish_version, publish_version
+def alarm_record(name, properties):
+    """The record of an alarm. `alarms.py` evaluates expressions."""
+    if properties.get("Metrics"):
+        first = properties["Metrics"][0]["MetricStat"]
+        metric = {**first["Metric"], "Statistic": first["Stat"], "Period": first["Period"]}
+        properties = {**properties, **metric, "Metrics": None}
+    return plain_alarm_record(name, properties)
+
+
+def slow_down():
+    for restore in ["_restore_table_from_backup", "_restore_table_to_point_in_time"]:
+        begin = after_success(lambda data: begins("restoring", data["TargetTableName"]))
+        setattr(dynamodb, restore, begin(getattr(dynamodb, restore)))
+    deletes = after_success(lambda data: begins("deleting", data["TableName"]))
+    dynamodb._delete_table = deletes(dynamodb._delete_table)
+    dynamodb._update_table = after_success(has_copied)(dynamodb._update_table)
+    dynamodb._describe_table = describe_table
+    dynamodb.handle_request = handle_request
+    functions._publish_version = publish_version
+
+
+plain_describe_table = dynamodb._describe_table
+plain_handle_request = dynamodb.handle_request
+plain_publish_version = functions._publish_version
+plain_alarm_record = provisioners._cw_metric_alarm_record
+provisioners._cw_metric_alarm_record = alarm_record
+if os.environ.get("EMULATOR_IS_SLOW") == "true":
+    slow_down()
 
 if __name__ == "__main__":
     main()
