@@ -159,26 +159,6 @@ class Operator:
             equal(mapping["State"], "Enabled" if is_active else "Disabled", "the state of the deliveries")
         return is_active
 
-    def timer(self, job, region=REGION):
-        """The timer of a job, as the table has it."""
-        pages = self.emulator.client("dynamodb", region).get_paginator("scan").paginate(
-            TableName=self.resource("Table"),
-            FilterExpression="sk = :timer AND job_key = :job",
-            ExpressionAttributeValues={":timer": {"S": "T"}, ":job": {"S": job}},
-        )
-        [timer] = [item for page in pages for item in page["Items"]]
-        return timer
-
-    def has_aged(self, job):
-        """Notes that the timer of a job was saved and sent long ago."""
-        timer = self.timer(job)
-        self.emulator.client("dynamodb").update_item(
-            TableName=self.resource("Table"),
-            Key={"pk": timer["pk"], "sk": timer["sk"]},
-            UpdateExpression="SET since = :long_ago, sent = :long_ago",
-            ExpressionAttributeValues={":long_ago": {"N": "0"}},
-        )
-
     def leaves_a_version(self, function):
         """Publishes a version that no alias names, as an update leaves it that fails later."""
         client, name = self.emulator.client("lambda"), self.resource(function)
@@ -313,20 +293,12 @@ def moved(operator, private):
         eventually(lambda: len(target.calls(path)), 1, f"calls of {path} by the first region")
     for name in ["ran", "retried"]:
         eventually(lambda: len(jobs.history(name)), 1, f"items in the history of {name}")
-    # It was sent a month ago, so the queue has nothing of it.
-    jobs.put("monthly", recurrence={"frequency": "month"}, action=action("/monthly"))
-    eventually(lambda: len(target.calls("/monthly")), 1, "calls of /monthly by the first region")
-    eventually(lambda: len(jobs.history("monthly")), 1, "items in the history of monthly")
-    due_at = operator.timer("monthly", REGION)["due_at"]
-    operator.has_aged("monthly")
-    eventually(lambda: operator.timer("monthly", STANDBY)["sent"], {"N": "0"}, "what the copy says of monthly")
     # The region is gone: nothing of it works, and what is in its queue stays there.
     silence(operator, REGION)
     equal(len(target.calls("/daily")), 0, "calls of the first region")
     operator.does("Fail over", [("make doctor STACK=$STACK", "")], variables)
     equal((operator.has_active(REGION), operator.has_active(STANDBY)), (False, True), "which stack fires")
     rewound = next(line for line in operator.said.splitlines() if "put back" in line and "," in line)
-    equal(operator.timer("monthly", STANDBY)["due_at"], due_at, "when a job is due of which the queue had nothing")
     eventually(lambda: len(target.calls("/daily")), 1, "calls of the job whose message was lost")
     eventually(lambda: len(target.calls("/fail-moved")), 2, "calls of the job whose retry was lost")
     eventually(lambda: len(target.calls("/error-moved")), 1, "calls of its error action")

@@ -295,13 +295,11 @@ fn moved(advance: &Advance) -> Write {
             } else {
                 ""
             };
-            // `infra/tools/rewind` reads from which second on the timer was sent the last time.
-            let set = format!("SET due_at = :to, sent = :sent{skipped}{spent}");
+            let set = format!("SET due_at = :to{skipped}{spent}");
             let write = Write::update(keys::timer(job_uid), set)
                 .when(format!("{SEEN} AND generation = :generation AND #state = :state"))
                 .naming("#state", "state")
                 .with(":generation", number(*generation))
-                .with(":sent", number(from.timestamp()))
                 .with(":state", text(state.name()));
             let write = match last_skip {
                 Some(skip) => write
