@@ -786,9 +786,10 @@ class Judge:
         """Whether an attempt could not start before its timing changed."""
         return timing.ended < NEVER and not self.could_start(way, timing.ended)
 
-    def is_off(self, collection, way):
-        """Whether its collection was off when it was due, or before it could start."""
-        return any(end + self.skew() >= way.due
+    def is_off(self, collection, way, sooner=0):
+        """Whether its collection was off when it was due, or before it could start. It may have been due so much
+        sooner."""
+        return any(end + self.skew() >= way.due - sooner
                    and (start <= way.due + self.skew() or not self.could_start(way, start))
                    for start, end, _ in collection.offs)
 
@@ -1308,9 +1309,7 @@ class Judge:
                 and not self.could_go_on(timing, after.nominal, way):
             return
         recorded = Way(after.uid, {after.occurrence}, after.row["ended"], after.row["at"])
-        may_be_off = any(start <= at + self.skew() and end + self.skew() >= at - (due - soonest)
-                         for start, end, _ in timing.job.collection.offs)
-        if may_be_off or self.is_off(timing.job.collection, way) \
+        if self.is_off(timing.job.collection, way, due - soonest) \
                 or self.is_off(timing.job.collection, recorded) or self.is_before_on(timing.job.collection, due, at):
             return
         self.bad(f"no {role} follows", after.id)

@@ -401,6 +401,7 @@ fn health(args: HealthArgs) -> ExitCode {
     let checked = health::check(&url, args.ca.as_deref(), Duration::from_secs(args.timeout));
     tell(checked.map(|line| format!("{line}\n")))
 }
+
 fn run_server(args: &ServeArgs) -> ExitCode {
     let settings = match ServeSettings::read(args, environment) {
         Ok(settings) => settings,

@@ -20,5 +20,5 @@ pub trait Watcher {
     }
 }
 
-/// For an export or an import whose progress nobody is shown.
+/// For an export or an import whose progress is not shown.
 impl Watcher for () {}

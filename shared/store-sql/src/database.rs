@@ -52,7 +52,8 @@ impl AnyDatabase {
         }
     }
 
-    /// The counts of changes that starts read: see [`crate::changed`]. Where others write, nobody counts.
+    /// The counts of changes that starts read: see [`crate::changed`]. `None` on PostgreSQL, where other
+    /// processes write, too.
     pub(crate) fn changes_of(&self, of: [u32; 2]) -> Option<[u64; 2]> {
         match self {
             Self::Sqlite(database) => Some(database.changed().read(of)),
@@ -86,14 +87,8 @@ impl AnyDatabase {
         scripts: Vec<Script>,
     ) -> Vec<Result<ScriptOutcome, DatabaseError>> {
         match self {
-            Self::Sqlite(database) => {
-                let answers = database.perform_all(scripts).await.into_iter();
-                answers.map(|it| it.map_err(Into::into)).collect()
-            }
-            Self::Postgres(database) => {
-                let answers = database.perform_all(scripts).await.into_iter();
-                answers.map(|it| it.map_err(Into::into)).collect()
-            }
+            Self::Sqlite(database) => of_either(database.perform_all(scripts).await),
+            Self::Postgres(database) => of_either(database.perform_all(scripts).await),
         }
     }
 
@@ -151,20 +146,32 @@ impl AnyDatabase {
     }
 }
 
+impl DatabaseError {
+    /// Whether something is wrong with a request: another try does not help.
+    fn is_of_request(&self) -> bool {
+        match self {
+            Self::Sqlite(error) => error.is_of_request(),
+            Self::Postgres(error) => error.is_of_request(),
+        }
+    }
+}
+
 impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
-        match error {
-            DatabaseError::Sqlite(error) => error.into(),
-            DatabaseError::Postgres(error) => error.into(),
-        }
+        let is_request = error.is_of_request();
+        if is_request { Self::Refused(Box::new(error)) } else { Self::Unavailable(Box::new(error)) }
     }
 }
 
 impl From<DatabaseError> for QueueError {
     fn from(error: DatabaseError) -> Self {
-        match error {
-            DatabaseError::Sqlite(error) => error.into(),
-            DatabaseError::Postgres(error) => error.into(),
-        }
+        let is_request = error.is_of_request();
+        if is_request { Self::Refused(Box::new(error)) } else { Self::Unavailable(Box::new(error)) }
     }
+}
+
+fn of_either<E: Into<DatabaseError>>(
+    answers: Vec<Result<ScriptOutcome, E>>,
+) -> Vec<Result<ScriptOutcome, DatabaseError>> {
+    answers.into_iter().map(|answer| answer.map_err(Into::into)).collect()
 }

@@ -50,8 +50,8 @@ impl SqlStore {
         self.alone_as(process)
     }
 
-    /// The same for a process with a number of its own, and not that of the process which opened the database. A
-    /// simulation plays several processes on one database in memory, which cannot be opened twice.
+    /// The same for a process that has another number than the one that opened the database. A simulation plays
+    /// several processes on one database in memory, which cannot be opened twice.
     #[must_use]
     pub fn alone_as(self, process: i64) -> Self {
         Self { process, ..self }

@@ -283,7 +283,7 @@ impl Executor {
 
     async fn send_again(&self, job: &JobRef, attempt: &Attempt) -> Result<Performed, AppError> {
         let message = attempt_message(job, attempt.clone());
-        self.ports.queue.send(&[message], self.ports.clock.now()).await?;
+        self.send(&[message]).await?;
         Ok(Performed::Done)
     }
 

@@ -94,6 +94,11 @@ impl Executor {
         Ok(Performed::Done)
     }
 
+    /// Sends messages to the workers, this one included.
+    pub(super) async fn send(&self, messages: &[QueueMessage]) -> Result<(), AppError> {
+        Ok(self.ports.queue.send(messages, self.ports.clock.now()).await?)
+    }
+
     async fn purge(&self, work_item: &WorkItem, collection_uid: &str) -> Result<(), AppError> {
         if self.ports.store.removal.purge(collection_uid).await? {
             return Ok(());

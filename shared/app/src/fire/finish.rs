@@ -28,8 +28,8 @@ use minutehand_domain::firing::{
 use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::JobState;
 use minutehand_domain::work_item::JobRef;
+use minutehand_ports::Event;
 use minutehand_ports::store::{Claimed, Finish, JobSnapshot, PageRequest, PulseRecord};
-use minutehand_ports::{Event, QueueMessage};
 
 use super::dispatch::attempt_message;
 use super::execute::Executor;
@@ -67,11 +67,7 @@ impl Executor {
         tracing::warn!(job.path = job_path, job.uid, attempts, "re-sent stalled attempts");
         let messages: Vec<_> =
             resend.into_iter().map(|attempt| attempt_message(job, attempt)).collect();
-        self.send(messages).await
-    }
-
-    async fn send(&self, messages: Vec<QueueMessage>) -> Result<(), AppError> {
-        Ok(self.ports.queue.send(&messages, self.ports.clock.now()).await?)
+        self.send(&messages).await
     }
 
     /// Checks whether a job has finished after an attempt that may have been its last.
@@ -126,7 +122,7 @@ impl Executor {
         match self.ports.store.attempts.claim(&request).await? {
             Claimed::Won => self.give_back(&Held::of(&request.claim)).await,
             // Its worker records that.
-            Claimed::Exhausted => self.send(vec![attempt_message(job, attempt.clone())]).await?,
+            Claimed::Exhausted => self.send(&[attempt_message(job, attempt.clone())]).await?,
             Claimed::Held { .. } | Claimed::Ended(_) => {}
         }
         Ok(())
@@ -136,7 +132,7 @@ impl Executor {
     /// while the job or its collection was disabled; if it was done, its worker finds the record.
     async fn send_what_follows(&self, job: &JobRef, check: &FinishCheck) -> Result<(), AppError> {
         let Some(next) = check.follows.clone() else { return Ok(()) };
-        self.send(vec![attempt_message(job, next)]).await
+        self.send(&[attempt_message(job, next)]).await
     }
 
     /// Lets a job expire at once that an earlier version finished, and whose timer is still in the index.

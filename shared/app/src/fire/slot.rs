@@ -162,7 +162,7 @@ impl Executor {
         let clock = &self.ports.clock;
         let due_at = clock.now() + clock.scheduled_during(wait);
         let QueueMessage { work_item, .. } = attempt_message(&claim.job, attempt);
-        self.ports.queue.send(&[QueueMessage { work_item, due_at }], clock.now()).await?;
+        self.send(&[QueueMessage { work_item, due_at }]).await?;
         Ok(Performed::Done)
     }
 

@@ -19,7 +19,7 @@ const TRIES_MAX: usize = 3;
 pub(super) struct Service {
     pool: Pool,
     time_max: Duration,
-    /// Whether a request that timed out is sent again: where nobody listens, that does not help.
+    /// Whether a request that timed out is sent again. That does not help where there is no such service.
     repeats_timeouts: bool,
 }
 

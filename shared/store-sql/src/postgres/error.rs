@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use minutehand_ports::{QueueError, StoreError};
 use tokio_postgres::error::{Severity, SqlState};
 
 /// An error of PostgreSQL, or of the way to it.
@@ -80,26 +79,12 @@ impl PgError {
 
     /// Whether something is wrong with a request: another try does not help. The first two characters of a
     /// state are its class: values, constraints, the text of a statement, limits.
-    fn is_of_request(&self) -> bool {
+    pub(crate) fn is_of_request(&self) -> bool {
         let class = |state: &SqlState| {
             let is_of_text =
                 state.code().starts_with("42") && *state != SqlState::INSUFFICIENT_PRIVILEGE;
             is_of_text || ["22", "23", "54"].iter().any(|class| state.code().starts_with(class))
         };
         matches!(self, Self::TooManyRows) || self.state().is_some_and(class)
-    }
-}
-
-impl From<PgError> for StoreError {
-    fn from(error: PgError) -> Self {
-        let is_request = error.is_of_request();
-        if is_request { Self::Refused(Box::new(error)) } else { Self::Unavailable(Box::new(error)) }
-    }
-}
-
-impl From<PgError> for QueueError {
-    fn from(error: PgError) -> Self {
-        let is_request = error.is_of_request();
-        if is_request { Self::Refused(Box::new(error)) } else { Self::Unavailable(Box::new(error)) }
     }
 }

@@ -98,7 +98,7 @@ impl Listening {
                 "PostgreSQL does not tell this process what others send, as behind a pooler: it looks more often"
             );
         }
-        // What was told before somebody listened is not heard.
+        // It has not heard what was told before it listened.
         self.woken.notify_one();
         listening.await.map_err(|_| PgError::Closed)?
     }

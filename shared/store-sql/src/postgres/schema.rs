@@ -13,10 +13,10 @@ use crate::sql::{MIGRATIONS, POSTGRES_STORAGE, POSTGRES_VIEWS, WORKS_FROM};
 
 /// How often a process tries to migrate while another one does: each waits for [`LOCK_MS`].
 const TRIES_MAX: u32 = 30;
-/// How long one try waits for locks of others: a migration that waited longer would hold up whoever comes
-/// behind it.
+/// How long one try waits for locks of others. A migration that waited longer would hold up the statements
+/// that wait behind it.
 const LOCK_MS: u32 = 2_000;
-/// The lock of whoever migrates.
+/// The lock of the process that migrates.
 const MIGRATING: i64 = 0x4d69_6e75_7465;
 
 const HAS_META: &str = "SELECT 1 WHERE to_regclass('meta') IS NOT NULL";

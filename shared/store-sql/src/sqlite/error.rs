@@ -1,6 +1,5 @@
 //! Why SQLite did not do what it was asked.
 
-use minutehand_ports::{QueueError, StoreError};
 use rusqlite::ffi::ErrorCode;
 
 use super::copies::CopyProblem;
@@ -71,11 +70,9 @@ impl SqlError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
         )
     }
-}
 
-impl SqlError {
     /// Whether something is wrong with a request: another try does not help.
-    fn is_of_request(&self) -> bool {
+    pub(crate) fn is_of_request(&self) -> bool {
         let Self::Sqlite(error) = self else { return matches!(self, Self::TooManyRows) };
         error.sqlite_error_code().is_none_or(|code| {
             // The text or its values.
@@ -89,20 +86,6 @@ impl SqlError {
                     | ErrorCode::Unknown
             )
         })
-    }
-}
-
-impl From<SqlError> for StoreError {
-    fn from(error: SqlError) -> Self {
-        let is_request = error.is_of_request();
-        if is_request { Self::Refused(Box::new(error)) } else { Self::Unavailable(Box::new(error)) }
-    }
-}
-
-impl From<SqlError> for QueueError {
-    fn from(error: SqlError) -> Self {
-        let is_request = error.is_of_request();
-        if is_request { Self::Refused(Box::new(error)) } else { Self::Unavailable(Box::new(error)) }
     }
 }
 

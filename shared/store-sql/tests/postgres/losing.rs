@@ -60,5 +60,5 @@ async fn a_closed_database_performs_nothing() {
         database.perform(script(vec![on(ADD, &["a", "1"])])).await,
         Err(PgError::Closed)
     ));
-    assert!(waiting.await.unwrap().is_err(), "whoever waits is told");
+    assert!(waiting.await.unwrap().is_err(), "the receiver that waits is told");
 }

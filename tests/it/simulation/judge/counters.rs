@@ -125,7 +125,7 @@ impl Judge<'_> {
         for segment in self.segments.iter().filter(|it| it.uid == uid) {
             let until = self.shown_until(segment.ends_at.unwrap_or(EVER).min(self.run.ended_at));
             // The clock of a worker may show a little more.
-            let clocks = if self.run.lives.is_empty() { 2 * self.run.skew + SECOND } else { 0 };
+            let clocks = if self.run.lives.is_empty() { self.clocks() } else { 0 };
             for (nominal, _) in segment.occurrences(until + clocks) {
                 let due = self.last_due(segment, nominal, until);
                 let way = Way::first(segment, nominal, due);

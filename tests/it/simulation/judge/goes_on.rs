@@ -10,7 +10,7 @@ use super::spec::{Segment, Spec};
 use super::ways::Way;
 use super::{EVER, Judge, LOOKS_EVERY, SKEW, TOLERANCE};
 use crate::simulation::memory::{Change, Changed};
-use crate::simulation::time::{SECOND, micros};
+use crate::simulation::time::micros;
 use crate::simulation::world::Fire;
 
 /// The segments in which jobs go on with an occurrence of another segment, by their places: which one, and
@@ -95,7 +95,7 @@ impl Judge<'_> {
         let gone = self.gone.get(&segment.uid).copied().unwrap_or(self.horizon);
         self.going_on(segment, nominal).any(|it| {
             let mut offs = self.offs.get(&segment.collection_uid).into_iter().flatten();
-            let clocks = 2 * self.run.skew + SECOND;
+            let clocks = self.clocks();
             let was_off = |(_, until): &(i64, i64)| {
                 (way.due.at - clocks..=it.begins_at + clocks).contains(until)
             };

@@ -153,6 +153,11 @@ impl Judge<'_> {
         sent.into_iter().chain(planned).min().unwrap_or(EVER)
     }
 
+    /// How much two clocks may differ.
+    pub(super) const fn clocks(&self) -> i64 {
+        2 * self.run.skew + SECOND
+    }
+
     /// Whether a collection was off when an attempt was due, or before it could start.
     pub(super) fn is_off_for(&self, way: &Way<'_>, collection_uid: &str) -> bool {
         self.may_be_off_for(way, 0, collection_uid)
@@ -160,7 +165,7 @@ impl Judge<'_> {
 
     /// The same of an attempt that may have been due sooner by so much.
     pub(super) fn may_be_off_for(&self, way: &Way<'_>, sooner: i64, collection_uid: &str) -> bool {
-        let (at, clocks) = (way.due.at, 2 * self.run.skew + SECOND);
+        let (at, clocks) = (way.due.at, self.clocks());
         let mut offs = self.offs.get(collection_uid).into_iter().flatten();
         offs.any(|(from, until)| {
             at - sooner < until + clocks && (*from <= at + clocks || !self.could_start(way, *from))
