@@ -20,7 +20,7 @@ use crate::script::{Script, ScriptOutcome};
 const BUSY_MAX: Duration = Duration::from_secs(10);
 /// How long an answer may take: longer than the server gives a statement.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
-/// How often a script is performed that PostgreSQL undoes because of others.
+/// How often a script is performed again that PostgreSQL undoes because of others.
 const TRIES_MAX: u32 = 8;
 
 /// Connections to a database.
@@ -30,12 +30,16 @@ pub(super) struct Pool {
     /// Those that no script has.
     free: Mutex<Vec<Client>>,
     permits: Semaphore,
+    /// Has one permit, for the script that is tried again: at the same time, two of them would undo each other
+    /// once more.
+    again: Semaphore,
 }
 
 impl Pool {
     /// At most so many connections, and none yet.
     pub(super) fn new(settings: PgAddress, max: usize) -> Self {
-        Self { settings, free: Mutex::default(), permits: Semaphore::new(max) }
+        let (permits, again) = (Semaphore::new(max), Semaphore::new(1));
+        Self { settings, free: Mutex::default(), permits, again }
     }
 
     /// Performs a script. `from` is what other processes are told of this one.
@@ -46,13 +50,19 @@ impl Pool {
     ) -> Result<ScriptOutcome, PgError> {
         let permit = timeout(BUSY_MAX, self.permits.acquire()).await;
         let _permit = permit.map_err(|_| PgError::Busy(BUSY_MAX))?.map_err(|_| PgError::Closed)?;
-        let mut tries = 1;
-        loop {
-            match self.perform_once(script, from).await {
-                Err(error) if error.is_undone_by_others() && tries < TRIES_MAX => tries += 1,
-                performed => return performed,
+        let mut performed = self.perform_once(script, from).await;
+        if !is_undone(&performed) {
+            return performed;
+        }
+        let again = timeout(ANSWER_MAX, self.again.acquire()).await;
+        let _again = again.map_err(|_| PgError::Busy(ANSWER_MAX))?.map_err(|_| PgError::Closed)?;
+        for _ in 0..TRIES_MAX {
+            performed = self.perform_once(script, from).await;
+            if !is_undone(&performed) {
+                break;
             }
         }
+        performed
     }
 
     async fn perform_once(&self, script: &Script, from: &str) -> Result<ScriptOutcome, PgError> {
@@ -90,6 +100,11 @@ impl Pool {
     /// Performs nothing any more.
     pub(super) fn close(&self) {
         self.permits.close();
+        self.again.close();
         self.free.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
+}
+
+fn is_undone(performed: &Result<ScriptOutcome, PgError>) -> bool {
+    performed.as_ref().err().is_some_and(PgError::is_undone_by_others)
 }
