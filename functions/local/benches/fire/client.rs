@@ -21,9 +21,14 @@ impl Client {
 
     /// Asks, which has to succeed, and reads the answer to its end.
     pub(crate) async fn must(&mut self, method: &str, path: &str, body: &str) {
+        self.must_with(method, path, "", body).await;
+    }
+
+    /// Asks with more of a query, beginning with `&`.
+    pub(crate) async fn must_with(&mut self, method: &str, path: &str, query: &str, body: &str) {
         let (address, length) = (self.address, body.len());
         let request = format!(
-            "{method} {path}?api-version=2016-03-01 HTTP/1.1\r\nHost: {address}\r\n\
+            "{method} {path}?api-version=2016-03-01{query} HTTP/1.1\r\nHost: {address}\r\n\
              Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
         );
         self.stream.write_all(request.as_bytes()).await.expect("a request");
@@ -64,6 +69,11 @@ pub(crate) fn job(uri: &str, start: &str) -> String {
 /// A job that calls a URL every minute.
 pub(crate) fn minutely(uri: &str, start: &str) -> String {
     body(uri, &serde_json::json!({"startTime": start, "recurrence": {"frequency": "minute"}}))
+}
+
+/// A job that calls a URL every day.
+pub(crate) fn daily(uri: &str, start: &str) -> String {
+    body(uri, &serde_json::json!({"startTime": start, "recurrence": {"frequency": "day"}}))
 }
 
 fn body(uri: &str, timing: &Value) -> String {

@@ -6,9 +6,9 @@
 //! the end others do the same burst against the same target.
 //!
 //! `BENCH_SECONDS` is how long the light load lasts (300), `BENCH_STORED` how many jobs the sweep
-//! passes over (1,000,000), `BENCH_FAIR_SECONDS` how long each noisy neighbour goes on (180),
+//! passes over, or `stored` creates (1,000,000), `BENCH_FAIR_SECONDS` how long each noisy neighbour goes on (180),
 //! `BENCH_FAIR` a part of the name of those to measure, `BENCH_ONLY` names parts to run:
-//! `lag,api,burst,price,sweep,fair,peers`, or `soak` for `BENCH_SOAK_MINUTES` (30), `BENCH_BINARY` another binary, to compare with.
+//! `lag,api,burst,price,sweep,fair,peers`, or `soak` for `BENCH_SOAK_MINUTES` (30), or `stored`, `BENCH_BINARY` another binary, to compare with.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(clippy::print_stderr, reason = "and says how far it is")]
@@ -38,6 +38,7 @@ mod peers;
 mod price;
 mod server;
 mod soak;
+mod stored;
 mod sweep;
 mod target;
 
@@ -104,6 +105,10 @@ async fn main() {
         let server = Server::start("normal");
         soak::measure(&mut figures, &server, &target, number("BENCH_SOAK_MINUTES", 30)).await;
         server.stop();
+    }
+    if std::env::var("BENCH_ONLY").is_ok_and(|only| only == stored::STORED) {
+        let many = usize::try_from(number("BENCH_STORED", 1_000_000)).expect("a count");
+        stored::measure(&mut figures, &target, many).await;
     }
     if is_wanted("peers") {
         peers::measure(&mut figures, &target).await;

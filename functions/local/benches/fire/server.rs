@@ -3,9 +3,11 @@
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use chrono::{DateTime, Utc};
 use tempfile::TempDir;
 
 use crate::disk::new_dir;
@@ -17,6 +19,8 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     child: Child,
     dir: TempDir,
+    sync: String,
+    files: String,
 }
 
 impl Server {
@@ -27,26 +31,19 @@ impl Server {
     /// A server that may have so many files open.
     pub(crate) fn with_files(sync: &str, files: &str) -> Self {
         let dir = new_dir();
-        let log = File::create(dir.path().join("log")).expect("a log");
-        let binary = std::env::var_os("BENCH_BINARY");
-        let script = format!("ulimit -Sn {files}; ulimit -Hn {files}; exec \"$0\" \"$@\"");
-        let mut child = Command::new("sh")
-            .args(["-c", &script])
-            .arg(binary.unwrap_or(env!("CARGO_BIN_EXE_minutehand").into()))
-            .args(["serve", "--listen", "127.0.0.1:0", "--no-auth", "--plan-limits", "off"])
-            .args(["--sync", sync, "--data"])
-            .arg(dir.path().join("data"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .expect("the binary");
-        let out = BufReader::new(child.stdout.take().expect("its output"));
-        let address = out.lines().find_map(|line| {
-            let line = line.ok()?;
-            line.strip_prefix("listening on http://")?.parse().ok()
-        });
-        Self { address: address.expect("where it listens"), child, dir }
+        let (child, address) = spawn(dir.path(), sync, files);
+        Self { address, child, dir, sync: sync.to_owned(), files: files.to_owned() }
+    }
+
+    /// Ends it as its user would, waits until an instant, and starts it again. Returns how long it took until
+    /// it listened.
+    pub(crate) fn restart(&mut self, at: DateTime<Utc>) -> Duration {
+        self.end();
+        let left = (at - minutehand_runtime::system_now()).to_std();
+        std::thread::sleep(left.expect("it ended in time"));
+        let start = Instant::now();
+        (self.child, self.address) = spawn(self.dir.path(), &self.sync, &self.files);
+        start.elapsed()
     }
 
     /// The memory in use, and its highest value so far.
@@ -82,10 +79,38 @@ impl Server {
 
     /// Ends it as its user would.
     pub(crate) fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
         let pid = self.child.id().to_string();
         let _ = Command::new("kill").args(["-TERM", &pid]).status();
         let _ = self.child.wait();
     }
+}
+
+/// Starts it, and waits until it listens.
+fn spawn(dir: &Path, sync: &str, files: &str) -> (Child, SocketAddr) {
+    let log = File::options().create(true).append(true).open(dir.join("log")).expect("a log");
+    let binary = std::env::var_os("BENCH_BINARY");
+    let script = format!("ulimit -Sn {files}; ulimit -Hn {files}; exec \"$0\" \"$@\"");
+    let mut child = Command::new("sh")
+        .args(["-c", &script])
+        .arg(binary.unwrap_or(env!("CARGO_BIN_EXE_minutehand").into()))
+        .args(["serve", "--listen", "127.0.0.1:0", "--no-auth", "--plan-limits", "off"])
+        .args(["--sync", sync, "--data"])
+        .arg(dir.join("data"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .expect("the binary");
+    let out = BufReader::new(child.stdout.take().expect("its output"));
+    let address = out.lines().find_map(|line| {
+        let line = line.ok()?;
+        line.strip_prefix("listening on http://")?.parse().ok()
+    });
+    (child, address.expect("where it listens"))
 }
 
 /// The time that a process has used of processors.

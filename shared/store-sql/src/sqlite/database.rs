@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot};
 
@@ -326,6 +327,9 @@ pub(super) fn spawn(
 pub(super) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     keeper::leave_log(connection, true)?;
+    // A statement keeps its plan whatever its parameters are. SQLite would otherwise prepare it again each time
+    // that one is bound which it compared with the condition of a partial index.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // No connection waits for a lock: the thread that writes tries again by itself.
     connection.busy_timeout(Duration::ZERO)?;
     // SQLite overwrites deleted rows: their URLs and messages may be confidential.

@@ -19,12 +19,12 @@ pub const SYNC_EVERY: Duration = Duration::from_millis(100);
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 /// A log that has so much more than the database is moved at once.
 const MOVED_AT_ONCE: u64 = 16 * MIB;
-/// The thread that writes takes the last step if the log is larger than this and less than
-/// [`LAST_STEP`] of it is left.
+/// A larger log is moved again and again, until less than [`LAST_STEP`] of it is left: that is what the thread
+/// that writes moves.
 const LARGE: u64 = 64 * MIB;
 const LAST_STEP: u64 = MIB;
 /// A larger log is moved as a whole, and commits wait for it.
-const TOO_LARGE: u64 = 96 * MIB;
+const TOO_LARGE: u64 = 112 * MIB;
 /// How long it waits before it tries again, because a reader was in the way.
 const TRIED_EVERY: Duration = Duration::from_millis(100);
 const MIB: u64 = 1024 * 1024;
@@ -33,18 +33,25 @@ const MIB: u64 = 1024 * 1024;
 pub(super) fn run(connection: &Connection, log: &Arc<LogState>, commits: &Receiver<()>) {
     // Nothing is done while nothing is written.
     while commits.recv().is_ok() {
-        let mut checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
+        let mut again_at = Instant::now();
+        let mut checkpoint_at = again_at + CHECKPOINT_EVERY;
         loop {
             match commits.recv_timeout(SYNC_EVERY) {
                 Ok(()) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             let (written, moved) = log.bytes();
-            let is_due = Instant::now() >= checkpoint_at;
-            if is_due || written.saturating_sub(moved) > MOVED_AT_ONCE {
-                checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
-                let _no_other = log.begin_checkpoint();
+            let now = Instant::now();
+            let is_due = now >= checkpoint_at;
+            if is_due || (now >= again_at && is_much(written, moved)) {
+                checkpoint_at = now + CHECKPOINT_EVERY;
+                let no_other = log.begin_checkpoint();
                 checkpoint(connection, log, Mode::Passive);
+                drop(no_other);
+                if log.bytes().1 <= moved {
+                    // A reader is in the way.
+                    again_at = Instant::now() + TRIED_EVERY;
+                }
             }
             // A failure is in the state, which the thread that writes looks at.
             let _ = log.sync();
@@ -54,6 +61,12 @@ pub(super) fn run(connection: &Connection, log: &Arc<LogState>, commits: &Receiv
             }
         }
     }
+}
+
+/// Whether so much of the log is not in the database that it is moved at once.
+const fn is_much(written: u64, moved: u64) -> bool {
+    let left = written.saturating_sub(moved);
+    left > MOVED_AT_ONCE || (written > LARGE && left >= LAST_STEP)
 }
 
 /// How a checkpoint treats others.
@@ -152,6 +165,20 @@ const fn urgency(written: u64, moved: u64) -> Urgency {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_log_is_moved_until_the_last_step_is_small() {
+        for (written, moved, expected) in [
+            (MOVED_AT_ONCE, 0, false),
+            (MOVED_AT_ONCE + 1, 0, true),
+            (LARGE, LARGE - LAST_STEP, false),
+            (LARGE + 1, LARGE + 1 - LAST_STEP, true),
+            (LARGE + 1, LARGE + 2 - LAST_STEP, false),
+        ] {
+            assert_eq!(is_much(written, moved), expected, "{written} {moved}");
+            assert!(!expected || urgency(written, moved) == Urgency::None, "one of the two moves it");
+        }
+    }
 
     #[test]
     fn the_last_step_is_small_or_cannot_wait() {
