@@ -41,8 +41,10 @@ use crate::script::{Script, ScriptOutcome, Statement, Turn, Urgency, Value};
 const READERS: usize = 2;
 /// Prepared statements that a connection keeps: about as many as there are.
 const STATEMENTS_MAX: usize = 128;
-/// The page cache of a connection in KiB.
+/// The page cache of the connection that writes, in KiB.
 const CACHE_KIB: i32 = 16 * 1024;
+/// That of a connection that reads. Each commit of the other one empties it.
+const READ_CACHE_KIB: i32 = 2 * 1024;
 
 /// Gives some pages back, a few milliseconds of work, and says how many are left.
 const GIVE_BACK: [&str; 2] =
@@ -157,6 +159,7 @@ impl Database {
         let another = || -> Result<Connection, SqlError> {
             let connection = Connection::open(&file)?;
             configure(&connection)?;
+            connection.pragma_update(None, "cache_size", -READ_CACHE_KIB)?;
             Ok(connection)
         };
         let reader = || {
