@@ -26,10 +26,16 @@ use minutehand_domain::name::PathSegment;
 use minutehand_ports::store::{CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Recorded};
 use minutehand_ports::{Attempts, StoreError};
 
+use crate::database::{AnyDatabase, DatabaseError};
 use crate::script::{Row, ScriptOutcome, Statement, Value};
 use crate::sql::attempts as sql;
 use crate::store::{SqlStore, changes, record, rest, start};
 use crate::value::{Columns, id, params, second};
+
+/// The process stood still for so long that what it had claimed was given to others.
+#[derive(Debug, thiserror::Error)]
+#[error("this process gave no sign of life for some seconds, and the others took its attempts")]
+struct TakenForDead;
 
 #[async_trait]
 impl Attempts for SqlStore {
@@ -71,6 +77,17 @@ impl Attempts for SqlStore {
         })
     }
 
+    async fn may_act(&self, claim: &Claim) -> Result<(), StoreError> {
+        let AnyDatabase::Postgres(database) = self.database() else { return Ok(()) };
+        let may_be_lost = database.confirm().await.map_err(DatabaseError::from)?;
+        if !may_be_lost {
+            return Ok(());
+        }
+        let is_mine = Statement::new(sql::IS_MINE, self.held(claim));
+        let rows = self.read_now(&claim.job.collection_uid, is_mine).await?;
+        if rows.is_empty() { Err(StoreError::Unavailable(Box::new(TakenForDead))) } else { Ok(()) }
+    }
+
     async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
         self.prefetched.take(&claim.claim_id);
         // What the caller no longer holds need not be given back.
@@ -102,7 +119,7 @@ impl Attempts for SqlStore {
         // A claim that is gone was given back, or expired long ago.
         let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(Recorded::Lost) };
         Ok(match seen.record {
-            Some(_) if (seen.process, &seen.claim_id) == (self.process, &claim.claim_id) => {
+            Some(_) if (seen.process, &seen.claim_id) == (self.taker(), &claim.claim_id) => {
                 Recorded::Kept
             }
             Some(record) => Recorded::Already(record),
@@ -139,7 +156,7 @@ impl SqlStore {
     /// What tells the caller's claim from others: its row, its process and its id.
     fn held(&self, claim: &Claim) -> Vec<Value> {
         let mut parameters = key(&claim.job.uid, &claim.attempt);
-        parameters.extend(params![self.process, id(&claim.claim_id)]);
+        parameters.extend(params![self.taker(), id(&claim.claim_id)]);
         parameters
     }
 

@@ -52,6 +52,14 @@ impl AnyDatabase {
         }
     }
 
+    /// The number under which this process, as one of several, takes claims, turns, seats and messages.
+    pub(crate) fn process_of_many(&self) -> Option<i64> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(database) => Some(database.process()),
+        }
+    }
+
     /// The counts of changes that starts read: see [`crate::changed`]. `None` on PostgreSQL, where other
     /// processes write, too.
     pub(crate) fn changes_of(&self, of: [u32; 2]) -> Option<[u64; 2]> {

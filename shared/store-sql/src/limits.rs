@@ -87,7 +87,7 @@ impl Seats for SqlStore {
         collection_uid: &str,
         now: DateTime<Utc>,
     ) -> Result<u32, StoreError> {
-        let parameters = params![id(collection_uid), now, self.process];
+        let parameters = params![id(collection_uid), now, self.taker()];
         let statement = Statement::new(sql::TAKEN_SEATS, parameters);
         let row = self.read_now(collection_uid, statement).await?.into_iter().next();
         Columns::new("seats", row.unwrap_or_default()).next()
@@ -100,7 +100,7 @@ impl Seats for SqlStore {
         now: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
         let uid = &claim.job.collection_uid;
-        let free = params![id(uid), now, self.process, id(&claim.claim_id)];
+        let free = params![id(uid), now, self.taker(), id(&claim.claim_id)];
         let mut take = self.seat(claim);
         take.extend(params![claim.lease_until, limit.get()]);
         let statements = vec![Statement::new(sql::FREE_SEATS, free), changes(sql::TAKE_SEAT, take)];
@@ -122,7 +122,7 @@ impl Seats for SqlStore {
 
 impl SqlStore {
     fn seat(&self, claim: &Claim) -> Vec<Value> {
-        params![id(&claim.job.collection_uid), self.process, id(&claim.claim_id)]
+        params![id(&claim.job.collection_uid), self.taker(), id(&claim.claim_id)]
     }
 }
 

@@ -57,6 +57,11 @@ impl SqlStore {
         Self { process, ..self }
     }
 
+    /// The number under which this process takes claims, turns and seats.
+    pub(crate) fn taker(&self) -> i64 {
+        self.database.process_of_many().unwrap_or(self.process)
+    }
+
     /// The database.
     #[must_use]
     pub const fn database(&self) -> &AnyDatabase {

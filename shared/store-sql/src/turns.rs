@@ -75,7 +75,7 @@ impl Turns for SqlStore {
             id(job_uid),
             *as_read,
             holder.as_ref().map(|holder| attempt_key(&holder.attempt)),
-            self.process,
+            self.taker(),
             holder.as_ref().map(|holder| id(&holder.claim_id)),
             lease_until,
             waiting.iter().map(write_waiter).collect::<String>(),
@@ -88,7 +88,7 @@ impl Turns for SqlStore {
     }
 
     async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
-        let parameters = params![id(&claim.job.uid), self.process, id(&claim.claim_id)];
+        let parameters = params![id(&claim.job.uid), self.taker(), id(&claim.claim_id)];
         let give_back = Statement::new(sql::GIVE_BACK_TURN, parameters);
         // A turn that the caller no longer has need not be given back.
         self.perform(start(&claim.job.uid, vec![give_back])).await.map(drop)

@@ -54,6 +54,7 @@ impl Executor {
         };
         place.set_origin(&target.origin());
         let context = self.context(claim, loaded);
+        self.ports.store.attempts.may_act(claim).await?;
         let started_at = self.ports.clock.now();
         let Claim { job, attempt, .. } = claim;
         let late = started_at - attempt.due_at;

@@ -97,6 +97,13 @@ pub trait Attempts: Send + Sync {
     /// Claims an attempt until the claim's lease ends.
     async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError>;
 
+    /// Asks, immediately before an action, whether it may begin under a claim. After an error it may not: the
+    /// caller may have been frozen for so long that another worker has the attempt. Where a lease alone says
+    /// so, there is nothing to ask.
+    async fn may_act(&self, _claim: &Claim) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Gives back a claim under which nothing was done. If the caller no longer holds it, nothing
     /// happens.
     async fn release(&self, claim: &Claim) -> Result<(), StoreError>;

@@ -14,11 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, Utc};
 use minutehand_domain::tick::from_ticks;
 use tokio::sync::Notify;
 
 use super::clock::ShownTime;
 use super::error::PgError;
+use super::life::{Life, Living, PgProcess, ProcessName};
 use super::listener::{Listener, Listening};
 use super::pool::Pool;
 use super::schema;
@@ -48,7 +50,9 @@ pub struct PgDatabase {
 struct Shared {
     work: Pool,
     others: Pool,
-    opened: schema::Opened,
+    installation: i64,
+    life: Arc<Life>,
+    _living: Living,
     /// What the other processes are told of this one.
     name: String,
     /// Wakes the receiver that waits for a message.
@@ -58,22 +62,53 @@ struct Shared {
     _listener: Listener,
 }
 
+/// How a process uses a database.
+#[derive(Debug, Clone)]
+pub struct PgOptions {
+    /// The same database without a pooler, if the address leads to one.
+    pub direct: Option<PgAddress>,
+    /// Whether the server keeps statements under names. Then no pooler may stand between.
+    pub has_named_statements: bool,
+    /// What people call this process.
+    pub process: ProcessName,
+    /// Whether a schema that is behind is brought up to date. Otherwise it is an error.
+    pub migrates: bool,
+}
+
+impl Default for PgOptions {
+    fn default() -> Self {
+        let process = ProcessName::default();
+        Self { direct: None, has_named_statements: false, process, migrates: true }
+    }
+}
+
 impl PgDatabase {
     /// Connects to a database, and brings its schema up to date. `direct` leads to the same database without
     /// a pooler, if `settings` leads to one.
     ///
     /// # Errors
     ///
-    /// If no connection can be made, the role may not do what it has to, or a newer version made the
-    /// database.
+    /// As [`connect_with`](Self::connect_with).
     pub async fn connect(settings: PgAddress, direct: Option<PgAddress>) -> Result<Self, PgError> {
-        let direct = direct.unwrap_or_else(|| settings.clone());
+        Self::connect_with(settings, PgOptions { direct, ..PgOptions::default() }).await
+    }
+
+    /// Connects to a database with options. From then on this process is one of those that use it, until it
+    /// [ends](Self::end) or dies.
+    ///
+    /// # Errors
+    ///
+    /// If no connection can be made, the role may not do what it has to, the schema is behind and this
+    /// process does not migrate, or a newer version made the database.
+    pub async fn connect_with(settings: PgAddress, options: PgOptions) -> Result<Self, PgError> {
+        let direct = options.direct.unwrap_or_else(|| settings.clone());
         let first = Pool::new(direct.clone(), 1).connect().await?;
-        let opened = schema::prepare(&first).await?;
-        let work = Pool::new(settings.clone(), WORK_CONNECTIONS);
-        let others = Pool::new(settings.clone(), OTHER_CONNECTIONS);
+        let installation = schema::prepare(&first, options.migrates).await?;
+        let pool = |max| Pool::new(settings.clone(), max);
+        let (work, others) = (pool(WORK_CONNECTIONS), pool(OTHER_CONNECTIONS));
+        let life = Life::begin([pool(1), pool(1)], options.process).await?;
         let (woken, is_heard) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
-        let name = opened.process.to_string();
+        let name = life.process().to_string();
         let listening = Listening {
             direct,
             settings,
@@ -81,21 +116,69 @@ impl PgDatabase {
             woken: woken.clone(),
             is_heard: is_heard.clone(),
         };
-        let shared =
-            Shared { work, others, opened, name, woken, is_heard, _listener: listening.start() };
+        let (living, listener) = (life.clone().live(), listening.start());
+        let shared = Shared {
+            work,
+            others,
+            installation,
+            life,
+            _living: living,
+            name,
+            woken,
+            is_heard,
+            _listener: listener,
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// The number of this process: no other process that opened the database has it.
+    /// The number of this process: no other process that opened the database has it. It changes if the others
+    /// take this process for dead.
     #[must_use]
     pub fn process(&self) -> i64 {
-        self.shared.opened.process
+        self.shared.life.process()
+    }
+
+    /// The processes that use the database, and those that died a few seconds ago.
+    ///
+    /// # Errors
+    ///
+    /// As [`perform`](Self::perform).
+    pub async fn processes(&self) -> Result<Vec<PgProcess>, PgError> {
+        Life::list(&self.shared.others).await
+    }
+
+    /// The time of the database's clock, at least: see [`PgClock`](super::PgClock).
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.shared.life.now()
+    }
+
+    /// Makes sure, before an action, that the others have not taken this process for dead. Returns whether it
+    /// may hold claims under a number that it no longer has.
+    ///
+    /// # Errors
+    ///
+    /// If the database does not answer.
+    pub(crate) async fn confirm(&self) -> Result<bool, PgError> {
+        self.shared.life.confirm().await
+    }
+
+    /// Ends this process in good order, and performs nothing any more: what it holds is given back, and
+    /// counts as nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the database does not answer. Then the other processes take this one for dead.
+    pub async fn end(&self) -> Result<(), PgError> {
+        let ended = self.shared.life.end().await;
+        self.close();
+        ended
     }
 
     /// What tells this database from others, in 16 digits.
     #[must_use]
     pub fn installation(&self) -> String {
-        format!("{:016x}", self.shared.opened.installation)
+        format!("{:016x}", self.shared.installation)
     }
 
     /// Performs a script, whatever becomes of the caller.
@@ -169,6 +252,7 @@ impl PgDatabase {
     pub fn close(&self) {
         self.shared.work.close();
         self.shared.others.close();
+        self.shared.life.close();
         // A receiver that waits finds the database closed.
         self.shared.woken.notify_one();
     }

@@ -34,9 +34,17 @@ pub enum PgError {
     /// The database's clock shows no time that the schedule knows.
     #[error("the clock of the database shows a time after the year 9999")]
     NoTime,
+    /// An answer is not one to what was asked.
+    #[error("PostgreSQL answered with other columns than were asked for")]
+    Strange,
     /// A newer version made the database, and this one cannot use it.
     #[error("a newer version of Minutehand made this database, and this version cannot use it")]
     Newer,
+    /// The schema is behind, and this process does not migrate.
+    #[error(
+        "the schema of the database is older than this version: run `minutehand database migrate`, or start without --no-migrate"
+    )]
+    Behind,
     /// The store is closed.
     #[error("the store is closed")]
     Closed,

@@ -11,9 +11,12 @@ mod clock;
 mod database;
 mod dialect;
 mod error;
+mod life;
 mod listener;
+mod liveness;
 mod perform;
 mod pool;
+mod process_clock;
 mod schema;
 mod settings;
 #[cfg(test)]
@@ -21,6 +24,8 @@ mod texts;
 mod tls;
 
 pub use clock::{ServerTime, ShownTime};
-pub use database::PgDatabase;
+pub use database::{PgDatabase, PgOptions};
 pub use error::PgError;
+pub use life::{PgProcess, ProcessName};
+pub use process_clock::PgClock;
 pub use settings::PgAddress;

@@ -29,31 +29,19 @@ const WRITE: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2) \
 const INSTALLATION: &str = "INSERT INTO meta (name, value) \
      SELECT 'installation', ('x' || left(replace(gen_random_uuid()::text, '-', ''), 16))::bit(64)::bigint \
      ON CONFLICT (name) DO NOTHING";
-/// The number of a process: no other one gets it.
-const COUNT_PROCESS: &str = "INSERT INTO meta (name, value) VALUES ('process', 1) \
-     ON CONFLICT (name) DO UPDATE SET value = meta.value + 1 RETURNING value";
-
-/// What a program has to know of the database that it opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Opened {
-    /// The number of this process.
-    pub(super) process: i64,
-    /// What tells this database from others.
-    pub(super) installation: i64,
-}
-
-/// Brings the schema up to date, and counts this process.
-pub(super) async fn prepare(client: &Client) -> Result<Opened, PgError> {
+/// Brings the schema up to date, or says that it is not. Returns what tells this database from others.
+pub(super) async fn prepare(client: &Client, migrates: bool) -> Result<i64, PgError> {
     let mut tries = 1;
     while !is_current(client).await? {
+        if !migrates {
+            return Err(PgError::Behind);
+        }
         match migrate(client).await {
             Err(error) if error.is_locked_out() && tries < TRIES_MAX => tries += 1,
             migrated => migrated?,
         }
     }
-    let process = run(client, &Statement::new(COUNT_PROCESS, Vec::new())).await?.1;
-    let installation = read(client, "installation").await?.unwrap_or_default();
-    Ok(Opened { process: first(process).unwrap_or_default(), installation })
+    Ok(read(client, "installation").await?.unwrap_or_default())
 }
 
 /// Whether nothing is missing. An error if this program is too old.

@@ -167,6 +167,11 @@ impl SqlQueue {
         }
     }
 
+    /// The number under which this process takes messages.
+    fn taker(&self) -> i64 {
+        self.database.process_of_many().unwrap_or(ANY_PROCESS)
+    }
+
     /// Until when messages are hidden; nothing for not at all.
     fn hidden(&self, after: Duration) -> Value {
         let until = self.clock.work_now() + after.min(HIDDEN_MAX);
@@ -213,8 +218,9 @@ impl Deliveries for SqlQueue {
         receipts: &[ReceiptHandle],
     ) -> Result<Vec<Option<TakenMessage>>, QueueError> {
         let until = self.clock.work_now() + VISIBILITY;
+        let process = self.taker();
         let take = |ReceiptHandle { id, delivery }: &ReceiptHandle| {
-            Statement::new(sql::TAKE_AGAIN, params![*id, *delivery, until])
+            Statement::new(sql::TAKE_AGAIN, params![*id, *delivery, until, process])
         };
         let statements = receipts.iter().take(TOGETHER_MAX).map(take).collect();
         let rows = self.perform(start("", statements)).await?;

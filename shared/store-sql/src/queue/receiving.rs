@@ -99,7 +99,7 @@ impl SqlQueue {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let statements = vec![
             Statement::new(sql::SHOW_AGAIN, params![work_now]),
-            Statement::new(sql::RECEIVE, params![until, max, work_now + VISIBILITY]),
+            Statement::new(sql::RECEIVE, params![until, max, work_now + VISIBILITY, self.taker()]),
             Statement::new(sql::NEXT_DUE, Vec::new()),
             Statement::new(sql::NEXT_SHOWN, Vec::new()),
         ];

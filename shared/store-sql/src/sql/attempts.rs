@@ -32,9 +32,9 @@ macro_rules! newest_first {
 
 statements! {
     /// Claims: of a row that is there, what [`crate::attempts::Seen`] says.
-    CLAIM = "INSERT INTO attempts (job_uid, nominal_at, generation, occurrence, role, number, \
+    CLAIM = concat!("INSERT INTO attempts (job_uid, nominal_at, generation, occurrence, role, number, \
          process, claim_id, claims, lease_until, attempt_due_at, expires_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11) \
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11 WHERE 1 = 1", alive!("?7"), " \
          ON CONFLICT (job_uid, nominal_at, generation, occurrence, role, number) DO UPDATE SET \
          claims = CASE \
          WHEN attempts.claims = 0 THEN 1 \
@@ -46,10 +46,13 @@ statements! {
          WHERE attempts.ended_at IS NULL AND CASE \
          WHEN attempts.claims = 0 THEN ?13 = 1 OR attempts.lease_until <= ?12 \
          ELSE (attempts.process = ?7 AND attempts.claim_id = ?8) OR attempts.lease_until < ?12 \
-         OR (?7 <> 0 AND attempts.process <> ?7) END \
-         RETURNING claims";
+         OR (?7 <> 0 AND attempts.process <> ?7 /*pg AND FALSE*/) END \
+         RETURNING claims");
 
     ONE = concat!(columns!(), "WHERE ", this!());
+
+    /// Whether the caller's claim holds the attempt.
+    IS_MINE = concat!("SELECT 1 FROM attempts WHERE ", mine!());
 
     RELEASE = concat!("DELETE FROM attempts WHERE ", mine!());
 
@@ -118,12 +121,12 @@ statements! {
     TURNS = "SELECT job_uid, number, turn, process, claim_id, lease_until, waiting FROM turns WHERE job_uid = ?1";
 
     /// Stores the first order of turns.
-    FIRST_TURNS = "INSERT INTO turns (job_uid, number, turn, process, claim_id, lease_until, \
-         waiting, expires_at) VALUES (?1, ?2 + 1, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING";
+    FIRST_TURNS = concat!("INSERT INTO turns (job_uid, number, turn, process, claim_id, lease_until, \
+         waiting, expires_at) SELECT ?1, ?2 + 1, ?3, ?4, ?5, ?6, ?7, ?8 WHERE 1 = 1", alive!("?4"), "ON CONFLICT DO NOTHING");
 
     /// Stores an order of turns in place of the one that was read.
-    NEXT_TURNS = "UPDATE turns SET number = ?2 + 1, turn = ?3, process = ?4, claim_id = ?5, \
-         lease_until = ?6, waiting = ?7, expires_at = ?8 WHERE job_uid = ?1 AND number = ?2";
+    NEXT_TURNS = concat!("UPDATE turns SET number = ?2 + 1, turn = ?3, process = ?4, claim_id = ?5, \
+         lease_until = ?6, waiting = ?7, expires_at = ?8 WHERE job_uid = ?1 AND number = ?2", alive!("?4"));
 
     GIVE_BACK_TURN = "UPDATE turns SET number = number + 1, turn = NULL, claim_id = NULL \
          WHERE job_uid = ?1 AND process = ?2 AND claim_id = ?3";
@@ -144,15 +147,15 @@ statements! {
 
     /// The seats that are taken: leases that are over and claims of earlier processes have none.
     TAKEN_SEATS = "SELECT count(*) FROM seats \
-         WHERE collection_uid = ?1 AND lease_until >= ?2 AND (?3 = 0 OR process = ?3)";
+         WHERE collection_uid = ?1 AND lease_until >= ?2 AND (?3 = 0 OR process = ?3 /*pg OR TRUE*/)";
 
     FREE_SEATS = "DELETE FROM seats WHERE collection_uid = ?1 \
-         AND (lease_until < ?2 OR (?3 <> 0 AND process <> ?3)) AND NOT (process = ?3 AND claim_id = ?4)";
+         AND (lease_until < ?2 OR (?3 <> 0 AND process <> ?3 /*pg AND FALSE*/)) AND NOT (process = ?3 AND claim_id = ?4)";
 
-    TAKE_SEAT = "INSERT INTO seats (collection_uid, process, claim_id, lease_until) \
+    TAKE_SEAT = concat!("INSERT INTO seats (collection_uid, process, claim_id, lease_until) \
          SELECT ?1, ?2, ?3, ?4 WHERE (SELECT count(*) FROM seats WHERE collection_uid = ?1 \
-         AND NOT (process = ?2 AND claim_id = ?3)) < ?5 \
-         ON CONFLICT (collection_uid, process, claim_id) DO UPDATE SET lease_until = excluded.lease_until";
+         AND NOT (process = ?2 AND claim_id = ?3)) < ?5", alive!("?2"), "\
+         ON CONFLICT (collection_uid, process, claim_id) DO UPDATE SET lease_until = excluded.lease_until");
 
     OWN_SEAT = "SELECT 1 FROM seats WHERE collection_uid = ?1 AND process = ?2 AND claim_id = ?3";
 

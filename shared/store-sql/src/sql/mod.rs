@@ -15,15 +15,31 @@ macro_rules! statements {
     };
 }
 
+/// On PostgreSQL, whether the process with this number is alive. It stays so until the script ends, because
+/// its row is locked: who takes it for dead waits, and then sees what was taken. 0 is no process, and lives.
+macro_rules! alive {
+    ($process:literal) => {
+        concat!(
+            " /*pg AND (",
+            $process,
+            " = 0 OR (SELECT id FROM processes WHERE id = ",
+            $process,
+            " FOR KEY SHARE) IS NOT NULL)*/ "
+        )
+    };
+}
+
 pub(crate) mod attempts;
 
 pub(crate) mod expired;
 pub(crate) mod jobs;
 pub(crate) mod other;
+pub(crate) mod processes;
 pub(crate) mod queue;
 
 /// The tables, as numbered changes: the first one makes version 1. One that was released never changes.
-pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("0001_tables.sql")];
+pub(crate) const MIGRATIONS: [&str; 2] =
+    [include_str!("0001_tables.sql"), include_str!("0002_processes.sql")];
 
 /// The oldest program that works with a database of this schema, as the number of the schema that it knows.
 pub(crate) const WORKS_FROM: u32 = 1;

@@ -30,3 +30,7 @@ ALTER TABLE slots SET (
 ALTER TABLE pulses SET (
   fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200
 );
+ALTER TABLE signs SET (
+  fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200,
+  autovacuum_vacuum_cost_delay = 0
+);

@@ -8,11 +8,11 @@ statements! {
          (SELECT id FROM messages WHERE hidden_until <= ?1 /*pg FOR UPDATE SKIP LOCKED*/)";
 
     /// Delivers the messages that are due first.
-    RECEIVE = "WITH first AS MATERIALIZED (SELECT id FROM messages WHERE hidden_until IS NULL AND due_at <= ?1 \
-         ORDER BY due_at, id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED*/) \
+    RECEIVE = concat!("WITH first AS MATERIALIZED (SELECT id FROM messages WHERE hidden_until IS NULL AND due_at <= ?1",
+         alive!("?4"), "ORDER BY due_at, id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED*/) \
          UPDATE messages SET hidden_until = ?3, leased = 1, receives = receives + 1, \
-         delivery = delivery + 1 WHERE id IN (SELECT id FROM first) \
-         RETURNING id, delivery, due_at, sent_at, receives, body";
+         delivery = delivery + 1, process = ?4 WHERE id IN (SELECT id FROM first) \
+         RETURNING id, delivery, due_at, sent_at, receives, body");
 
     NEXT_DUE = "SELECT due_at FROM messages WHERE hidden_until IS NULL ORDER BY due_at LIMIT 1";
 
@@ -21,15 +21,17 @@ statements! {
 
     FINISH = "DELETE FROM messages WHERE id = ?1 AND delivery = ?2";
 
-    PUT_BACK = "UPDATE messages SET hidden_until = ?3, leased = 0 WHERE id = ?1 AND delivery = ?2";
+    /// From then on it belongs to no process.
+    PUT_BACK = "UPDATE messages SET hidden_until = ?3, leased = 0, process = 0 WHERE id = ?1 AND delivery = ?2";
 
-    /// As putting it back, but the delivery does not count.
+    /// As putting it back, but the delivery does not count, and it stays with its process, which may take it
+    /// again.
     SET_ASIDE = "UPDATE messages SET hidden_until = ?3, leased = 0, \
          receives = receives - leased WHERE id = ?1 AND delivery = ?2";
 
-    TAKE_AGAIN = "UPDATE messages SET hidden_until = ?3, leased = 1, receives = receives + 1, \
-         delivery = delivery + 1 WHERE id = ?1 AND delivery = ?2 \
-         RETURNING id, delivery, due_at, sent_at, receives, body";
+    TAKE_AGAIN = concat!("UPDATE messages SET hidden_until = ?3, leased = 1, receives = receives + 1, \
+         delivery = delivery + 1, process = ?4 WHERE id = ?1 AND delivery = ?2", alive!("?4"),
+         "RETURNING id, delivery, due_at, sent_at, receives, body");
 
     BURY = "INSERT INTO dead_letters (due_at, sent_at, receives, body, reason, buried_at) \
          SELECT due_at, sent_at, receives, body, ?3, ?4 FROM messages \

@@ -37,6 +37,7 @@ async fn a_claim_whose_answer_was_lost_is_won_again(subject: &Subject) {
     for _ in 0..2 * CLAIMS_MAX {
         assert_eq!(subject.claim(claim(&attempt, "a")).await, Claimed::Won);
     }
+    subject.store.may_act(&held(&attempt, "a")).await.unwrap();
     // It lasts longer, and is still the first.
     assert_eq!(subject.claim(claim_at(190, &attempt, "a")).await, Claimed::Won);
     assert_eq!(subject.claim(claim_at(250, &attempt, "b")).await, held_for(40));

@@ -1,0 +1,20 @@
+-- Several processes on one database. SQLite has one, and reads a comment where PostgreSQL reads tables.
+--
+-- A message that is hidden belongs to the process that received it, until it is put back; 0 is no process.
+
+ALTER TABLE messages ADD COLUMN process INTEGER NOT NULL DEFAULT 0;
+
+-- A process is alive while it has a row: a script that takes something for it locks the row first. The
+-- signs of life are rows of their own, so that no such lock holds them up.
+/*pg CREATE TABLE processes (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  version TEXT NOT NULL,
+  since INTEGER NOT NULL
+);
+CREATE TABLE signs (
+  process INTEGER PRIMARY KEY,
+  counter INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL
+);
+CREATE INDEX attempts_of_process ON attempts (process) WHERE ended_at IS NULL AND process <> 0;*/
