@@ -51,6 +51,9 @@ use crate::error::AppError;
 /// attempts have ended, and an action takes at most a minute.
 const NOT_MADE_PAUSE: Duration = Duration::from_secs(5);
 
+/// How often an attempt is looked at that another worker holds.
+const HELD_LOOK: Duration = Duration::from_secs(2);
+
 /// Why an attempt that is claimed does not act now.
 enum NotNow {
     /// Something failed before its action.
@@ -74,10 +77,14 @@ fn is_out_of_turn(attempt: &Attempt, loaded: &LoadedJob) -> bool {
     !attempt.takes_turn && takes_turns(attempt) && loaded.takes_turns()
 }
 
-/// Tries an attempt again when what is left of another worker's lease is over.
-pub(super) fn again_after(left: TimeDelta) -> Performed {
-    let wait = left.max(TimeDelta::zero()) + LEASE_MARGIN;
-    Performed::Again(wait.to_std().unwrap_or_default())
+/// Tries an attempt again when what is left of another worker's lease is over. Where a wait uses up no
+/// delivery, it looks more often: the other worker may have died, and its process with it.
+pub(super) fn again_after(left: TimeDelta, place: &dyn DeliveryPlace) -> Performed {
+    let wait = (left.max(TimeDelta::zero()) + LEASE_MARGIN).to_std().unwrap_or_default();
+    match place.receipt() {
+        Some(_) => Performed::Waits(Wait::For(wait.min(HELD_LOOK))),
+        None => Performed::Again(wait),
+    }
 }
 
 impl Executor {
@@ -140,7 +147,7 @@ impl Executor {
         let Claim { job, attempt, .. } = &request.claim;
         Ok(match self.ports.store.attempts.claim(request).await? {
             Claimed::Won => None,
-            Claimed::Held { left } => Some(again_after(left)),
+            Claimed::Held { left } => Some(again_after(left, place)),
             Claimed::Ended(record) => {
                 // The block owns the record, which is large: so it is in the box, and not in the future of
                 // every attempt.
@@ -308,5 +315,43 @@ impl Executor {
         let due = place.wait_until(self.ports.clock.as_ref(), attempt.due_at);
         let stopped = std::pin::pin!(stop.requested());
         matches!(select(due, stopped).await, Either::Left(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use minutehand_ports::ReceiptHandle;
+
+    use super::super::Unbounded;
+    use super::*;
+
+    /// A place of a host with a queue of its own.
+    struct OwnQueue;
+
+    impl DeliveryPlace for OwnQueue {
+        fn is_scarce(&self) -> bool {
+            false
+        }
+
+        fn try_origin(&self, _origin: &str) -> bool {
+            true
+        }
+
+        fn set_origin(&self, _origin: &str) {}
+
+        fn receipt(&self) -> Option<ReceiptHandle> {
+            Some(ReceiptHandle { id: 1, delivery: 1 })
+        }
+    }
+
+    #[test]
+    fn a_held_attempt_is_set_aside_until_its_lease_ends_and_for_two_seconds_at_most() {
+        let seconds = Duration::from_secs;
+        for (left, own, elsewhere) in [(100, 2, 101), (1, 2, 2), (0, 1, 1), (-5, 1, 1)] {
+            let left = TimeDelta::seconds(left);
+            let waits = Performed::Waits(Wait::For(seconds(own)));
+            assert_eq!(again_after(left, &OwnQueue), waits, "it uses up no delivery");
+            assert_eq!(again_after(left, &Unbounded), Performed::Again(seconds(elsewhere)));
+        }
     }
 }

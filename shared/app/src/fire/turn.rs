@@ -72,7 +72,8 @@ impl Executor {
             }
             match self.step(&request.claim, &read) {
                 TurnStep::Held { lease_until } => {
-                    return Ok(again_after(lease_until - self.ports.clock.work_now()));
+                    let left = lease_until - self.ports.clock.work_now();
+                    return Ok(again_after(left, place));
                 }
                 TurnStep::Waits(None) => return Ok(WAITS),
                 TurnStep::Has => return self.start_in_turn(request, place).await,

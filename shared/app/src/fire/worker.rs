@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | succeeded | | is deleted, if what follows did not do so |
 //! | has no place among the attempts under way, or waits for its turn | | waits, and the delivery does not count |
-//! | is held by another worker, or given back by a process that stops | | is retried when the lease ends, or at once |
+//! | is held by another worker, or given back by a process that stops | | is retried when the lease ends, or at once; a queue of the host's own looks every two seconds, which does not count |
 //! | failed in the store, the queue or the key | `MessageFailed` | is retried after a pause that doubles from 5 to 120 seconds |
 //! | reached its deadline | `MessageTimedOut` | is retried at its visibility timeout: its lease has ended by then |
 //! | panicked | `MessagePanicked` | the same |
