@@ -130,7 +130,7 @@ impl PostgresServer {
     }
 
     fn create_database(&self, arguments: &[&str]) -> Result<(), String> {
-        let mut command = Command::new(self.programs.bin.join("createdb"));
+        let mut command = Command::new(self.programs.client("createdb"));
         command.args(["-h", "127.0.0.1", "-U", "postgres", "-p", &self.port.to_string()]);
         run(command.args(arguments))
     }
@@ -176,7 +176,7 @@ impl PostgresPlaces {
             return Some(other);
         }
         let own = PostgresServer::start()?;
-        let (address, psql) = (own.address("127.0.0.1"), own.programs.bin.join("psql"));
+        let (address, psql) = (own.address("127.0.0.1"), own.programs.client("psql"));
         Some(Self { address, psql, _own: Some(own) })
     }
 
@@ -188,7 +188,7 @@ impl PostgresPlaces {
     #[must_use]
     pub fn other() -> Option<Self> {
         let address = variable(OTHER)?;
-        let psql = Programs::find().unwrap().bin.join("psql");
+        let psql = Programs::find().unwrap().client("psql");
         Some(Self { address, psql, _own: None })
     }
 
@@ -242,10 +242,7 @@ impl Drop for PostgresServer {
 #[expect(clippy::unwrap_used, reason = "a test says what it expects by panicking")]
 impl Programs {
     fn find() -> Result<Self, String> {
-        let places = VERSIONS.iter().flat_map(|version| {
-            PLACES.iter().map(move |place| PathBuf::from(place.replace("{}", &version.to_string())))
-        });
-        let mut places = variable(BIN).map(PathBuf::from).into_iter().chain(places);
+        let mut places = variable(BIN).map(PathBuf::from).into_iter().chain(installed());
         let bin = places.find(|bin| bin.join("postgres").exists() && bin.join("initdb").exists());
         let bin =
             bin.ok_or_else(|| format!("PostgreSQL is not installed, and {BIN} names none"))?;
@@ -265,6 +262,13 @@ impl Programs {
                     .into(),
             ),
         }
+    }
+
+    /// A program that asks the server, of another version if its own folder has none.
+    fn client(&self, name: &str) -> PathBuf {
+        let mut folders = std::iter::once(self.bin.clone()).chain(installed());
+        let found = folders.find_map(|folder| Some(folder.join(name)).filter(|it| it.exists()));
+        found.unwrap_or_else(|| name.into())
     }
 
     /// Gives a directory to the user as which the programs run.
@@ -288,6 +292,13 @@ impl Programs {
         command.current_dir("/").stdin(Stdio::null());
         command
     }
+}
+
+/// The folders in which systems have a server, the newest version first.
+fn installed() -> impl Iterator<Item = PathBuf> {
+    VERSIONS.iter().flat_map(|version| {
+        PLACES.iter().map(move |place| PathBuf::from(place.replace("{}", &version.to_string())))
+    })
 }
 
 /// Starts the server on a data directory, and waits until it can be used.
