@@ -8,7 +8,8 @@
 //! | give a seat back | the claim has it | nothing |
 //!
 //! No claim takes a seat again once its lease is over, so what was seen to be over stays so. Where one
-//! process is alone on the database, the seats of an earlier process are void, as its claims are.
+//! process is alone on the database, the seats of an earlier process are void, as its claims are; among many
+//! processes, those of one that died are removed.
 //!
 //! A book of slots expires a day after its last slot, and begins anew then.
 

@@ -7,7 +7,7 @@
 use std::fmt;
 
 /// A value of a row, or a parameter of a statement.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Value {
     /// No value.
     #[default]

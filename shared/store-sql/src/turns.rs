@@ -12,7 +12,8 @@
 //! | leave an occurrence out, with its row | the same | the row, from which every worker knows it |
 //! | give a turn back | the claim has it | nothing |
 //!
-//! Where one process is alone on the database, the turn of an earlier process is void, as its claims are.
+//! Where one process is alone on the database, the turn of an earlier process is void, as its claims are. Among
+//! many processes, that of one that died is given back.
 
 use async_trait::async_trait;
 use chrono::DateTime;

@@ -20,11 +20,14 @@ use tokio::sync::Notify;
 
 use super::clock::ShownTime;
 use super::error::PgError;
-use super::life::{Life, Living, PgProcess, ProcessName};
-use super::listener::{Listener, Listening};
+use super::groups::Groups;
+use super::life::{Life, PgProcess, ProcessName};
+use super::listener::Listening;
 use super::pool::Pool;
 use super::schema;
 use super::settings::PgAddress;
+use super::sweeping::Sweeping;
+use super::task::Task;
 use crate::script::{Script, ScriptOutcome, Statement, Turn, Urgency, Value};
 
 /// The connections for claims, starts and records.
@@ -48,18 +51,20 @@ pub struct PgDatabase {
 
 #[derive(Debug)]
 struct Shared {
+    groups: Groups,
     work: Pool,
     others: Pool,
     installation: i64,
     life: Arc<Life>,
-    _living: Living,
+    /// For a connection of its own.
+    settings: PgAddress,
     /// What the other processes are told of this one.
     name: String,
     /// Wakes the receiver that waits for a message.
     woken: Arc<Notify>,
     /// Whether this process is told what others send.
     is_heard: Arc<AtomicBool>,
-    _listener: Listener,
+    _tasks: [Task; 2],
 }
 
 /// How a process uses a database.
@@ -104,29 +109,30 @@ impl PgDatabase {
         let direct = options.direct.unwrap_or_else(|| settings.clone());
         let first = Pool::new(direct.clone(), 1).connect().await?;
         let installation = schema::prepare(&first, options.migrates).await?;
-        let pool = |max| Pool::new(settings.clone(), max);
+        let named = options.has_named_statements;
+        let pool = |max| Pool::new(settings.clone(), max).with_named_statements(named);
         let (work, others) = (pool(WORK_CONNECTIONS), pool(OTHER_CONNECTIONS));
         let life = Life::begin([pool(1), pool(1)], options.process).await?;
         let (woken, is_heard) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
         let name = life.process().to_string();
         let listening = Listening {
             direct,
-            settings,
+            settings: settings.clone(),
             name: name.clone(),
             woken: woken.clone(),
             is_heard: is_heard.clone(),
         };
-        let (living, listener) = (life.clone().live(), listening.start());
         let shared = Shared {
+            groups: Groups::default(),
             work,
             others,
             installation,
+            _tasks: [life.clone().live(), listening.start()],
             life,
-            _living: living,
+            settings,
             name,
             woken,
             is_heard,
-            _listener: listener,
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -161,6 +167,12 @@ impl PgDatabase {
     /// If the database does not answer.
     pub(crate) async fn confirm(&self) -> Result<bool, PgError> {
         self.shared.life.confirm().await
+    }
+
+    /// Competes for the right to sweep, until the value goes.
+    #[must_use]
+    pub fn sweeping(&self) -> Sweeping {
+        Sweeping::start(Pool::new(self.shared.settings.clone(), 1))
     }
 
     /// Ends this process in good order, and performs nothing any more: what it holds is given back, and
@@ -264,9 +276,13 @@ impl Shared {
             Urgency::Start | Urgency::Record => &self.work,
             Urgency::Rest | Urgency::Background => &self.others,
         };
-        let performed = pool.perform(&script, &self.name).await;
+        let (wakes, kind) = (script.wakes, self.groups.kind(&script));
+        let performed = match kind {
+            Some(kind) => kind.join(script, pool, &self.name).await,
+            None => pool.perform(&script, &self.name).await,
+        };
         // If the database fails, a receiver that waits must find out.
-        if script.wakes || performed.is_err() {
+        if wakes || performed.is_err() {
             // Before the answer is sent: a caller that has it can rely on the receiver having been woken.
             self.woken.notify_one();
         }

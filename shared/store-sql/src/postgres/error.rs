@@ -78,8 +78,10 @@ impl PgError {
     pub(super) fn leaves_connection(&self) -> bool {
         match self {
             Self::Postgres(error) => error.as_db_error().is_some_and(|error| {
-                // What is worse than an error ends the connection.
+                // What is worse than an error ends the connection. A plan that no longer fits its table would
+                // fail again.
                 error.parsed_severity() == Some(Severity::Error)
+                    && *error.code() != SqlState::FEATURE_NOT_SUPPORTED
             }),
             _ => false,
         }

@@ -26,13 +26,14 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use minutehand_domain::firing::limits::LEASE;
 use minutehand_domain::tick::from_ticks;
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::clock::{ServerTime, ShownTime};
 use super::error::PgError;
 use super::liveness::{RENEW_EVERY, Renewal, Sign, Watch};
 use super::pool::Pool;
+use super::task::Task;
 use crate::script::{Need, Row, Script, ScriptOutcome, Statement, Turn, Urgency, Value};
 use crate::sql::processes as sql;
 use crate::value::params;
@@ -97,23 +98,14 @@ struct Answer {
     is_alive: bool,
 }
 
-/// The task that gives the signs of life, which ends with this value.
-#[derive(Debug)]
-pub(super) struct Living(AbortHandle);
-
-impl Drop for Living {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 impl Life {
     /// Begins a life: its row, its first sign, and the database's clock.
     pub(super) async fn begin(
         [signs, deaths]: [Pool; 2],
         name: ProcessName,
     ) -> Result<Arc<Self>, PgError> {
-        let (process, known, renewing) = (AtomicI64::new(0), Mutex::default(), Default::default());
+        let (process, known) = (AtomicI64::new(0), Mutex::default());
+        let renewing = tokio::sync::Mutex::default();
         let life = Self { signs, deaths, name, since: Instant::now(), process, known, renewing };
         life.register().await?;
         life.renew().await?;
@@ -121,8 +113,8 @@ impl Life {
     }
 
     /// Gives a sign each second, and ends the processes that give none.
-    pub(super) fn live(self: Arc<Self>) -> Living {
-        let living = async move {
+    pub(super) fn live(self: Arc<Self>) -> Task {
+        Task::spawn(async move {
             let mut ticks = interval(RENEW_EVERY);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             // `begin` gave the first one.
@@ -140,12 +132,11 @@ impl Life {
                     }
                     Err(PgError::Closed) => return,
                     Err(error) => {
-                        tracing::debug!(%error, "this process cannot give a sign of life")
+                        tracing::debug!(%error, "this process cannot give a sign of life");
                     }
                 }
             }
-        };
-        Living(tokio::spawn(living).abort_handle())
+        })
     }
 
     /// The number of this process.
@@ -181,10 +172,8 @@ impl Life {
 
     /// Ends this life in good order: everything that it holds is given back, and counts as nothing.
     pub(super) async fn end(&self) -> Result<(), PgError> {
-        let process = self.process();
-        let given_back =
-            [sql::GIVE_BACK_CLAIMS, sql::FREE_TURNS, sql::FREE_SEATS_OF, sql::GIVE_BACK_MESSAGES];
-        self.deaths.perform(&ending(process, None, given_back), "").await.map(drop)
+        let ended = ending(self.process(), None, self.now());
+        self.deaths.perform(&ended, "").await.map(drop)
     }
 
     /// The processes that are alive, and those that are not yet taken for dead.
@@ -278,8 +267,7 @@ impl Life {
     /// Ends processes that are dead.
     async fn end_all(self: Arc<Self>, dead: Vec<Sign>) {
         for Sign { process, counter } in dead {
-            let freed = [sql::FREE_CLAIMS, sql::FREE_TURNS, sql::FREE_SEATS_OF, sql::FREE_MESSAGES];
-            let ended = ending(process, Some(counter), freed);
+            let ended = ending(process, Some(counter), self.now());
             match self.deaths.perform(&ended, "").await {
                 Ok(ScriptOutcome::Done(_)) => {
                     tracing::warn!(
@@ -309,12 +297,23 @@ impl Life {
     }
 }
 
-/// Ends a process, and then frees what it held. It does not if it gave a sign after this one.
-fn ending(process: i64, counter: Option<i64>, free: [&'static str; 4]) -> Script {
-    let signs = Statement::new(sql::END_SIGNS, params![process, counter]).needs(Need::Change);
-    let ended = Statement::new(sql::END_PROCESS, params![process]).needs(Need::Change);
-    let free = free.map(|text| Statement::new(text, params![process]));
-    script([signs, ended].into_iter().chain(free).collect()).waking()
+/// Ends a process, and then frees what it held. It died if it has given no sign since the last one that was
+/// seen; a process that ends itself knows of none.
+fn ending(process: i64, last: Option<i64>, now: DateTime<Utc>) -> Script {
+    let [claims, messages] = match last {
+        Some(_) => [sql::FREE_CLAIMS, sql::FREE_MESSAGES],
+        None => [sql::GIVE_BACK_CLAIMS, sql::GIVE_BACK_MESSAGES],
+    };
+    script(vec![
+        Statement::new(sql::END_SIGNS, params![process, last]).needs(Need::Change),
+        // Waits for scripts of the process that take something, before anything is looked for.
+        Statement::new(sql::END_PROCESS, params![process]).needs(Need::Change),
+        Statement::new(claims, params![process]),
+        Statement::new(sql::FREE_TURNS, params![process]),
+        Statement::new(sql::FREE_SEATS_OF, params![process]),
+        Statement::new(messages, params![process, now]),
+    ])
+    .waking()
 }
 
 fn script(statements: Vec<Statement>) -> Script {

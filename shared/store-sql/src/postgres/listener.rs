@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_postgres::AsyncMessage;
 
 use super::error::PgError;
 use super::perform::{NOTIFY, run};
 use super::settings::PgAddress;
+use super::task::Task;
 use crate::script::{Statement, Value};
 
 /// How long a process waits for what it tells itself.
@@ -42,20 +42,10 @@ pub(super) struct Listening {
     pub(super) is_heard: Arc<AtomicBool>,
 }
 
-/// A task that listens, which ends with this value.
-#[derive(Debug)]
-pub(super) struct Listener(AbortHandle);
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 impl Listening {
     /// Listens, and listens again when the connection breaks.
-    pub(super) fn start(self) -> Listener {
-        Listener(tokio::spawn(self.run()).abort_handle())
+    pub(super) fn start(self) -> Task {
+        Task::spawn(self.run())
     }
 
     async fn run(self) {

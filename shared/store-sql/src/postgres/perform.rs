@@ -1,5 +1,8 @@
 //! A script as one transaction, from a connection and a script to an answer.
 //!
+//! Where the server is reached directly, a [`Session`] has statements under names, which the server need not
+//! read and plan each time. Otherwise they have none.
+//!
 //! What belongs together is sent together: the beginning, each statement, and, if nothing has to be true of
 //! any result, the end. So such a script takes one round trip, and others two. A single statement needs no
 //! transaction around it.
@@ -12,13 +15,16 @@
 //! A process that stops in the middle without ending, because its machine is frozen, would keep its locks:
 //! PostgreSQL ends its transaction after [`IDLE_MS`].
 
+use std::collections::HashMap;
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
 use futures_util::TryStreamExt;
 use futures_util::future::{BoxFuture, FutureExt, MaybeDone, maybe_done};
-use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, RowStream, Statement as Named};
 
 use super::dialect;
 use super::error::PgError;
@@ -41,26 +47,86 @@ const WAIT_FOR_TURN: &str = "SELECT 1 FROM pg_advisory_xact_lock(?1)";
 /// Tells the other processes that another message may come first.
 pub(super) const NOTIFY: &str = "SELECT 1 FROM pg_notify('minutehand', ?1)";
 
+/// The most statements that have names on one connection. There are fewer texts.
+const NAMED_MAX: usize = 500;
+
 /// How many rows a statement changed, and the rows that it returned.
 type Answer = (u64, Vec<Row>);
 
+/// A connection, and the statements that have names on it.
+pub(super) struct Session {
+    client: Client,
+    /// `None` if a pooler may stand between. A statement has a name for each way in which its parameters are
+    /// null, whose types PostgreSQL finds itself.
+    named: Option<HashMap<(&'static str, Vec<Type>), Named>>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    pub(super) fn new(client: Client, has_named_statements: bool) -> Self {
+        Self { client, named: has_named_statements.then(HashMap::new) }
+    }
+
+    pub(super) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Names statements that have no name yet. Later they are sent one behind the other, without waiting.
+    async fn name<'a>(
+        &mut self,
+        statements: impl Iterator<Item = &'a Statement>,
+    ) -> Result<(), PgError> {
+        let Some(named) = &mut self.named else { return Ok(()) };
+        for statement in statements {
+            let key = (statement.sql, types(statement));
+            if named.len() < NAMED_MAX && !named.contains_key(&key) {
+                let text = dialect::statement(statement.sql);
+                let prepared = self.client.prepare_typed(&text, &key.1).await?;
+                named.insert(key, prepared);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a statement to its end.
+    async fn run(&self, statement: &Statement) -> Result<Answer, PgError> {
+        let key = (statement.sql, types(statement));
+        match self.named.as_ref().and_then(|named| named.get(&key)) {
+            Some(named) => read(self.client.query_raw(named, &statement.parameters).await?).await,
+            None => run(&self.client, statement).await,
+        }
+    }
+}
+
+fn types(statement: &Statement) -> Vec<Type> {
+    statement.parameters.iter().map(dialect::type_of).collect()
+}
+
 /// Performs a script. `from` is what the other processes are told of this one.
 pub(super) async fn perform(
-    client: &Client,
+    session: &mut Session,
     script: &Script,
     from: &str,
 ) -> Result<ScriptOutcome, PgError> {
+    session.name(script.statements.iter().chain(&script.otherwise)).await?;
+    let session = &*session;
+    let client = &session.client;
     if let [statement] = script.statements.as_slice()
         && matches!(statement.need, Need::Nothing | Need::Change)
         && !script.is_alone
         && !script.wakes
     {
         // If it changed nothing, there is nothing to undo.
-        let (changed, rows) = run(client, statement).await?;
+        let (changed, rows) = session.run(statement).await?;
         return if statement.need.is_met(changed, rows.len()) {
             Ok(ScriptOutcome::Done(vec![rows]))
         } else {
-            let otherwise = otherwise(client, script).await?;
+            let otherwise = otherwise(session, script).await?;
             Ok(ScriptOutcome::Unmet { statement: 0, otherwise })
         };
     }
@@ -72,7 +138,7 @@ pub(super) async fn perform(
         vec![simple(client, &begin).boxed(), simple(client, GUARD).boxed()];
     requests.extend(lock.iter().map(|it| run(client, it).boxed()));
     let before = requests.len();
-    requests.extend(script.statements.iter().map(|it| run(client, it).boxed()));
+    requests.extend(script.statements.iter().map(|it| session.run(it).boxed()));
     requests.extend(notify.iter().map(|it| run(client, it).boxed()));
     if needs_nothing {
         // After an error it undoes everything.
@@ -87,7 +153,7 @@ pub(super) async fn perform(
         }
         Err(Failed::Unmet(statement)) => {
             simple(client, ROLLBACK).await?;
-            let otherwise = otherwise(client, script).await?;
+            let otherwise = otherwise(session, script).await?;
             Ok(ScriptOutcome::Unmet { statement, otherwise })
         }
         Err(Failed::Error(error)) => {
@@ -145,10 +211,10 @@ fn wait_for(Turn(turn): Turn) -> Statement {
     Statement::new(WAIT_FOR_TURN, vec![Value::Integer(ALONE | turn)])
 }
 
-async fn otherwise(client: &Client, script: &Script) -> Result<Vec<Row>, PgError> {
+async fn otherwise(session: &Session, script: &Script) -> Result<Vec<Row>, PgError> {
     match &script.otherwise {
         None => Ok(Vec::new()),
-        Some(read) => run(client, read).await.map(|(_, rows)| rows),
+        Some(read) => session.run(read).await.map(|(_, rows)| rows),
     }
 }
 
@@ -162,7 +228,22 @@ async fn simple(client: &Client, text: &str) -> Result<Answer, PgError> {
 pub(super) async fn run(client: &Client, statement: &Statement) -> Result<Answer, PgError> {
     let text = dialect::statement(statement.sql);
     let parameters = statement.parameters.iter().map(|value| (value, dialect::type_of(value)));
-    let mut stream = pin!(client.query_typed_raw(&text, parameters).await?);
+    read(client.query_typed_raw(&text, parameters).await?).await
+}
+
+/// Runs a statement over arrays.
+pub(super) async fn run_together(
+    client: &Client,
+    text: &str,
+    arrays: Vec<(Vec<Value>, Type)>,
+) -> Result<Vec<Row>, PgError> {
+    let (_, rows) = read(client.query_typed_raw(text, arrays).await?).await?;
+    Ok(rows)
+}
+
+/// Reads what a statement returns, to the end.
+async fn read(stream: RowStream) -> Result<Answer, PgError> {
+    let mut stream = pin!(stream);
     let mut rows = Vec::new();
     while let Some(row) = stream.as_mut().try_next().await? {
         if rows.len() == ROWS_MAX {

@@ -7,14 +7,16 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 
 use super::error::PgError;
-use super::perform::perform;
+use super::perform::{Session, perform, run_together};
 use super::settings::{CONNECT_MAX, PgAddress};
-use crate::script::{Script, ScriptOutcome};
+use crate::script::{Row, Script, ScriptOutcome, Value};
 
 /// How long a script waits for a connection that is free.
 const BUSY_MAX: Duration = Duration::from_secs(10);
@@ -27,8 +29,9 @@ const TRIES_MAX: u32 = 8;
 #[derive(Debug)]
 pub(super) struct Pool {
     settings: PgAddress,
+    has_named_statements: bool,
     /// Those that no script has.
-    free: Mutex<Vec<Client>>,
+    free: Mutex<Vec<Session>>,
     permits: Semaphore,
     /// Has one permit, for the script that is tried again: at the same time, two of them would undo each other
     /// once more.
@@ -39,7 +42,12 @@ impl Pool {
     /// At most so many connections, and none yet.
     pub(super) fn new(settings: PgAddress, max: usize) -> Self {
         let (permits, again) = (Semaphore::new(max), Semaphore::new(1));
-        Self { settings, free: Mutex::default(), permits, again }
+        Self { settings, has_named_statements: false, free: Mutex::default(), permits, again }
+    }
+
+    /// The same connections, on which statements have names, or none.
+    pub(super) fn with_named_statements(self, has_named_statements: bool) -> Self {
+        Self { has_named_statements, ..self }
     }
 
     /// Performs a script. `from` is what other processes are told of this one.
@@ -48,8 +56,7 @@ impl Pool {
         script: &Script,
         from: &str,
     ) -> Result<ScriptOutcome, PgError> {
-        let permit = timeout(BUSY_MAX, self.permits.acquire()).await;
-        let _permit = permit.map_err(|_| PgError::Busy(BUSY_MAX))?.map_err(|_| PgError::Closed)?;
+        let _permit = self.permit().await?;
         let mut performed = self.perform_once(script, from).await;
         if !is_undone(&performed) {
             return performed;
@@ -66,27 +73,57 @@ impl Pool {
     }
 
     async fn perform_once(&self, script: &Script, from: &str) -> Result<ScriptOutcome, PgError> {
-        let client = match self.take() {
-            Some(client) => client,
-            None => self.connect().await?,
-        };
-        let Ok(performed) = timeout(ANSWER_MAX, perform(&client, script, from)).await else {
-            let (token, tls) = (client.cancel_token(), self.settings.tls());
+        let mut session = self.take().await?;
+        let performed = timeout(ANSWER_MAX, perform(&mut session, script, from)).await;
+        self.after(session, performed)
+    }
+
+    /// Runs a statement over arrays, each with the type of its values.
+    pub(super) async fn perform_together(
+        &self,
+        text: &str,
+        arrays: Vec<(Vec<Value>, Type)>,
+    ) -> Result<Vec<Row>, PgError> {
+        let _permit = self.permit().await?;
+        let session = self.take().await?;
+        let performed = timeout(ANSWER_MAX, run_together(session.client(), text, arrays)).await;
+        self.after(session, performed)
+    }
+
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, PgError> {
+        let permit = timeout(BUSY_MAX, self.permits.acquire()).await;
+        permit.map_err(|_| PgError::Busy(BUSY_MAX))?.map_err(|_| PgError::Closed)
+    }
+
+    /// Keeps a connection on which nothing went wrong.
+    fn after<T>(
+        &self,
+        session: Session,
+        performed: Result<Result<T, PgError>, Elapsed>,
+    ) -> Result<T, PgError> {
+        let Ok(performed) = performed else {
+            let (token, tls) = (session.client().cancel_token(), self.settings.tls());
             // If it does not get there, the server's own limits end the statement.
             tokio::spawn(timeout(CONNECT_MAX, async move { token.cancel_query(tls).await }));
             return Err(PgError::NoAnswer(ANSWER_MAX));
         };
         let is_usable = performed.as_ref().err().is_none_or(PgError::leaves_connection);
-        if is_usable && !client.is_closed() {
-            self.free.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+        if is_usable && !session.client().is_closed() {
+            self.free.lock().unwrap_or_else(PoisonError::into_inner).push(session);
         }
         performed
     }
 
-    fn take(&self) -> Option<Client> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        free.retain(|client| !client.is_closed());
-        free.pop()
+    async fn take(&self) -> Result<Session, PgError> {
+        let free = {
+            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+            free.retain(|session| !session.client().is_closed());
+            free.pop()
+        };
+        match free {
+            Some(session) => Ok(session),
+            None => Ok(Session::new(self.connect().await?, self.has_named_statements)),
+        }
     }
 
     /// Makes a connection.

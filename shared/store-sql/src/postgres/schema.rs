@@ -1,7 +1,11 @@
 //! The schema of a database: what it has, what is missing, and whether this program may use it.
 //!
-//! Several processes may start at once, and one of them migrates: it holds a lock that goes with its
-//! transaction. A crash leaves the schema as it was.
+//! Several processes may start at once, and one of them migrates: it locks `meta` until its transaction ends, so
+//! that the others read what it made. It waits two seconds for those that use the tables, and tries again:
+//! behind a migration that waits, everything else would wait, too. A crash leaves the schema as it was.
+//!
+//! Processes of the version before go on meanwhile: a migration adds what they do not know, and says in
+//! `works_from` which ones it works with.
 
 use tokio_postgres::Client;
 
@@ -16,12 +20,13 @@ const TRIES_MAX: u32 = 30;
 /// How long one try waits for locks of others. A migration that waited longer would hold up the statements
 /// that wait behind it.
 const LOCK_MS: u32 = 2_000;
-/// The lock of the process that migrates.
+/// The lock of the process that makes `meta`, of which there is only one before there is a table.
 const MIGRATING: i64 = 0x4d69_6e75_7465;
 
 const HAS_META: &str = "SELECT 1 WHERE to_regclass('meta') IS NOT NULL";
 const META: &str =
     "CREATE TABLE IF NOT EXISTS meta (name TEXT COLLATE \"C\" PRIMARY KEY, value BIGINT NOT NULL)";
+const LOCK: &str = "LOCK TABLE meta";
 const READ: &str = "SELECT value FROM meta WHERE name = ?1";
 const WRITE: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2) \
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
@@ -38,7 +43,7 @@ pub(super) async fn prepare(client: &Client, migrates: bool) -> Result<i64, PgEr
         }
         match migrate(client).await {
             Err(error) if error.is_locked_out() && tries < TRIES_MAX => tries += 1,
-            migrated => migrated?,
+            done => done?,
         }
     }
     Ok(read(client, "installation").await?.unwrap_or_default())
@@ -74,6 +79,7 @@ async fn migrate(client: &Client) -> Result<(), PgError> {
 /// Makes what is missing, inside the transaction: another process may have made it meanwhile.
 async fn missing(client: &Client) -> Result<(), PgError> {
     client.batch_execute(META).await?;
+    client.batch_execute(LOCK).await?;
     let schema = read(client, "schema").await?.unwrap_or_default();
     let missing = MIGRATIONS.iter().skip(usize::try_from(schema).unwrap_or(usize::MAX));
     for migration in missing.clone() {

@@ -112,8 +112,9 @@ impl SqlQueue {
 
     /// Takes some, and says which of them there were.
     async fn take(&self, numbers: &[i64], is_redrive: bool) -> Result<Vec<i64>, QueueError> {
+        let now = self.clock.now();
         let statements = numbers.iter().flat_map(|number| {
-            let redrive = is_redrive.then(|| Statement::new(sql::REDRIVE, params![*number]));
+            let redrive = is_redrive.then(|| Statement::new(sql::REDRIVE, params![*number, now]));
             let delete = Statement::new(sql::DELETE_LETTER, params![*number]);
             redrive.into_iter().chain([delete])
         });

@@ -18,12 +18,13 @@
 //! | after this step | a crash leaves | repaired by |
 //! |---|---|---|
 //! | sent, not answered | all messages of a request, or none | the sender, which sends again: workers recognise a message that they receive twice |
-//! | delivered | the messages, hidden | in a file the next start: they are visible at once, and the delivery is not counted |
+//! | delivered | the messages, hidden | in a file the next start: they are visible at once, and the delivery is not counted; among many processes another one, which finds this one dead: they are visible then |
 //! | delivered, and the worker stalls | | the message is visible after [`VISIBILITY`] |
 //! | work done, not finished | as delivered | the next receiver, which finds that the work is done |
 //! | put back, set aside or buried, answered | that | |
 
 mod dead_letters;
+mod fetch_start;
 mod receiving;
 mod steps;
 
@@ -42,6 +43,7 @@ use minutehand_ports::{
 };
 use tokio::sync::Mutex;
 
+use self::fetch_start::FetchStart;
 use crate::database::{ANY_PROCESS, AnyDatabase, DatabaseError};
 use crate::script::{Row, Script, ScriptOutcome, Statement, Value};
 use crate::sql::queue as sql;
@@ -66,6 +68,8 @@ pub struct SqlQueue {
     receiver: Arc<Mutex<()>>,
     /// Whether the last try to receive messages failed.
     has_failed_to_deliver: Arc<AtomicBool>,
+    /// From where on it looks for messages, among many processes.
+    fetch_start: Arc<std::sync::Mutex<FetchStart>>,
 }
 
 /// How much is in the queue.
@@ -92,7 +96,7 @@ struct TooLong {
 
 impl SqlQueue {
     /// The queue of a database. If this is its only process, what an earlier one received and did not
-    /// finish can be received again; among many processes, that is so after [`VISIBILITY`].
+    /// finish can be received again; among many processes, that is so when the earlier one is found dead.
     ///
     /// # Errors
     ///
@@ -106,8 +110,8 @@ impl SqlQueue {
             let void = Statement::new(sql::VOID_DELIVERIES, Vec::new());
             database.perform(record("", vec![void])).await?;
         }
-        let (receiver, has_failed_to_deliver) = Default::default();
-        Ok(Self { database, clock, receiver, has_failed_to_deliver })
+        let (receiver, has_failed_to_deliver, fetch_start) = Default::default();
+        Ok(Self { database, clock, receiver, has_failed_to_deliver, fetch_start })
     }
 
     /// Whether the last try to receive messages failed. A receiver that waits tries every second.
@@ -172,10 +176,18 @@ impl SqlQueue {
         self.database.process_of_many().unwrap_or(ANY_PROCESS)
     }
 
-    /// Until when messages are hidden; nothing for not at all.
+    /// Until when messages are hidden.
     fn hidden(&self, after: Duration) -> Value {
-        let until = self.clock.work_now() + after.min(HIDDEN_MAX);
-        (!after.is_zero()).then_some(until).into()
+        if after.is_zero() {
+            return self.shown();
+        }
+        Value::from(self.clock.work_now() + after.min(HIDDEN_MAX))
+    }
+
+    /// Until when messages are hidden that can be received at once. Among many processes, they stand
+    /// where they belong when they are shown again.
+    fn shown(&self) -> Value {
+        self.database.process_of_many().map(|_| self.clock.work_now()).into()
     }
 }
 

@@ -6,6 +6,7 @@
 use std::future::pending;
 use std::mem;
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -13,11 +14,12 @@ use minutehand_domain::firing::limits::{EARLY, RECEIVES_MAX, VISIBILITY};
 use minutehand_ports::{QueueError, ReceiptHandle, TakenMessage};
 use tokio::sync::oneshot;
 
+use super::fetch_start::FetchStart;
 use super::{SqlQueue, bury, read_taken};
-use crate::script::{Row, Statement};
+use crate::script::{Row, Statement, Value};
 use crate::sql::queue as sql;
 use crate::store::{record, start};
-use crate::value::{Columns, params};
+use crate::value::{Columns, Read as _, params};
 
 /// How often, in work time, a waiting receiver reads the clock: it may be set, or the machine suspended.
 const RECHECK_EVERY: Duration = Duration::from_secs(1);
@@ -53,7 +55,7 @@ impl Drop for Unopened {
     fn drop(&mut self) {
         let aside = self.messages.iter().map(|message| {
             let ReceiptHandle { id, delivery } = message.receipt;
-            Statement::new(sql::SET_ASIDE, params![id, delivery, None::<i64>])
+            Statement::new(sql::SET_ASIDE, params![id, delivery, self.queue.shown()])
         });
         let aside: Vec<_> = aside.collect();
         if !aside.is_empty() {
@@ -96,15 +98,23 @@ impl SqlQueue {
     async fn receive_now(&self, max: usize) -> Result<Received, QueueError> {
         let (now, work_now) = (self.clock.now(), self.clock.work_now());
         let until = now + self.clock.scheduled_during(EARLY);
-        let max = i64::try_from(max).unwrap_or(i64::MAX);
+        let limit = i64::try_from(max).unwrap_or(i64::MAX);
+        let from = self.looks_from(work_now);
+        // Where work has another clock than the schedule, messages stand by that one, too.
+        let to = until.max(work_now + EARLY);
+        let receive = params![until, limit, work_now + VISIBILITY, self.taker(), from.clone(), to];
         let statements = vec![
             Statement::new(sql::SHOW_AGAIN, params![work_now]),
-            Statement::new(sql::RECEIVE, params![until, max, work_now + VISIBILITY, self.taker()]),
-            Statement::new(sql::NEXT_DUE, Vec::new()),
+            Statement::new(sql::RECEIVE, receive),
+            Statement::new(sql::NEXT_DUE, vec![from]),
             Statement::new(sql::NEXT_SHOWN, Vec::new()),
         ];
         let mut rows = self.perform(start("", statements)).await?.into_iter().skip(1);
         let found = rows.next().unwrap_or_default();
+        let stand_at =
+            found.iter().filter_map(|row| row.last().cloned()).filter_map(DateTime::<Utc>::read);
+        let last = if found.len() < max { None } else { stand_at.max() };
+        self.fetch_start().looked(now, last);
         let mut messages: Vec<_> = found.into_iter().map(read_taken).collect::<Result<_, _>>()?;
         // SQL returns them in any order.
         messages.sort_unstable_by_key(|message| (message.due_at, message.receipt.id));
@@ -113,6 +123,17 @@ impl SqlQueue {
         self.bury_unfinished(&too_often, now).await?;
         let mut next = || first_instant(rows.next().unwrap_or_default());
         Ok(Received { messages, next: NextWake { due_at: next()?, shown_at: next()? } })
+    }
+
+    /// From which instant on it looks. In a file, finished messages are gone at once.
+    fn looks_from(&self, work_now: DateTime<Utc>) -> Value {
+        let is_shared = self.database.process_of_many().is_some();
+        let from = if is_shared { self.fetch_start().begin(work_now) } else { None };
+        from.map_or(Value::Integer(i64::MIN), Value::from)
+    }
+
+    fn fetch_start(&self) -> MutexGuard<'_, FetchStart> {
+        self.fetch_start.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Moves messages to the dead letters that were delivered too often. This delivery is none.
@@ -125,7 +146,7 @@ impl SqlQueue {
         for receipt in receipts {
             let ReceiptHandle { id, delivery } = *receipt;
             let mut statements =
-                vec![Statement::new(sql::SET_ASIDE, params![id, delivery, None::<i64>])];
+                vec![Statement::new(sql::SET_ASIDE, params![id, delivery, self.shown()])];
             statements.extend(bury(*receipt, &why, now));
             self.perform(record("", statements)).await?;
         }

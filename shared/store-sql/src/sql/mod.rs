@@ -22,7 +22,7 @@ macro_rules! alive {
         concat!(
             " /*pg AND (",
             $process,
-            " = 0 OR (SELECT id FROM processes WHERE id = ",
+            "::bigint = 0 OR (SELECT id FROM processes WHERE id = ",
             $process,
             " FOR KEY SHARE) IS NOT NULL)*/ "
         )

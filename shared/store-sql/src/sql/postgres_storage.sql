@@ -34,3 +34,7 @@ ALTER TABLE signs SET (
   fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200,
   autovacuum_vacuum_cost_delay = 0
 );
+ALTER TABLE meta SET (
+  fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200,
+  autovacuum_vacuum_cost_delay = 0
+);

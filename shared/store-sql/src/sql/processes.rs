@@ -45,13 +45,23 @@ statements! {
     FREE_SEATS_OF = "DELETE FROM seats WHERE process = ?1";
 
     /// The process died: what it had received counts as delivered, and its receipts are void.
-    FREE_MESSAGES = "UPDATE messages SET hidden_until = NULL, leased = 0, process = 0, delivery = delivery + 1 \
-         WHERE process = ?1 AND hidden_until IS NOT NULL";
+    FREE_MESSAGES = "UPDATE messages SET hidden_until = NULL, leased = 0, process = 0, delivery = delivery + 1, \
+         stands_at = GREATEST(due_at, ?2) WHERE process = ?1 AND hidden_until IS NOT NULL";
 
     /// The process has ended: what it had received does not count.
     GIVE_BACK_MESSAGES = "UPDATE messages SET hidden_until = NULL, leased = 0, process = 0, \
-         delivery = delivery + 1, receives = receives - leased \
+         delivery = delivery + 1, receives = receives - leased, stands_at = GREATEST(due_at, ?2) \
          WHERE process = ?1 AND hidden_until IS NOT NULL";
+
+    /// Takes the lease of the sweeper, if it has ended or the caller has it: it knows the number. One that ends
+    /// later than any is of a clock that was set back.
+    SWEEP = concat!(
+        "INSERT INTO meta (name, value) VALUES ('swept_until', ", now!(), " + ?2) \
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value \
+         WHERE meta.value = ?1 OR meta.value < ", now!(), " OR meta.value > ", now!(), " + ?2 RETURNING value"
+    );
+
+    END_SWEEP = "UPDATE meta SET value = 0 WHERE name = 'swept_until' AND value = ?1";
 
     PROCESSES = "SELECT id, name, version, since, seen_at, (SELECT count(*) FROM attempts \
          WHERE attempts.process = processes.id AND attempts.process <> 0 AND ended_at IS NULL AND claims > 0) \

@@ -1,20 +1,22 @@
 //! The queue.
 
 statements! {
-    SEND = "INSERT INTO messages (due_at, sent_at, body) VALUES (?1, ?2, ?3)";
+    SEND = "INSERT INTO messages (due_at, sent_at, body, stands_at) \
+         VALUES (?1, ?2, ?3, CASE WHEN 1 = 0 /*pg OR ?2::bigint > ?1*/ THEN ?2 ELSE ?1 END)";
 
     /// Shows messages again whose hidden time has ended.
-    SHOW_AGAIN = "UPDATE messages SET hidden_until = NULL, leased = 0 WHERE id IN \
+    SHOW_AGAIN = "UPDATE messages SET hidden_until = NULL, leased = 0 /*pg , stands_at = GREATEST(due_at, ?1)*/ WHERE id IN \
          (SELECT id FROM messages WHERE hidden_until <= ?1 /*pg FOR UPDATE SKIP LOCKED*/)";
 
-    /// Delivers the messages that are due first.
-    RECEIVE = concat!("WITH first AS MATERIALIZED (SELECT id FROM messages WHERE hidden_until IS NULL AND due_at <= ?1",
-         alive!("?4"), "ORDER BY due_at, id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED*/) \
+    /// Delivers the messages that are due first, of those that stand in a range.
+    RECEIVE = concat!("WITH first AS MATERIALIZED (SELECT id FROM messages WHERE hidden_until IS NULL \
+         AND stands_at BETWEEN ?5 AND ?6 AND due_at <= ?1", alive!("?4"),
+         "ORDER BY stands_at, due_at, id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED*/) \
          UPDATE messages SET hidden_until = ?3, leased = 1, receives = receives + 1, \
          delivery = delivery + 1, process = ?4 WHERE id IN (SELECT id FROM first) \
-         RETURNING id, delivery, due_at, sent_at, receives, body");
+         RETURNING id, delivery, due_at, sent_at, receives, body, stands_at");
 
-    NEXT_DUE = "SELECT due_at FROM messages WHERE hidden_until IS NULL ORDER BY due_at LIMIT 1";
+    NEXT_DUE = "SELECT stands_at FROM messages WHERE hidden_until IS NULL AND stands_at >= ?1 ORDER BY stands_at LIMIT 1";
 
     NEXT_SHOWN = "SELECT hidden_until FROM messages WHERE hidden_until IS NOT NULL \
          ORDER BY hidden_until LIMIT 1";
@@ -45,12 +47,12 @@ statements! {
     /// How many messages are due and visible, are visible and not due, and are hidden; and how many dead
     /// letters there are. What was hidden until now is visible, before anybody shows it again.
     STANDING = "SELECT \
-         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND due_at <= ?1) \
+         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND stands_at <= ?1) \
          + (SELECT count(*) FROM messages WHERE hidden_until <= ?2 AND due_at <= ?1), \
-         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND due_at > ?1) \
+         (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND stands_at > ?1) \
          + (SELECT count(*) FROM messages WHERE hidden_until <= ?2 AND due_at > ?1), \
          (SELECT count(*) FROM messages WHERE hidden_until > ?2), \
-         (SELECT due_at FROM messages WHERE hidden_until IS NULL ORDER BY due_at LIMIT 1), \
+         (SELECT due_at FROM messages WHERE hidden_until IS NULL ORDER BY stands_at LIMIT 1), \
          (SELECT count(*) FROM dead_letters)";
 
     DEAD_LETTERS = "SELECT id, sent_at, receives, reason, body FROM dead_letters \
@@ -59,8 +61,9 @@ statements! {
     /// The dead letters up to one of them, in slices.
     DEAD_IDS = "SELECT id FROM dead_letters WHERE id <= ?1 ORDER BY id LIMIT ?2";
 
-    REDRIVE = "INSERT INTO messages (due_at, sent_at, body) \
-         SELECT due_at, sent_at, body FROM dead_letters WHERE id = ?1 /*pg FOR UPDATE*/";
+    REDRIVE = "INSERT INTO messages (due_at, sent_at, body, stands_at) \
+         SELECT due_at, sent_at, body, CASE WHEN ?2 > due_at THEN ?2 ELSE due_at END \
+         FROM dead_letters WHERE id = ?1 /*pg FOR UPDATE*/";
 
     DELETE_LETTER = "DELETE FROM dead_letters WHERE id = ?1 RETURNING id";
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::{DeadLetters, Deliveries, DispatchQueue};
-use minutehand_store_sql::postgres::{PgAddress, PgDatabase};
+use minutehand_store_sql::postgres::{PgAddress, PgDatabase, PgOptions};
 use minutehand_store_sql::queue::RECEIVE_MAX;
 use minutehand_store_sql::script::{Script, ScriptOutcome, Statement, Turn, Urgency, Value};
 use minutehand_store_sql::sqlite::{self, Durability};
@@ -77,12 +77,17 @@ impl QueueBackEnd for Sqlite {
 }
 
 /// PostgreSQL: one server, and a place of its own for each test.
-pub(crate) struct Postgres(pub(crate) PostgresPlaces);
+pub(crate) struct Postgres {
+    pub(crate) places: PostgresPlaces,
+    pub(crate) has_named_statements: bool,
+}
 
 impl Postgres {
     async fn database(&self) -> OpenedDatabase {
-        let settings = PgAddress::read(&self.0.place()).unwrap();
-        let database = PgDatabase::connect(settings, None).await.unwrap();
+        let settings = PgAddress::read(&self.places.place()).unwrap();
+        let has_named_statements = self.has_named_statements;
+        let options = PgOptions { has_named_statements, ..PgOptions::default() };
+        let database = PgDatabase::connect_with(settings, options).await.unwrap();
         OpenedDatabase { database: database.into(), _dir: None }
     }
 }

@@ -27,12 +27,14 @@ mod on_postgres {
     #[test]
     fn the_store_does_what_every_store_does() {
         let Some(places) = PostgresPlaces::find() else { return };
-        assert_eq!(check_all(&Postgres(places)), [""; 0], "these do not hold");
+        let postgres = Postgres { places, has_named_statements: true };
+        assert_eq!(check_all(&postgres), [""; 0], "these do not hold");
     }
 
     #[test]
     fn the_queue_does_what_every_queue_does() {
         let Some(places) = PostgresPlaces::find() else { return };
-        assert_eq!(check_all_of_queues(&Postgres(places)), [""; 0], "these do not hold");
+        let postgres = Postgres { places, has_named_statements: false };
+        assert_eq!(check_all_of_queues(&postgres), [""; 0], "these do not hold");
     }
 }

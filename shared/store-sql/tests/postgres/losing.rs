@@ -1,6 +1,7 @@
 //! A database that goes away, and comes back.
 
 use minutehand_store_sql::postgres::PgError;
+use minutehand_store_sql::script::{ScriptOutcome, Value};
 use minutehand_testkit::postgres::PostgresServer;
 
 use crate::world::{ADD, changes, connect, on, queue, receive, script, send, stored};
@@ -61,4 +62,28 @@ async fn a_closed_database_performs_nothing() {
         Err(PgError::Closed)
     ));
     assert!(waiting.await.unwrap().is_err(), "the receiver that waits is told");
+}
+
+#[tokio::test]
+async fn after_a_crash_of_the_database_a_process_gives_signs_again_within_two_seconds() {
+    let Some(mut server) = PostgresServer::start() else { return };
+    let database = connect(&server.address("127.0.0.1")).await;
+    let before = database.process();
+    server.crash_and_restart();
+    // By the database's clock: ticks since it has been there.
+    let first = "SELECT (seen_at - extract(epoch FROM pg_postmaster_start_time()) * 10000000)::bigint FROM signs";
+    let mut failed = 0;
+    let after = loop {
+        match database.read(script(vec![on(first, &[])])).await {
+            Ok(ScriptOutcome::Done(rows)) => match rows[0][0][0] {
+                Value::Integer(ticks) if ticks > 0 => break ticks,
+                _ => {}
+            },
+            Ok(unmet) => panic!("{unmet:?}"),
+            Err(_) => failed += 1,
+        }
+        assert!(failed < CONNECTIONS, "it does not come back");
+    };
+    assert!(after < 2 * 10_000_000, "{after} ticks");
+    assert_eq!(database.process(), before, "nobody took it for dead");
 }

@@ -2,6 +2,10 @@
 //! that are undone, several processes, a pooler, a database that crashes, TLS.
 
 #[cfg(test)]
+mod groups;
+#[cfg(test)]
+mod liveness;
+#[cfg(test)]
 mod losing;
 #[cfg(test)]
 mod pooler;

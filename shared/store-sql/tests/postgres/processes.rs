@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use chrono::TimeDelta;
 use futures_util::future::{join_all, poll_immediate};
+use minutehand_ports::Deliveries as _;
 use minutehand_store_sql::postgres::{PgDatabase, ServerTime};
 use minutehand_testkit::postgres::PostgresPlaces;
 
-use crate::world::{connect, queue, receive, send};
+use crate::world::{connect, on, queue, receive, script, send};
 
 #[tokio::test]
 async fn processes_that_start_together_make_one_schema_and_have_numbers_of_their_own() {
@@ -69,4 +70,22 @@ async fn a_receiver_that_is_not_told_looks_by_itself() {
             None => tokio::task::yield_now().await,
         }
     }
+}
+
+#[tokio::test]
+async fn fetches_begin_before_what_is_expected_and_every_ten_seconds_at_the_beginning() {
+    let Some(places) = PostgresPlaces::find() else { return };
+    let database = connect(&places.place()).await;
+    let (queue, clock) = queue(&database).await;
+    send(&queue, "one").await;
+    assert_eq!(receive(&queue).await, "one", "a look from the beginning");
+    // What commits late stands before what is expected.
+    let late = "INSERT INTO messages (due_at, sent_at, body, stands_at) \
+         SELECT due_at, sent_at, body, -60 * 10000000::bigint FROM messages";
+    database.perform(script(vec![on(late, &[])])).await.unwrap();
+    clock.advance(TimeDelta::seconds(3));
+    send(&queue, "two").await;
+    assert_eq!(queue.receive(10).await.unwrap().len(), 1, "not what is late");
+    clock.advance(TimeDelta::seconds(7));
+    assert_eq!(receive(&queue).await, "one");
 }
