@@ -94,7 +94,7 @@ fn begin_process(process: i64) -> Statement {
 }
 
 fn send() -> Statement {
-    on(queue::SEND, params![0_i64, 0_i64, "body"])
+    on(queue::SEND, params![0_i64, 0_i64, "body", 0_i64])
 }
 
 /// The first message that there is.

@@ -194,7 +194,9 @@ impl SqlQueue {
 #[async_trait]
 impl DispatchQueue for SqlQueue {
     async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError> {
-        let statements: Result<Vec<_>, _> = messages.iter().map(|it| send(it, now)).collect();
+        let written_at = self.clock.now();
+        let send = |it| send(it, now, written_at);
+        let statements: Result<Vec<_>, _> = messages.iter().map(send).collect();
         self.each(statements?.into_iter(), |together| record("", together).waking()).await
     }
 }
@@ -253,13 +255,17 @@ impl fmt::Debug for SqlQueue {
     }
 }
 
-/// Stores a message.
-fn send(message: &QueueMessage, now: DateTime<Utc>) -> Result<Statement, QueueError> {
+/// Stores a message that was sent at one instant, and is written at another.
+fn send(
+    message: &QueueMessage,
+    sent_at: DateTime<Utc>,
+    written_at: DateTime<Utc>,
+) -> Result<Statement, QueueError> {
     let body = work_item::encode(&message.work_item);
     if body.len() > BODY_BYTES_MAX {
         return Err(QueueError::Refused(TooLong { bytes: body.len() }.into()));
     }
-    Ok(Statement::new(sql::SEND, params![message.due_at, now, body]))
+    Ok(Statement::new(sql::SEND, params![message.due_at, sent_at, body, written_at]))
 }
 
 /// Deletes a message whose work is done.

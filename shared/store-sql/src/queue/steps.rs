@@ -26,7 +26,7 @@ impl DispatchStep for SqlStore {
         now: DateTime<Utc>,
     ) -> Result<Vec<Result<bool, StoreError>>, QueueError> {
         let mut messages: Vec<Statement> =
-            messages.iter().map(|message| send(message, now)).collect::<Result<_, _>>()?;
+            messages.iter().map(|it| send(it, now, now)).collect::<Result<_, _>>()?;
         // No script is so long that a claim has to wait for it.
         let is_long = messages.len() + moves.len() > TOGETHER_MAX;
         while is_long && !messages.is_empty() {
@@ -59,7 +59,7 @@ impl SettleStep for SqlStore {
     async fn settle(&self, settlement: Settlement<'_>) -> Result<Settled, StepError> {
         let Settlement { next, count, receipt, now } = settlement;
         let others = || -> Result<Vec<Statement>, QueueError> {
-            let sent: Result<Vec<_>, _> = next.iter().map(|message| send(message, now)).collect();
+            let sent: Result<Vec<_>, _> = next.iter().map(|it| send(it, now, now)).collect();
             Ok(sent?.into_iter().chain(receipt.map(finish)).collect())
         };
         let is_finished = receipt.is_some();

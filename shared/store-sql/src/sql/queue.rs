@@ -2,7 +2,7 @@
 
 statements! {
     SEND = "INSERT INTO messages (due_at, sent_at, body, stands_at) \
-         VALUES (?1, ?2, ?3, CASE WHEN 1 = 0 /*pg OR ?2::bigint > ?1*/ THEN ?2 ELSE ?1 END)";
+         VALUES (?1, ?2, ?3, CASE WHEN 1 = 0 /*pg OR ?4::bigint > ?1*/ THEN ?4 ELSE ?1 END)";
 
     /// Shows messages again whose hidden time has ended.
     SHOW_AGAIN = "UPDATE messages SET hidden_until = NULL, leased = 0 /*pg , stands_at = GREATEST(due_at, ?1)*/ WHERE id IN \
