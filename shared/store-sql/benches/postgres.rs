@@ -18,7 +18,7 @@ use minutehand_testkit::postgres::PostgresServer;
 use tokio::task::JoinSet;
 
 /// Attempts of a measurement, for each that is under way.
-const ATTEMPTS: u32 = 500;
+const ATTEMPTS: u32 = 200;
 /// How many are under way at the same time.
 const IN_FLIGHT: [u32; 3] = [1, 8, 64];
 /// Each is measured so often.
