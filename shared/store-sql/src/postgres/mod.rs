@@ -17,6 +17,9 @@
 //! | `perform`, `pool` | a script as a transaction, on one of a few connections |
 //! | `listener` | wakes receivers when others send |
 //! | `schema` | the tables, and their upgrade |
+//! | `key_check` | whether all processes have one key |
+//! | `inspect`, `remedy` | what an operator has to know, and what to do about an error |
+//! | `passwords` | the password, from where libpq takes it |
 //!
 //! | a process dies, or is frozen, with | the others | counts |
 //! |---|---|---|
@@ -33,14 +36,18 @@ mod database;
 mod dialect;
 mod error;
 mod groups;
+mod inspect;
+mod key_check;
 mod life;
 mod listener;
 mod liveness;
+mod passwords;
 mod perform;
 mod pool;
 mod process_clock;
 #[cfg(test)]
 mod races;
+mod remedy;
 mod schema;
 mod settings;
 mod sweeping;
@@ -52,6 +59,7 @@ mod tls;
 pub use clock::{ServerTime, ShownTime};
 pub use database::{PgDatabase, PgOptions};
 pub use error::PgError;
+pub use inspect::{PgFacts, PgFinding};
 pub use life::{PgProcess, ProcessName};
 pub use process_clock::PgClock;
 pub use settings::PgAddress;

@@ -158,7 +158,8 @@ pub(super) async fn perform(
         }
         Err(Failed::Error(error)) => {
             if !needs_nothing {
-                simple(client, ROLLBACK).await?;
+                // Where no transaction has begun, the connection has ended, and this error says why.
+                let _ = simple(client, ROLLBACK).await;
             }
             Err(error)
         }

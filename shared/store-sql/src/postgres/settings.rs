@@ -14,6 +14,7 @@ use tokio_postgres::{Client, Config, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::PgError;
+use super::passwords;
 use super::tls::{self, Check};
 
 /// How long a connection may take, with TLS and the password.
@@ -80,6 +81,9 @@ impl PgAddress {
                         .map_or_else(|| error.to_string(), ToString::to_string),
                 )
             })?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(problem("it names no host, as postgres://user@host/database does"));
+        }
         if config.get_application_name().is_none() {
             config.application_name(NAME);
         }
@@ -90,6 +94,21 @@ impl PgAddress {
             .keepalives_retries(KEEPALIVES_MAX)
             .tcp_user_timeout(KEEPALIVE * KEEPALIVES_MAX);
         Ok(Self { config, mode, tls: MakeRustlsConnect::new(tls::client(&check)?) })
+    }
+
+    /// The same address, with the password that libpq would find for it, if it has none.
+    ///
+    /// # Errors
+    ///
+    /// If the password file can be read by other users, or not at all.
+    pub fn with_password_of(
+        mut self,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, PgError> {
+        if let Some(password) = passwords::find(&self.config, environment)? {
+            self.config.password(password);
+        }
+        Ok(self)
     }
 
     /// Makes a connection.
@@ -175,6 +194,7 @@ mod tests {
             "postgres://u:secret@h:port/d",
             "postgres://u:secret@h/d?sslmode=yes",
             "postgres://u:secret@h/d?nothing=1",
+            "postgres:///d",
         ] {
             let error = PgAddress::read(address).unwrap_err().to_string();
             assert!(error.starts_with("the address") && !error.contains("secret"), "{error}");
