@@ -54,7 +54,7 @@ const SETTINGS: [&str; 9] = [
 /// The database of all tests.
 const DATABASE: &str = "tests";
 /// What the server logs when it can be used.
-const READY: &str = "database system is ready to accept connections";
+const READY: &str = "database system is ready to accept";
 /// The lines of its log that a failed test shows.
 const LINES_SHOWN: usize = 40;
 
@@ -135,6 +135,31 @@ impl PostgresServer {
         run(command.args(arguments))
     }
 
+    /// Runs statements in its database.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses.
+    pub fn sql(&self, text: &str) {
+        let psql = self.programs.bin.join("psql");
+        let address = self.address("127.0.0.1");
+        run(Command::new(psql).args(["-q", "-v", "ON_ERROR_STOP=1", "-d", &address, "-c", text]))
+            .unwrap();
+    }
+
+    /// Ends the server, and starts it again as a standby, which only reads.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start again.
+    pub fn become_standby(&mut self) {
+        self.quit();
+        let signal = self.dir.path().join("data").join("standby.signal");
+        std::fs::write(&signal, "").unwrap();
+        self.programs.give(&signal);
+        self.start_again();
+    }
+
     /// Ends the server as if it crashed, and starts it again on the same port.
     ///
     /// # Panics
@@ -142,12 +167,21 @@ impl PostgresServer {
     /// If it does not start again.
     pub fn crash_and_restart(&mut self) {
         self.quit();
+        self.start_again();
+    }
+
+    /// Starts the server again that was ended.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    pub fn start_again(&mut self) {
         let data = self.dir.path().join("data");
         self.child = serve(&self.programs, &data, self.port, (&self.settings, &self.log));
     }
 
     /// Ends the server at once.
-    fn quit(&mut self) {
+    pub fn quit(&mut self) {
         // It may have ended by itself.
         let _ = kill_process(Pid::from_child(&self.child), Signal::QUIT);
         let _ = self.child.wait();
