@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use clap::Args;
-use minutehand_client::Job;
+use minutehand_client::{DatabaseItem, Job};
 use serde_json::{Value, json};
 
 use crate::at_server::ServerCommand;
@@ -49,6 +49,7 @@ impl ServerCommand for DoctorArgs {
             match Fleet::read(&work, self.collection.as_deref()).await {
                 Ok(fleet) => {
                     checks.push(Check::good("token", "it is accepted"));
+                    checks.extend(database(&work).await);
                     checks.extend(jobs(&work, &fleet));
                 }
                 Err(failure) => {
@@ -98,6 +99,25 @@ async fn server(work: &Work) -> (Check, Vec<Check>) {
     });
     let notes = notes.chain([zones(&document, work.now())]).collect();
     (clock(work, before, health.date.as_deref(), &document), notes)
+}
+
+/// What there is to know of the database that processes share, if there is one.
+async fn database(work: &Work) -> Vec<Check> {
+    let check = |DatabaseItem { about, says, remedy, is_warning }: DatabaseItem| Check {
+        name: harmless(&about),
+        trouble: remedy.map(|remedy| harmless(&remedy)),
+        is_warning,
+        says: harmless(&says),
+    };
+    match work.client().database().await {
+        Ok(found) => found.into_iter().map(|item| check(item.value)).collect(),
+        // An older server has no such answer.
+        Err(error) if error.is_not_found() => Vec::new(),
+        Err(error) => {
+            let failure = Failure::from(error);
+            vec![Check::bad("database", &failure.message, failure.hint)]
+        }
+    }
 }
 
 /// Whether the server has the time that it should have.

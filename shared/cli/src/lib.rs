@@ -36,6 +36,7 @@ mod masked;
 mod mcp;
 mod options;
 mod output;
+mod processes;
 mod reference;
 mod repeat;
 mod top;
@@ -103,6 +104,8 @@ pub enum Command {
     Journal(AtServer<journal::JournalArgs>),
     /// Look at messages that are no longer delivered, send them again, or delete them
     Dead(AtServer<dead::DeadArgs>),
+    /// List the processes that share the server's database
+    Processes(AtServer<processes::ProcessesArgs>),
     /// Check a server and its jobs, and say what to do
     Doctor(AtServer<doctor::DoctorArgs>),
     /// Store a server and its token as a context
@@ -174,6 +177,7 @@ impl Command {
             Self::Failures(it) => &it.options,
             Self::Journal(it) => &it.options,
             Self::Dead(it) => &it.options,
+            Self::Processes(it) => &it.options,
             Self::Doctor(it) => &it.options,
             Self::Login(it) => &it.options,
             Self::Logout(it) => &it.options,
@@ -239,6 +243,7 @@ async fn carry_out(
         Command::Failures(args) => at_server::run(args, environment).await,
         Command::Journal(args) => at_server::run(args, environment).await,
         Command::Dead(args) => at_server::run(args, environment).await,
+        Command::Processes(args) => at_server::run(args, environment).await,
         Command::Doctor(args) => at_server::run_silent(args, environment).await,
         Command::Login(args) => {
             let screen = screen(&args.options);

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::path::{CollectionPath, escaped};
 use crate::transport::{Client, Method, Request};
 use crate::types::{
-    DeadLetterItem, DeadLettersAnswer, FailureItem, JournalChange, ListedJob, LoadAnswer,
-    OverviewAnswer, UpcomingItem,
+    DatabaseItem, DeadLetterItem, DeadLettersAnswer, FailureItem, JournalChange, ListedJob,
+    LoadAnswer, OverviewAnswer, ProcessItem, UpcomingItem,
 };
 
 /// The most pages of one list.
@@ -109,6 +109,26 @@ impl Client {
         query: &AheadQuery,
     ) -> Result<Vec<Listed<UpcomingItem>>, Error> {
         let answer: Answer<Value> = self.get(query.path(subscription, "upcoming")).await?;
+        self.listed(&answer.value, "items")
+    }
+
+    /// The processes that share the database of the installation; none if there is one process alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn processes(&self) -> Result<Vec<Listed<ProcessItem>>, Error> {
+        let answer: Answer<Value> = self.get("/minutehand/v1/processes".to_owned()).await?;
+        self.listed(&answer.value, "items")
+    }
+
+    /// What there is to know of the database of the installation; nothing without one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn database(&self) -> Result<Vec<Listed<DatabaseItem>>, Error> {
+        let answer: Answer<Value> = self.get("/minutehand/v1/database".to_owned()).await?;
         self.listed(&answer.value, "items")
     }
 

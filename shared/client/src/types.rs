@@ -485,6 +485,41 @@ pub struct DeadLettersAnswer {
     pub not_found: Vec<String>,
 }
 
+/// A process that shares the database of an installation.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessItem {
+    /// Its name.
+    pub name: String,
+    /// The version of its program.
+    pub version: String,
+    /// When it started.
+    pub since: String,
+    /// When it last gave a sign of life.
+    pub seen_at: String,
+    /// How many attempts it has under way.
+    pub attempts: u64,
+    /// Whether it answered.
+    #[serde(default)]
+    pub answers: bool,
+}
+
+/// Something to know of the database of an installation.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DatabaseItem {
+    /// The part that it is about, in a word.
+    pub about: String,
+    /// What it is.
+    pub says: String,
+    /// What to do; nothing if all is well.
+    #[serde(default)]
+    pub remedy: Option<String>,
+    /// Whether that can wait.
+    #[serde(default)]
+    pub is_warning: bool,
+}
+
 /// How many occurrences are due in each span.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct LoadAnswer {

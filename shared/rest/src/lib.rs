@@ -48,7 +48,7 @@ use minutehand_ports::{Clock, IdSource};
 pub use access::{Access, Principal, Scope, Token};
 pub use certificates::{ManagementCertificate, PresentedCertificate, Thumbprint};
 pub use failure::ErrorCode;
-pub use health::{HealthNote, Readiness};
+pub use health::{DatabaseNote, HealthNote, Peers, ProcessNote, Readiness};
 pub use list::Scheme;
 pub use metrics::{MetricsError, MetricsPage};
 pub use openapi::OPENAPI;

@@ -167,7 +167,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 43] = [
+pub(crate) static ROUTES: [Route; 45] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -205,6 +205,8 @@ pub(crate) static ROUTES: [Route; 43] = [
     get(job!("/history"), &history::list),
     get(ours!("/me"), &|call: Call| ready(v1::me(&call))).any_version(),
     get(ours!("/zones"), &|call: Call| ready(v1::zones(&call))).any_version(),
+    get(ours!("/processes"), &v1::processes).any_version(),
+    get(ours!("/database"), &v1::database).any_version(),
     get(ours!("/subscriptions"), &v1::subscriptions).any_version(),
     post(ours!("/preview"), &|call: Call| ready(v1::preview(&call)))
         .any_version()

@@ -74,6 +74,8 @@ ANSWERED = [
     ("dead delete --all --yes", "DeadLettersDone"),
     ("api GET /minutehand/v1/me", "Me"),
     ("api GET /minutehand/v1/zones", "Zones"),
+    ("api GET /minutehand/v1/processes", "ProcessList"),
+    ("api GET /minutehand/v1/database", "DatabaseNotes"),
     ("api GET /minutehand/v1/subscriptions", "SubscriptionList"),
 ]
 OWN = [

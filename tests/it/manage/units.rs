@@ -74,6 +74,8 @@ async fn every_operation_consumes_what_the_documentation_says() {
     for (operation, method, path, body) in [
         ("GET /me", "GET", "/minutehand/v1/me".to_owned(), ""),
         ("GET /zones", "GET", "/minutehand/v1/zones".to_owned(), ""),
+        ("GET /processes", "GET", "/minutehand/v1/processes".to_owned(), ""),
+        ("GET /database", "GET", "/minutehand/v1/database".to_owned(), ""),
         ("GET /subscriptions", "GET", "/minutehand/v1/subscriptions".to_owned(), ""),
         ("GET /deadletters", "GET", "/minutehand/v1/deadletters".to_owned(), ""),
         ("POST /preview", "POST", "/minutehand/v1/preview".to_owned(), preview),

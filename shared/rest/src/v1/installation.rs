@@ -1,5 +1,5 @@
-//! What a tool asks first: who it is, what the installation is, which subscriptions and time zones
-//! there are.
+//! What a tool asks first: who it is, what the installation is and runs on, which subscriptions and time
+//! zones there are.
 
 use chrono::TimeDelta;
 use minutehand_domain::action::Target;
@@ -15,7 +15,8 @@ use crate::Home;
 use crate::access::Scope;
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::failure::Failure;
+use crate::failure::{ErrorCode, Failure};
+use crate::health::{DatabaseNote, ProcessNote};
 
 /// The most subscriptions in one answer.
 const SUBSCRIPTIONS_MAX: u32 = 500;
@@ -84,4 +85,39 @@ pub(crate) async fn subscriptions(call: Call) -> Result<Answer, Failure> {
     let looked_at = found.items.len();
     let items: Vec<_> = found.items.iter().map(|name| json!({"name": name.as_str()})).collect();
     Ok(tagged(&page(&items, found.next.as_deref(), looked_at), &call.head.headers))
+}
+
+/// Lists the processes that share the database.
+pub(crate) async fn processes(call: Call) -> Result<Answer, Failure> {
+    Parameters::of(&call, &[])?;
+    let found = call.rest.readiness.processes().await.map_err(unavailable)?;
+    let item = |process: ProcessNote| {
+        let ProcessNote { name, version, since, seen_at, attempts, answers } = process;
+        json!({
+            "name": name,
+            "version": version,
+            "since": format_instant(since),
+            "seenAt": format_instant(seen_at),
+            "attempts": attempts,
+            "answers": answers,
+        })
+    };
+    let items: Vec<Value> = found.into_iter().map(item).collect();
+    Ok(tagged(&json!({"items": items}), &call.head.headers))
+}
+
+/// Tells what an operator has to know of the database.
+pub(crate) async fn database(call: Call) -> Result<Answer, Failure> {
+    Parameters::of(&call, &[])?;
+    let found = call.rest.readiness.database().await.map_err(unavailable)?;
+    let item = |note: DatabaseNote| {
+        let DatabaseNote { about, says, remedy, is_warning } = note;
+        json!({"about": about, "says": says, "remedy": remedy, "isWarning": is_warning})
+    };
+    let items: Vec<Value> = found.into_iter().map(item).collect();
+    Ok(tagged(&json!({"items": items}), &call.head.headers))
+}
+
+fn unavailable(why: String) -> Failure {
+    Failure::new(ErrorCode::ServiceUnavailable, why)
 }

@@ -37,7 +37,7 @@ pub(crate) use check::check;
 pub(crate) use dead_letters::{
     delete as delete_dead_letters, list as dead_letters, redrive as redrive_dead_letters,
 };
-pub(crate) use installation::{me, subscriptions, zones};
+pub(crate) use installation::{database, me, processes, subscriptions, zones};
 pub(crate) use job::get_job;
 pub(crate) use journal::journal;
 pub(crate) use load::load;

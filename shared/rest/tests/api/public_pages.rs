@@ -51,6 +51,23 @@ fn a_process_that_cannot_fire_is_not_ready_and_says_why() {
 }
 
 #[test]
+fn a_process_on_a_shared_database_names_itself_and_says_how_many_live() {
+    let api = Api::with(Access::Tokens(Vec::new()));
+    api.troubles.set(Trouble::Shared);
+    let health = api.send("GET", "/healthz", &[], "");
+    let peers = r#""process":"a-1","processes":2"#;
+    assert!(health.status == 200 && health.body.contains(peers), "{}", health.body);
+}
+
+#[test]
+fn a_database_that_is_away_makes_the_service_unready_with_the_reason() {
+    let api = Api::with(Access::Tokens(Vec::new()));
+    api.troubles.set(Trouble::Lost);
+    let message = "PostgreSQL does not answer.";
+    api.send("GET", "/healthz", &[], "").fails(503, "ServiceUnavailable", message);
+}
+
+#[test]
 fn the_description_is_the_committed_file() {
     let api = Api::with(Access::Tokens(Vec::new()));
     api.send("GET", "/openapi.json", &[], "").is(200, include_str!("../../openapi.json"));

@@ -3,7 +3,7 @@
 use minutehand_rest::{Access, Scope, Token};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Api, JOB, NO_PARENT};
+use crate::support::{Answer, Api, JOB, NO_PARENT, Trouble};
 
 const COLLECTIONS: &str = "/minutehand/v1/subscriptions/s1/resourceGroups/rg/jobCollections";
 /// The SHA-256 of `token`.
@@ -50,6 +50,29 @@ fn zones_are_named_with_their_release() {
     let zones = get(&Api::new(), "/zones").json();
     let names = zones["names"].as_array().unwrap();
     assert!(names.contains(&json!("Europe/Berlin")) && names.len() > 400, "{}", names.len());
+}
+
+#[test]
+fn processes_and_their_database_are_described() {
+    let api = Api::new();
+    for path in ["/processes", "/database"] {
+        assert_eq!(get(&api, path).json(), json!({"items": []}), "a process that is alone");
+    }
+    api.troubles.set(Trouble::Shared);
+    let epoch = "1970-01-01T00:00:00Z";
+    let process = |name, answers| {
+        json!({"name": name, "version": "1.2.3", "since": epoch, "seenAt": epoch,
+            "attempts": 3, "answers": answers})
+    };
+    let items = json!({"items": [process("a-1", true), process("b-1", false)]});
+    assert_eq!(get(&api, "/processes").json(), items);
+    let note = json!({"about": "vacuum", "says": "autovacuum is off",
+        "remedy": "set autovacuum to on", "isWarning": false});
+    assert_eq!(get(&api, "/database").json(), json!({"items": [note]}));
+    api.troubles.set(Trouble::Lost);
+    for path in ["/processes", "/database"] {
+        get(&api, path).fails(503, "ServiceUnavailable", "PostgreSQL does not answer.");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use minutehand_ports::{
     CertificateReader, Collections, Disk, DispatchQueue, History, QueueError, QueueMessage,
     StoreError,
 };
-use minutehand_rest::{HealthNote, Readiness};
+use minutehand_rest::{DatabaseNote, HealthNote, Peers, ProcessNote, Readiness};
 
 /// What fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,6 +36,10 @@ pub(crate) enum Trouble {
     NotFiring,
     /// All is well but the archive.
     Noted,
+    /// Another process shares the database, of which nothing is wrong.
+    Shared,
+    /// The database is away, and the process knows.
+    Lost,
     /// The store has a bug.
     Panic,
     /// Another change always comes first.
@@ -58,7 +62,12 @@ impl Troubles {
     /// Whether a change comes too late, if the store answers at all.
     fn check(&self) -> Result<bool, StoreError> {
         match self.get() {
-            Trouble::None | Trouble::Full | Trouble::NotFiring | Trouble::Noted => Ok(false),
+            Trouble::None
+            | Trouble::Full
+            | Trouble::NotFiring
+            | Trouble::Noted
+            | Trouble::Shared
+            | Trouble::Lost => Ok(false),
             Trouble::Stale => Ok(true),
             Trouble::Panic => panic!("a bug in the store"),
             Trouble::Unavailable => Err(StoreError::Unavailable("table secret-table".into())),
@@ -130,7 +139,42 @@ impl CollectionsLayer for TroubledCollections {
     }
 }
 
+#[async_trait]
 impl Readiness for Troubles {
+    fn lost_database(&self) -> Option<String> {
+        (self.get() == Trouble::Lost).then(|| "PostgreSQL does not answer.".to_owned())
+    }
+
+    fn peers(&self) -> Option<Peers> {
+        (self.get() == Trouble::Shared).then(|| Peers { name: "a-1".to_owned(), live: 2 })
+    }
+
+    async fn processes(&self) -> Result<Vec<ProcessNote>, String> {
+        if let Some(reason) = self.lost_database() {
+            return Err(reason);
+        }
+        let process = |name: &str, answers| ProcessNote {
+            name: name.to_owned(),
+            version: "1.2.3".to_owned(),
+            since: DateTime::UNIX_EPOCH,
+            seen_at: DateTime::UNIX_EPOCH,
+            attempts: 3,
+            answers,
+        };
+        let shared = vec![process("a-1", true), process("b-1", false)];
+        Ok(if self.get() == Trouble::Shared { shared } else { Vec::new() })
+    }
+
+    async fn database(&self) -> Result<Vec<DatabaseNote>, String> {
+        if let Some(reason) = self.lost_database() {
+            return Err(reason);
+        }
+        let remedy = Some("set autovacuum to on".to_owned());
+        let says = "autovacuum is off".to_owned();
+        let note = DatabaseNote { about: "vacuum", says, remedy, is_warning: false };
+        Ok((self.get() == Trouble::Shared).then_some(note).into_iter().collect())
+    }
+
     fn trouble(&self) -> Option<String> {
         (self.get() == Trouble::NotFiring).then(|| "Messages cannot be taken.".to_owned())
     }
