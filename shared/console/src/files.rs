@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.2c7d47d28585.js",
-        bytes: include_bytes!("../dist/app.2c7d47d28585.js.gz"),
+        name: "app.0b48db42de58.js",
+        bytes: include_bytes!("../dist/app.0b48db42de58.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"2c7d47d28585ce14d6dee3b67f878a2c\"",
+        etag: "\"0b48db42de58b1c94674fafb0a8ac429\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"396beed856cc49fdc6d98aedd14acbd2\"",
+        etag: "\"b6aa6aabe1707d6f5877c53bf8f96dd4\"",
         is_hashed: false,
     },
     File {

@@ -36,6 +36,16 @@ export interface Me {
   actions: string[];
 }
 
+/** A process that shares the database of the installation. */
+export interface Process {
+  name: string;
+  version: string;
+  since: string;
+  seenAt: string;
+  attempts: number;
+  answers: boolean;
+}
+
 export interface Collection {
   name: string;
   properties: {
@@ -446,6 +456,7 @@ export const api = {
     });
     return (await Promise.all(pages)).flat();
   },
+  processes: () => json<{ items: Process[] }>('GET', '/minutehand/v1/processes'),
   zones: () => json<{ names: string[] }>('GET', '/minutehand/v1/zones'),
   preview: (body: unknown) => json<Preview>('POST', '/minutehand/v1/preview', body),
   /** What the API says about a new definition, or with `patch` about a change of it. */

@@ -1,11 +1,11 @@
 // What this browser remembers, and what the server says about itself.
 import type { Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { api, isRefused, signOut, token } from './api';
+import { api, isRefused, type Process, signOut, token } from './api';
 import { Places } from './collections';
 import { useLoad } from './load';
 import { choose, density, hours, me, motion, place, say, singleKeys, theme, zoneChoice } from './state';
-import { mine } from './time';
+import { grouped, mine, wideZone, withOffset } from './time';
 import { Copy, Field, Options, Panel, Title } from './ui';
 
 /** What one may choose, and the words for it. */
@@ -18,8 +18,15 @@ const CHOICES = [
   ['Keys of one letter', singleKeys, [['on', 'on'], ['off', 'off']]],
 ] as unknown as readonly (readonly [string, Signal<string>, readonly (readonly [string, string])[]])[];
 
+/** A process in a line. */
+function line({ name, version, since, seenAt, attempts, answers }: Process): string {
+  const at = (instant: string) => withOffset(Date.parse(instant), wideZone());
+  return `${name}${answers ? ' (answers)' : ''}: version ${version}, since ${at(since)}, last seen ${at(seenAt)}, attempts under way: ${grouped(attempts)}`;
+}
+
 export function Settings() {
   const loaded = useLoad('me', api.me, 30);
+  const processes = useLoad('processes', api.processes, 10).data?.items ?? [];
   const places = useLoad('places', api.places, null).data ?? [];
   const [subscription, setSubscription] = useState(place.value.subscription);
   const [group, setGroup] = useState(place.value.group);
@@ -52,6 +59,7 @@ export function Settings() {
                   <dt>Version</dt><dd>{data.version}</dd>
                   <dt>Time zones</dt><dd>{data.timeZones}</dd>
                   <dt>Region</dt><dd>{data.region}</dd>
+                  {processes.length > 0 && <><dt>Processes</dt><dd>{processes.map((process) => <div key={process.name}>{line(process)}</div>)}</dd></>}
                 </dl>
               )}
             </Panel>
