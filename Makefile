@@ -30,7 +30,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance copies bench soak bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
+.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos copies bench soak bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,10 +101,10 @@ monitoring: ## the alerts and the dashboard of infra/monitoring, with Debian's P
 ci: ## everything a change has to pass, as on the servers that check it; says what it skipped
 	@.ci/run
 
-nightly: ## what is too long for every change: mutations, judges, ten million actions, the large scope, copies, endurance
+nightly: ## what is too long for every change: mutations, judges, ten million actions, the large scope, copies, chaos, endurance
 	@.ci/timed mutations cargo test -p minutehand-tests --profile e2e --locked -- \
 		--ignored --nocapture simulation::every_mutation
-	@$(MAKE) --no-print-directory judge prove exhaustive copies endurance
+	@$(MAKE) --no-print-directory judge prove exhaustive copies chaos endurance
 
 simulate: ## play the services in simulated time on every core until stopped; SEED=7 plays one run and prints it
 	@cargo test -p minutehand-tests --profile e2e --locked -- --ignored --exact --nocapture simulation::until_stopped
@@ -124,6 +124,12 @@ prove: ## ten million simulated actions with faults, on every core; goes on wher
 endurance: ## the binary for an hour of real time: killed, frozen, out of disk space; each call judged
 	cargo build --workspace --locked
 	tests/endurance/run --binary $(TARGET_DIR)/debug/minutehand
+
+MINUTES ?= 5
+KILL_EVERY ?= 15-40
+chaos: ## three processes on one PostgreSQL for MINUTES=5, killed and frozen while the database crashes; each call judged
+	cargo build -p minutehand --locked
+	tests/chaos/run --minutes $(MINUTES) --kill-every $(KILL_EVERY) --binary $(TARGET_DIR)/debug/minutehand
 
 copies: ## the directory of a running server, copied with cp, tar and rsync in any order: refused, or complete
 	cargo build -p minutehand --locked
