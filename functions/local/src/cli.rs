@@ -12,13 +12,14 @@ use std::time::Duration;
 use chrono::{DateTime, NaiveDate, Utc};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error, Parser, Subcommand};
-use minutehand::archive;
 use minutehand::backup::backup;
+use minutehand::database::{self, Checked};
 use minutehand::health;
 use minutehand::installation::{self, ExportArgs, ImportArgs};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
-use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
+use minutehand::serve::{BUILD, DATA_DIR, DatabaseArgs, ServeArgs, ServeSettings, serve};
 use minutehand::zones::TakenZones;
+use minutehand::{BadArguments, archive};
 use minutehand_archive_objects::Location;
 use minutehand_client::ServerUrl;
 use minutehand_recurrence::WrittenDate;
@@ -41,8 +42,14 @@ Examples:
   minutehand serve --memory \\
       --clock-start 2027-03-28T00:00:00Z --clock-rate 3600
 
+  MINUTEHAND_DATABASE=postgres://minutehand@db.example/minutehand \\
+      minutehand serve --key-file minutehand.key --token-file tokens
+
 Environment:
-  MINUTEHAND_TOKEN  the token; --token takes precedence
+  MINUTEHAND_TOKEN     the token; --token takes precedence
+  MINUTEHAND_DATABASE  the database of many processes; --database takes precedence
+  MINUTEHAND_KEY       the key that seals secrets there; --key-file takes precedence
+  PGPASSWORD, PGPASSFILE  the password of the database, as libpq reads it
 
 Output: the start-up lines go to standard output; the last one shows the address. The log goes to \
 standard error.
@@ -55,11 +62,12 @@ Guarantees: every occurrence that is due runs at least once, and never early. Of
 job that fell due while no server ran, the last one runs. GET /metrics reports what fires.
 
 Data: the data directory contains everything, including the key that seals secrets. Anyone with a \
-copy of it can read them. Only one process can use it at a time.
+copy of it can read them. Only one process can use it at a time. With --database, any number of \
+processes share a PostgreSQL, each with the same key; shared/docs/postgres.md shows how.
 
 Exit codes:
   0  stopped by a signal
-  1  cannot start or continue: port or data directory in use, unreadable file
+  1  cannot start or continue: port or data directory in use, unreadable file, no database
   2  invalid argument";
 
 const PREVIEW_EXAMPLES: &str = "\
@@ -210,6 +218,9 @@ enum Command {
     /// Carry collections and jobs to another installation, or keep them as files
     #[command(subcommand)]
     Installation(InstallationCommand),
+    /// Look at a PostgreSQL database of many processes, and make its tables
+    #[command(subcommand)]
+    Database(DatabaseCommand),
     /// Ask a running server whether it is healthy
     #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
@@ -272,6 +283,16 @@ enum InstallationCommand {
     Import(ImportArgs),
 }
 
+#[derive(Subcommand)]
+enum DatabaseCommand {
+    /// Tell whether the database can be used, and what to do about it
+    #[command(after_long_help = database::CHECK_EXAMPLES)]
+    Check(DatabaseArgs),
+    /// Make the tables of this version, which `serve` also does
+    #[command(after_long_help = database::MIGRATE_EXAMPLES)]
+    Migrate(DatabaseArgs),
+}
+
 #[derive(clap::Args)]
 struct PreviewArgs {
     /// JSON file with a job, its properties, or only a recurrence; - reads standard input
@@ -314,6 +335,10 @@ pub(crate) fn run() -> ExitCode {
         }
         Command::Installation(InstallationCommand::Import(args)) => {
             tell(installation::import(&args, environment))
+        }
+        Command::Database(DatabaseCommand::Check(args)) => check_database(&args),
+        Command::Database(DatabaseCommand::Migrate(args)) => {
+            tell(database::migrate(&args, environment))
         }
         Command::Health(args) => health(args),
         Command::Client(command) => minutehand_cli::run(command, Cli::command(), ENVIRONMENT),
@@ -405,16 +430,22 @@ fn health(args: HealthArgs) -> ExitCode {
 fn run_server(args: &ServeArgs) -> ExitCode {
     let settings = match ServeSettings::read(args, environment) {
         Ok(settings) => settings,
-        Err(problems) => {
-            for problem in problems {
-                fail(REFUSED, problem, None);
-            }
-            return ExitCode::from(REFUSED);
-        }
+        Err(problems) => return fail_of(BadArguments(problems).into()),
     };
     match serve(settings) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(FAILED, format!("{error:#}"), None),
+        Err(error) => fail_of(error),
+    }
+}
+
+fn check_database(args: &DatabaseArgs) -> ExitCode {
+    match database::check(args, environment) {
+        Ok(Checked { report, failed: 0 }) => print(&report),
+        Ok(Checked { report, failed }) => {
+            print(&report);
+            fail(FAILED, format!("{failed} of these need something done"), None)
+        }
+        Err(error) => fail_of(error),
     }
 }
 
@@ -493,6 +524,19 @@ fn version() -> String {
 fn tell<T: Display>(done: anyhow::Result<T>) -> ExitCode {
     match done {
         Ok(done) => print(&done.to_string()),
+        Err(error) => fail_of(error),
+    }
+}
+
+/// Prints an error, or each problem of arguments.
+fn fail_of(error: anyhow::Error) -> ExitCode {
+    match error.downcast::<BadArguments>() {
+        Ok(BadArguments(problems)) => {
+            for problem in problems {
+                fail(REFUSED, problem, None);
+            }
+            ExitCode::from(REFUSED)
+        }
         Err(error) => fail(FAILED, format!("{error:#}"), None),
     }
 }

@@ -1,13 +1,14 @@
 //! The commands of the `minutehand` program, as a library that tests can call.
 //!
-//! [`serve`] runs the whole scheduler as one process: the API, the sweeper and the executor, with an
-//! store in one file. [`preview`] shows when a job would fire. [`backup`] copies a data directory.
+//! [`serve`] runs the whole scheduler as one process: the API, the sweeper and the executor, with a
+//! store in one file, or in a [`database`] of many processes. [`preview`] shows when a job would fire. [`backup`] copies a data directory.
 //! [`archive`] keeps history for good, [`installation`] carries collections and jobs to another installation, and [`zones`] reads the time
 //! zones of the system.
 
 pub mod archive;
 pub mod backup;
 mod data_dir;
+pub mod database;
 pub mod health;
 pub mod installation;
 pub mod preview;
@@ -15,6 +16,11 @@ pub mod serve;
 pub mod zones;
 
 use anyhow::{Context as _, Result};
+
+/// Arguments that do not fit together: all problems, each as a sentence that says what to change.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.join("; "))]
+pub struct BadArguments(pub Vec<String>);
 
 /// Runs something that waits, on this thread.
 fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {

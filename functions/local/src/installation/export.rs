@@ -12,10 +12,9 @@ use minutehand_carry::{CARRIED_KINDS, Export, Exported as Written, Resealing, li
 use minutehand_ports::Sealer;
 use minutehand_runtime::system_now;
 
-use super::opened::Opened;
-use super::{Shown, data_directory};
-use crate::data_dir::check_is_data;
-use crate::serve::{DATA_DIR, create_key_file, written_by};
+use super::Shown;
+use super::opened::{Opened, Place, check_has_data};
+use crate::serve::{create_key_file, written_by};
 use crate::wait_for;
 
 /// What to export, and where to.
@@ -25,9 +24,8 @@ pub struct ExportArgs {
     #[arg(help = "Folder that exists, or s3://bucket/prefix; the backup is a folder in it",
           value_parser = Location::parse)]
     place: Location,
-    /// Data directory that is not in use
-    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = data_directory)]
-    data: PathBuf,
+    #[command(flatten)]
+    from: Place,
     /// File to create with a new key, which seals the secrets of the backup
     #[arg(long, value_name = "FILE")]
     seal_to: Option<PathBuf>,
@@ -36,7 +34,7 @@ pub struct ExportArgs {
 /// What was exported.
 #[derive(Debug)]
 pub struct Exported {
-    from: PathBuf,
+    from: String,
     to: Location,
     written: Written,
     is_sealed_to_file: bool,
@@ -48,7 +46,7 @@ impl fmt::Display for Exported {
         let Written { manifest, on, unreadable } = written;
         let [_, collections, jobs, retries] = CARRIED_KINDS.map(|kind| manifest.count(kind));
         let name = backup_name(manifest.about.at);
-        writeln!(f, "exported {} to {to} as backup/{name}", from.display())?;
+        writeln!(f, "exported {from} to {to} as backup/{name}")?;
         writeln!(f, "  {collections} collections, {jobs} jobs, {retries} retries that wait")?;
         if manifest.secrets > 0 {
             let key = if *is_sealed_to_file { "the key in the file" } else { "the same key" };
@@ -92,11 +90,12 @@ impl fmt::Display for Exported {
 ///
 /// If the installation cannot be read, a secret cannot be opened, or the place does not accept a file.
 pub fn export(args: &ExportArgs, environment: impl Fn(&str) -> Option<String>) -> Result<Exported> {
-    let ExportArgs { place, data, seal_to } = args;
-    check_is_data(data)?;
+    let ExportArgs { place, from, seal_to } = args;
+    let (storage, from) = from.storage(&environment)?;
+    check_has_data(&storage)?;
     let objects = Objects::open(place, &environment, system_now)?;
     wait_for(async {
-        let opened = Opened::open(data).await?;
+        let opened = Opened::open(&storage).await?;
         let file_key = seal_to.as_deref().map(create_key_file).transpose()?;
         let file_key = file_key.map(|sealer| Arc::new(sealer) as Arc<dyn Sealer>);
         let sealed_with =
@@ -112,7 +111,7 @@ pub fn export(args: &ExportArgs, environment: impl Fn(&str) -> Option<String>) -
             // Nothing is sealed with this key.
             fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
         }
-        let (from, to, is_sealed_to_file) = (data.clone(), place.clone(), seal_to.is_some());
+        let (to, is_sealed_to_file) = (place.clone(), seal_to.is_some());
         Ok(Exported { from, to, written: exported?, is_sealed_to_file })
     })
 }

@@ -10,9 +10,9 @@ use minutehand_carry::{Backup, Import, ImportHow, Imported as Brought, Resealing
 use minutehand_ports::Sealer;
 use minutehand_runtime::system_now;
 
-use super::opened::Opened;
-use super::{Shown, data_directory};
-use crate::serve::{DATA_DIR, read_key_file};
+use super::Shown;
+use super::opened::{Opened, Place};
+use crate::serve::read_key_file;
 use crate::wait_for;
 
 /// What to import, and where to.
@@ -25,9 +25,8 @@ pub struct ImportArgs {
     /// Backup to import, like 2026-11-23T141000Z [default: the newest]
     #[arg(long, value_name = "TIME")]
     backup: Option<String>,
-    /// Data directory that is not in use or does not exist
-    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = data_directory)]
-    data: PathBuf,
+    #[command(flatten)]
+    into: Place,
     /// File with the key of --seal-to
     #[arg(long, value_name = "FILE")]
     unseal_with: Option<PathBuf>,
@@ -40,7 +39,7 @@ pub struct ImportArgs {
 #[derive(Debug)]
 pub struct Imported {
     backup: String,
-    into: PathBuf,
+    into: String,
     brought: Brought,
 }
 
@@ -49,7 +48,7 @@ impl fmt::Display for Imported {
         let Self { backup, into, brought } = self;
         let Brought { collections, jobs, retries, is_resumed, .. } = brought;
         let what = if *is_resumed { "ended the import of" } else { "imported" };
-        writeln!(f, "{what} backup/{backup} into {}", into.display())?;
+        writeln!(f, "{what} backup/{backup} into {into}")?;
         writeln!(f, "  {} collections, {jobs} jobs, {retries} retries", collections.len())?;
         let names = |wanted: bool| {
             let chosen = collections.iter().filter(|(_, was_on)| *was_on == wanted);
@@ -79,7 +78,8 @@ impl fmt::Display for Imported {
 /// If the backup is damaged, does not fit the installation, or cannot be read; then nothing has changed.
 /// If the installation fails; then the same import goes on.
 pub fn import(args: &ImportArgs, environment: impl Fn(&str) -> Option<String>) -> Result<Imported> {
-    let ImportArgs { place, backup, data, unseal_with, merge } = args;
+    let ImportArgs { place, backup, into, unseal_with, merge } = args;
+    let (storage, into) = into.storage(&environment)?;
     let objects = Objects::open(place, &environment, system_now)?;
     wait_for(async {
         let watcher = Shown::default();
@@ -89,7 +89,7 @@ pub fn import(args: &ImportArgs, environment: impl Fn(&str) -> Option<String>) -
         backup.check_key(file_key.is_some())?;
         // Before the target is opened, which may create it.
         let members = backup.check(&objects, system_now(), &watcher).await?;
-        let opened = Opened::open(data).await?;
+        let opened = Opened::open(&storage).await?;
         let import = Import {
             objects: &objects,
             backup: &backup,
@@ -100,7 +100,7 @@ pub fn import(args: &ImportArgs, environment: impl Fn(&str) -> Option<String>) -
         };
         let brought = import.run(members, ImportHow { merge: *merge, from: 0 }).await;
         opened.close().await;
-        let (backup, into) = (backup.name().to_owned(), data.clone());
+        let backup = backup.name().to_owned();
         Ok(Imported { backup, into, brought: brought? })
     })
 }

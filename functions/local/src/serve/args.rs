@@ -16,6 +16,8 @@ use minutehand_store_sql::sqlite::Durability;
 use rustls::pki_types::ServerName;
 use url::Url;
 
+use super::database::{DatabaseArgs, KeyArgs};
+
 /// The environment variable for the token. Unlike an argument, it does not appear in process lists.
 pub(super) const TOKEN_VARIABLE: &str = "MINUTEHAND_TOKEN";
 
@@ -143,6 +145,16 @@ pub struct ServeArgs {
     /// history is read from there. Jobs that are over stay for 60 days in any case.
     #[arg(long, value_name = "DAYS", default_value_t, help_heading = DATA)]
     pub(super) history_days: HistoryDays,
+
+    #[command(flatten)]
+    pub(super) database: DatabaseArgs,
+    #[command(flatten)]
+    pub(super) key: KeyArgs,
+    /// Refuse to start where tables are missing, instead of making them
+    ///
+    /// For a role that may not create tables: `minutehand database migrate` makes them with another one.
+    #[arg(long, help_heading = DATA, hide_short_help = true)]
+    pub(super) no_migrate: bool,
 
     /// Token that clients send as `Authorization: Bearer T`
     #[arg(long, value_name = "T", help_heading = ACCESS, help = TOKEN_HELP, long_help = TOKEN_LONG_HELP)]

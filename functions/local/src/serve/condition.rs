@@ -1,12 +1,14 @@
 //! What the process cannot do at the moment, as `/healthz` reports it.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use minutehand_app::fire::Pass;
-use minutehand_rest::{HealthNote, Readiness};
+use minutehand_rest::{DatabaseNote, HealthNote, Peers as PeerCount, ProcessNote, Readiness};
 use minutehand_store_sql::SqlQueue;
 
+use super::peers::Peers;
 use crate::archive::ArchiveHealth;
 
 /// Whether messages are taken and timers are swept.
@@ -18,12 +20,15 @@ pub(super) struct Condition {
     swept_at: Mutex<Option<Instant>>,
     /// Not set if this process writes no archive.
     archive: OnceLock<ArchiveHealth>,
+    /// The processes that share the database; `None` if this one is alone.
+    pub(super) peers: Option<Arc<Peers>>,
 }
 
 impl Condition {
-    pub(super) const fn of(queue: SqlQueue) -> Self {
+    pub(super) const fn of(queue: SqlQueue, peers: Option<Arc<Peers>>) -> Self {
         Self {
             queue,
+            peers,
             unswept: Mutex::new(None),
             swept_at: Mutex::new(None),
             archive: OnceLock::new(),
@@ -33,6 +38,12 @@ impl Condition {
     /// Takes note that the sweeper starts: a first pass that never ends has an age, too.
     pub(super) fn note_sweeper(&self) {
         self.set_swept();
+    }
+
+    /// Takes note that another process sweeps: then no age of a pass says anything.
+    pub(super) fn note_no_sweeper(&self) {
+        *self.unswept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.swept_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Takes note that this process writes an archive.
@@ -67,7 +78,30 @@ impl Condition {
     }
 }
 
+#[async_trait]
 impl Readiness for Condition {
+    fn lost_database(&self) -> Option<String> {
+        self.peers.as_ref()?.lost()
+    }
+
+    fn peers(&self) -> Option<PeerCount> {
+        self.peers.as_ref().map(|peers| peers.count())
+    }
+
+    async fn processes(&self) -> Result<Vec<ProcessNote>, String> {
+        match &self.peers {
+            Some(peers) => peers.processes().await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn database(&self) -> Result<Vec<DatabaseNote>, String> {
+        match &self.peers {
+            Some(peers) => peers.findings().await,
+            None => Ok(Vec::new()),
+        }
+    }
+
     fn trouble(&self) -> Option<String> {
         if self.queue.has_failed_to_deliver() {
             let why = "Messages cannot be taken from the queue, so jobs do not fire. The log gives the \
@@ -88,8 +122,6 @@ impl Readiness for Condition {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use minutehand_ports::Deliveries as _;
     use minutehand_runtime::ProcessClock;
     use minutehand_store_sql::sqlite::Database;
@@ -101,7 +133,7 @@ mod tests {
         let (database, threads) = Database::in_memory().unwrap();
         let clock = Arc::new(ProcessClock::new());
         let queue = SqlQueue::open(database.clone(), clock).await.unwrap();
-        let condition = Condition::of(queue.clone());
+        let condition = Condition::of(queue.clone(), None);
         let pass = |failed, is_cut| Pass { failed, is_cut, ..Pass::default() };
         assert_eq!(condition.trouble(), None);
         condition.note(&pass(3, false));

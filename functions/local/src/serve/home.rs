@@ -1,31 +1,54 @@
-//! Storage: a data directory, or memory only.
+//! Storage: a database of many processes, a data directory, or memory only.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use minutehand_runtime::chain;
 use minutehand_sealer_aes::AesSealer;
 use minutehand_store_sql::sqlite::{CopyProblem, DATABASE, Database, SqlError, Threads};
+use minutehand_store_sql::{AnyDatabase, SqlStore};
+use tokio::time::timeout;
 
-use super::secrets;
+use super::secrets::{self, KeyFound, SharedKey};
 use super::settings::Storage;
 use crate::data_dir::DataDir;
 
+/// How long a process takes to give back what it holds in a database.
+const END_MAX: Duration = Duration::from_secs(1);
+const NOT_GIVEN_BACK: &str =
+    "what this process held was not given back: the others free it in a few seconds";
+
 /// Opened storage.
 pub(crate) struct Home {
-    /// The data directory; `None` if everything is in memory.
+    /// The data directory, if there is one.
     pub(crate) dir: Option<DataDir>,
-    pub(crate) sealer: AesSealer,
-    pub(crate) database: Database,
-    pub(crate) threads: Threads,
+    pub(crate) sealer: Arc<AesSealer>,
+    pub(crate) key: KeyFound,
+    pub(crate) database: AnyDatabase,
+    /// Those of a file or of memory.
+    threads: Option<Threads>,
 }
 
 impl Home {
     /// Opens the storage. The key comes before the database, so that a crash leaves no database without a
-    /// key.
-    pub(crate) fn open(storage: &Storage, forget_secrets: bool) -> Result<Self> {
+    /// key; then it is checked.
+    pub(crate) async fn open(storage: &Storage, forget_secrets: bool) -> Result<Self> {
         match storage {
+            Storage::Database { place, key, migrates } => {
+                let key = SharedKey::read(key)?;
+                let database = place.connect(*migrates).await?;
+                let (sealer, found) =
+                    (Arc::new(key.sealer()), key.check(&database, forget_secrets).await?);
+                let (dir, threads) = (None, None);
+                Ok(Self { dir, sealer, key: found, database: database.into(), threads })
+            }
             Storage::Memory => {
                 let opened = Database::in_memory().context("cannot create the store in memory")?;
                 let (database, threads) = opened;
-                Ok(Self { dir: None, sealer: secrets::temporary_sealer()?, database, threads })
+                let (sealer, key) = (Arc::new(secrets::temporary_sealer()?), KeyFound::Right);
+                let (database, threads) = (database.into(), Some(threads));
+                Ok(Self { dir: None, sealer, key, database, threads })
             }
             Storage::Directory { path, sync, accept_copy } => {
                 if path.exists() && !path.is_dir() {
@@ -45,8 +68,31 @@ impl Home {
                 } else {
                     Database::open(dir.path(), *sync).map_err(cannot)?
                 };
-                Ok(Self { dir: Some(dir), sealer, database, threads })
+                let store = SqlStore::new(database.clone());
+                let key = secrets::check_key(&dir, &sealer, &store, forget_secrets).await?;
+                let (database, threads) = (database.into(), Some(threads));
+                Ok(Self { dir: Some(dir), sealer: Arc::new(sealer), key, database, threads })
             }
+        }
+    }
+
+    /// Whether no other process uses the database.
+    pub(crate) const fn is_alone(&self) -> bool {
+        !matches!(self.database, AnyDatabase::Postgres(_))
+    }
+
+    /// Closes the database, after it has done what it has accepted. Then the data directory is unlocked.
+    pub(crate) async fn close(self) {
+        if let AnyDatabase::Postgres(database) = &self.database {
+            match timeout(END_MAX, database.end()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(error = chain(&error), "{NOT_GIVEN_BACK}"),
+                Err(_) => tracing::warn!("{NOT_GIVEN_BACK}"),
+            }
+        }
+        self.database.close();
+        if let Some(threads) = self.threads {
+            threads.ended().await;
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `minutehand serve`: the whole scheduler as one process on one machine.
+//! `minutehand serve`: the whole scheduler as one process on one machine, or as one of several on a
+//! database.
 //!
 //! A start takes these steps. Lines for the user go to standard output; the last of them says where
 //! the server listens:
@@ -6,7 +7,8 @@
 //! 1. arguments and environment become [`ServeSettings`], or a list of everything that is wrong; the
 //!    limit of open files is raised;
 //! 2. the port is opened, so that a port in use stops the start before anything is written;
-//! 3. the data directory is opened: first its key is read or created, then the store is opened;
+//! 3. the data directory is opened: first its key is read or created, then the store is opened; or the
+//!    database, whose key is given;
 //! 4. the services are built on top of the store, and each role becomes a task;
 //! 5. the first signal asks all tasks to stop; the store is closed after they have ended.
 //!
@@ -19,12 +21,14 @@ mod beat;
 mod build_info;
 mod condition;
 mod console;
+mod database;
 mod expire;
 mod files;
 mod forget;
 mod home;
 mod http;
 mod parts;
+mod peers;
 mod permits;
 mod places;
 mod run;
@@ -39,13 +43,13 @@ mod under_way;
 mod worker;
 
 pub(crate) use build_info::written_by;
+pub(crate) use database::{DatabasePlace, cannot_use};
 pub(crate) use home::Home;
-pub(crate) use secrets::{
-    check_key, create_key_file, read_key_file, read_private_file, write_private_file,
-};
+pub(crate) use secrets::{create_key_file, read_key_file, read_private_file, write_private_file};
 pub(crate) use settings::Storage;
 
 pub use args::ServeArgs;
 pub use build_info::{BUILD, Build};
+pub use database::{DatabaseArgs, KeyArgs};
 pub use run::serve;
 pub use settings::{DATA_DIR, ServeSettings};

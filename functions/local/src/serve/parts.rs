@@ -1,6 +1,6 @@
 //! Puts the parts of the process together: the store, the queue, and the services over them.
 //!
-//! Store and queue are one database. So what a sweep or the end of an attempt changes in both is one
+//! Store and queue are one database, of this process alone or of several. So what a sweep or the end of an attempt changes in both is one
 //! transaction.
 
 use std::sync::{Arc, Mutex};
@@ -17,22 +17,21 @@ use minutehand_domain::own::OwnResources;
 use minutehand_ports::store::PulseOf;
 use minutehand_ports::{Clock, DispatchStep, History, IdSource};
 use minutehand_runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, system_now};
-use minutehand_sealer_aes::AesSealer;
-use minutehand_store_sql::sqlite::Threads;
-use minutehand_store_sql::{SqlQueue, SqlStore};
+use minutehand_store_sql::postgres::{PgClock, Sweeping as SweepLease};
+use minutehand_store_sql::{AnyDatabase, SqlQueue, SqlStore};
 
 use super::build_info::BUILD;
 use super::condition::Condition;
 use super::forget::{Forgotten, forget};
 use super::home::Home;
 use super::http::PrometheusPage;
+use super::peers::Peers;
 use super::secrets::{self, KeyFound};
-use super::settings::{ClockSettings, ServeSettings};
+use super::settings::{ClockSettings, ServeSettings, Storage};
 use super::starts::with_limited_starts;
 use super::state_count::StateCount;
 use super::under_way::UnderWay;
 use crate::archive::{DailyBackups, NewestBackup};
-use crate::data_dir::DataDir;
 
 /// The location of collections that name none, and the region that targets are told.
 const REGION: &str = "local";
@@ -42,14 +41,9 @@ pub(super) struct Parts {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
     pub(super) queue: SqlQueue,
-    /// The data directory; `None` if everything is in memory.
-    pub(super) dir: Option<DataDir>,
+    pub(super) home: Home,
     pub(super) jobs: Arc<SqlStore>,
-    /// The threads of the database.
-    threads: Threads,
     timer_changes: Arc<TimerChanges>,
-    key: KeyFound,
-    sealer: Arc<AesSealer>,
     metrics: Arc<Metrics>,
     pub(super) under_way: UnderWay,
     pub(super) condition: Arc<Condition>,
@@ -60,32 +54,34 @@ pub(super) struct Parts {
 impl Parts {
     /// Opens the store and the queue. It must be called within a runtime.
     pub(super) async fn open(settings: &ServeSettings) -> Result<Self> {
-        let clock = clock(settings.clock);
-        let Home { dir, sealer, database, threads } =
-            Home::open(&settings.storage, settings.forget_secrets)?;
-        // Only one process uses a data directory.
-        let jobs = Arc::new(SqlStore::new(database.clone()).with_history(settings.history).alone());
-        let mut key = KeyFound::Right;
-        if let Some(dir) = &dir {
-            key = secrets::check_key(dir, &sealer, &jobs, settings.forget_secrets).await?;
-        }
+        let home = Home::open(&settings.storage, settings.forget_secrets).await?;
+        let database = home.database.clone();
+        let clock = match &database {
+            AnyDatabase::Postgres(database) => Arc::new(PgClock::new(database.clone())),
+            AnyDatabase::Sqlite(_) => clock(settings.clock),
+        };
+        let peers = match (&database, &settings.storage) {
+            (AnyDatabase::Postgres(database), Storage::Database { place, .. }) => {
+                Some(Arc::new(Peers::new(database.clone(), (**place).clone())))
+            }
+            _ => None,
+        };
+        let jobs = SqlStore::new(database.clone()).with_history(settings.history);
+        let jobs = Arc::new(if home.is_alone() { jobs.alone() } else { jobs });
         let queue =
             SqlQueue::open(database, clock.clone()).await.context("cannot open the queue")?;
         Ok(Self {
-            key,
-            sealer: Arc::new(sealer),
             metrics: Arc::default(),
             under_way: UnderWay::default(),
-            condition: Arc::new(Condition::of(queue.clone())),
+            condition: Arc::new(Condition::of(queue.clone(), peers)),
             state_count: StateCount::default(),
             newest_backup: NewestBackup::default(),
             timer_changes: Arc::default(),
             ids: Arc::new(RandomIds),
             clock,
             queue,
-            dir,
+            home,
             jobs,
-            threads,
         })
     }
 
@@ -95,12 +91,13 @@ impl Parts {
         if !settings.forget_secrets {
             return Ok(());
         }
-        let Some(dir) = self.dir.as_ref().filter(|_| self.key == KeyFound::Other) else {
+        let Home { key, dir, sealer, database, .. } = &self.home;
+        if *key == KeyFound::Right {
             tracing::warn!("--forget-secrets: the key is the right one, so nothing was forgotten");
             return Ok(());
-        };
+        }
         let Forgotten { jobs, collections } = forget(&self.manage(settings), &self.jobs).await?;
-        secrets::remember_key(dir, &self.sealer, &self.jobs.database().installation())?;
+        secrets::remember_key(*key, dir.as_ref(), sealer, database).await?;
         tracing::warn!(
             jobs,
             collections,
@@ -127,7 +124,7 @@ impl Parts {
                 step: self.jobs.clone(),
                 changes: self.timer_changes.clone(),
             })),
-            sealer: self.sealer.clone(),
+            sealer: self.home.sealer.clone(),
             certificates: Arc::new(PfxReader),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
@@ -151,7 +148,16 @@ impl Parts {
     pub(super) fn sweeper(&self) -> Sweeper {
         let heartbeat = Heartbeat::new(self.jobs.clone(), self.clock.clone(), PulseOf::Sweepers);
         let dispatcher = self.dispatcher(self.jobs.clone());
-        Sweeper::new(self.jobs.clone(), dispatcher, Arc::new(heartbeat.alone()), self.clock.clone())
+        let heartbeat = if self.home.is_alone() { heartbeat.alone() } else { heartbeat };
+        Sweeper::new(self.jobs.clone(), dispatcher, Arc::new(heartbeat), self.clock.clone())
+    }
+
+    /// The right to sweep, for which the processes that share a database compete.
+    pub(super) fn sweep_lease(&self) -> Option<SweepLease> {
+        match &self.home.database {
+            AnyDatabase::Postgres(database) => Some(database.sweeping()),
+            AnyDatabase::Sqlite(_) => None,
+        }
     }
 
     /// Tells the sweeper of timers that the API has moved.
@@ -171,7 +177,7 @@ impl Parts {
             queue: Arc::new(self.queue.clone()),
             settle: self.jobs.clone(),
             sender: Arc::new(self.under_way.clone().around(actions(settings, idle_max)?)),
-            sealer: self.sealer.clone(),
+            sealer: self.home.sealer.clone(),
             events: self.metrics.clone(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
@@ -184,7 +190,7 @@ impl Parts {
         let settings = FireSettings {
             region: REGION.to_owned(),
             is_quiet: false,
-            is_alone: true,
+            is_alone: self.home.is_alone(),
             history: settings.history,
         };
         let executor = Executor::new(ports, settings);
@@ -199,6 +205,11 @@ impl Parts {
         Some(DailyBackups { installation, kept, newest })
     }
 
+    /// What stores everything, and its version if that is a part of this program.
+    pub(super) fn store(&self) -> String {
+        if self.home.is_alone() { BUILD.store() } else { "PostgreSQL".to_owned() }
+    }
+
     /// The page that `GET /metrics` answers.
     pub(super) fn page(&self) -> PrometheusPage {
         PrometheusPage {
@@ -209,16 +220,16 @@ impl Parts {
             condition: self.condition.clone(),
             state_count: self.state_count.clone(),
             newest_backup: self.newest_backup.clone(),
+            store: self.store(),
             disk: self.jobs.clone(),
-            data: self.dir.as_ref().map(|dir| dir.path().to_owned()),
+            data: self.home.dir.as_ref().map(|dir| dir.path().to_owned()),
             requests: Mutex::default(),
         }
     }
 
     /// Closes the database, after it has done what it has accepted.
     pub(super) async fn close(self) {
-        self.jobs.database().close();
-        self.threads.ended().await;
+        self.home.close().await;
     }
 
     fn dispatcher(&self, step: Arc<dyn DispatchStep>) -> Dispatcher {

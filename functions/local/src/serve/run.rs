@@ -73,11 +73,15 @@ async fn run(settings: ServeSettings, files: FileShares) -> Result<()> {
     let parts = Parts::open(&settings).await?;
     parts.forget_secrets(&settings).await?;
     let archiver = open_archive(&parts, &settings).await?;
-    if let Some(dir) = &parts.dir {
+    if let Some(dir) = &parts.home.dir {
         let new = if dir.is_new() { "new data directory" } else { "data" };
         print_line(&format!("{new}: {}", dir.path().display()));
     }
     let (mut tasks, drain) = (Tasks::new(), settings.drain);
+    if let Some(peers) = &parts.condition.peers {
+        print_line(&format!("database: shared, as process {}", peers.name));
+        tasks.start_dropped("peers", peers.clone().watch(parts.clock.clone()));
+    }
     start_firing(&parts, &settings, archiver, files, &mut tasks)?;
     let _tls = start_api(&parts, settings, listener, files.connections, &mut tasks)?;
     let ended = run_until_shutdown(tasks, drain, &parts.under_way, &mut signals).await;
@@ -93,7 +97,7 @@ async fn open_archive(parts: &Parts, settings: &ServeSettings) -> Result<Option<
     let Some(objects) = settings.archive.clone() else {
         return Ok(None);
     };
-    let dir = parts.dir.as_ref().map(DataDir::path);
+    let dir = parts.home.dir.as_ref().map(DataDir::path);
     let archiver = Archiver::open(objects, dir, parts.ids.new_id(), settings.history).await?;
     Ok(Some(archiver.with_backups(parts.backups(settings))))
 }
@@ -116,7 +120,8 @@ fn start_firing(
     if settings.roles.sweeper {
         let (sweeper, changes) = (parts.sweeper(), parts.timer_changes());
         let condition = parts.condition.clone();
-        let sweeping = Sweeping { sweeper, changes, condition };
+        let lease = parts.sweep_lease();
+        let sweeping = Sweeping { sweeper, changes, condition, lease };
         tasks.start("sweeper", |stop| sweep(sweeping, clock(), stop));
         let jobs = parts.jobs.clone();
         let queue = (parts.queue.clone(), settings.history);
@@ -176,7 +181,7 @@ fn start_api(
         Some(_) => Clients::Asked,
         None => Clients::Anonymous,
     };
-    let mut tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref(), clients)?;
+    let mut tls = prepare_tls(&settings.tls, settings.listen, parts.home.dir.as_ref(), clients)?;
     if let Some(files) = tls.as_mut().and_then(|tls| tls.files.take()) {
         tasks.start_dropped("certificate", files.watch());
     }
@@ -190,7 +195,7 @@ fn start_api(
         .map(|path| watched(path, CERTIFICATES, "certificates", tasks))
         .transpose()?
         .unwrap_or_default();
-    let Tokens { access, made } = tokens(settings.auth, parts.dir.as_ref(), tasks)?;
+    let Tokens { access, made } = tokens(settings.auth, parts.home.dir.as_ref(), tasks)?;
     let api = with_console(minutehand_rest::router(Rest {
         manage,
         clock: parts.clock.clone(),
@@ -198,7 +203,7 @@ fn start_api(
         access,
         certificates,
         scheme,
-        build: build_info(),
+        build: build_info(parts.store()),
         readiness: parts.condition.clone(),
         metrics: Some(Arc::new(parts.page())),
         home: minutehand_rest::Home::Machine,
@@ -317,11 +322,11 @@ fn watched<T: Send + Sync + 'static>(
     Ok(content)
 }
 
-fn build_info() -> BuildInfo {
+fn build_info(store: String) -> BuildInfo {
     BuildInfo {
         version: BUILD.version.to_owned(),
         commit: BUILD.commit.to_owned(),
-        store: BUILD.store(),
+        store,
         time_zones: zone::database_version().to_owned(),
         time_zones_date: zone::database_date(),
     }

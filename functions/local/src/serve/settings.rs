@@ -18,6 +18,7 @@ use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
 
 use super::args::{ServeArgs, ServeRole, TOKEN_VARIABLE};
+use super::database::{DatabasePlace, GivenKey, refuse_without_database};
 use crate::archive::is_known;
 
 /// The data directory if none is given.
@@ -71,8 +72,15 @@ pub struct ServeSettings {
     pub(super) log_level: LevelFilter,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Storage {
+    /// A database of many processes.
+    Database {
+        place: Box<DatabasePlace>,
+        key: GivenKey,
+        /// Whether missing tables are made.
+        migrates: bool,
+    },
     Memory,
     Directory {
         path: PathBuf,
@@ -157,7 +165,7 @@ impl ServeSettings {
     ) -> Result<Self, Vec<String>> {
         let mut problems = Problems(Vec::new());
         let token = environment(TOKEN_VARIABLE);
-        let storage = storage(args, &mut problems);
+        let storage = storage(args, &environment, &mut problems);
         let settings = Self {
             listen: args.listen,
             archive: archive(args, &storage, &environment, &mut problems),
@@ -167,7 +175,7 @@ impl ServeSettings {
             backups_kept: backups_kept(args, &mut problems),
             forget_secrets: args.forget_secrets,
             history: args.history_days,
-            auth: auth(args, token, &mut problems),
+            auth: auth(args, token, &environment, &mut problems),
             certificates: certificates(args, &mut problems),
             tls: tls(args, &mut problems),
             roles: roles(&args.roles),
@@ -197,6 +205,11 @@ impl Problems {
         self.0.push(problem.into());
     }
 
+    /// Takes a result. Its problems are added.
+    fn of<T>(&mut self, read: Result<T, Vec<String>>) -> Option<T> {
+        read.map_err(|problems| self.0.extend(problems)).ok()
+    }
+
     /// Adds a problem if more than one of these flags is given.
     fn only_one(&mut self, flags: &[(&str, bool)]) {
         let given: Vec<&str> =
@@ -207,7 +220,27 @@ impl Problems {
     }
 }
 
-fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
+fn storage(
+    args: &ServeArgs,
+    environment: impl Fn(&str) -> Option<String>,
+    problems: &mut Problems,
+) -> Storage {
+    let has_database = args.database.is_given(&environment);
+    let place = problems.of(args.database.read(&environment)).flatten();
+    let key = problems.of(args.key.read(has_database, &environment)).flatten();
+    if has_database {
+        let said = place.as_ref().map_or("--database", |place| place.said);
+        for (flag, is_given) in file_flags(args) {
+            problems.only_one(&[(said, true), (flag, is_given)]);
+        }
+        if let (Some(place), Some(key)) = (place, key) {
+            let (place, migrates) = (Box::new(place), !args.no_migrate);
+            return Storage::Database { place, key, migrates };
+        }
+        // There are problems, so that nothing is opened.
+        return Storage::Memory;
+    }
+    problems.of(refuse_without_database(&[("--no-migrate", args.no_migrate)]));
     problems.only_one(&[("--memory", args.memory), ("--data", args.data.is_some())]);
     problems.only_one(&[("--memory", args.memory), ("--sync", args.sync.is_some())]);
     problems.only_one(&[("--memory", args.memory), ("--forget-secrets", args.forget_secrets)]);
@@ -218,6 +251,20 @@ fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
     let path = args.data.clone().unwrap_or_else(|| DATA_DIR.into());
     let sync = args.sync.unwrap_or_default();
     Storage::Directory { path, sync, accept_copy: args.accept_copy }
+}
+
+/// What keeps something in the files of a data directory, or in its archive, or needs a clock of its own.
+fn file_flags(args: &ServeArgs) -> [(&'static str, bool); 8] {
+    [
+        ("--data", args.data.is_some()),
+        ("--memory", args.memory),
+        ("--sync", args.sync.is_some()),
+        ("--accept-copy", args.accept_copy),
+        ("--archive", args.archive.is_some()),
+        ("--tls-self-signed", args.tls_self_signed),
+        ("--clock-start", args.clock_start.is_some()),
+        ("--clock-rate", args.clock_rate.is_some()),
+    ]
 }
 
 fn archive(
@@ -284,7 +331,12 @@ fn backups_kept(args: &ServeArgs, problems: &mut Problems) -> Option<NonZeroU32>
     NonZeroU32::new(args.backups_kept.unwrap_or(BACKUPS_KEPT))
 }
 
-fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Problems) -> Auth {
+fn auth(
+    args: &ServeArgs,
+    from_environment: Option<String>,
+    environment: impl Fn(&str) -> Option<String>,
+    problems: &mut Problems,
+) -> Auth {
     problems.only_one(&[
         ("--token", args.token.is_some()),
         ("--token-file", args.token_file.is_some()),
@@ -308,6 +360,12 @@ fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Probl
     let from_environment = from_environment.filter(|token| !token.is_empty());
     let given = given.or(from_environment.map(|token| (TOKEN_VARIABLE, token)));
     let Some((name, token)) = given else {
+        if args.database.is_given(environment) && args.roles.contains(&ServeRole::Api) {
+            problems.add(format!(
+                "processes on a database need a token that all of them accept: give --token-file, or set \
+                 {TOKEN_VARIABLE}"
+            ));
+        }
         return Auth::Generated;
     };
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -560,9 +618,8 @@ mod tests {
     fn settings_that_are_not_given_have_defaults() {
         let settings = read("", None);
         let path = PathBuf::from(DATA_DIR);
-        assert_eq!(
-            settings.storage,
-            Storage::Directory { path, sync: Durability::Normal, accept_copy: false }
+        assert!(
+            matches!(settings.storage, Storage::Directory { path: ref found, sync: Durability::Normal, accept_copy: false } if *found == path)
         );
         assert_eq!(settings.roles, Roles { api: true, sweeper: true, executor: true });
         assert_eq!((settings.clock, settings.tls), (None, Tls::Off));

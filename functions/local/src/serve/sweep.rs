@@ -1,4 +1,7 @@
 //! The sweeper's task: a pass whenever the next timer is nearly due.
+//!
+//! Of the processes that share a database, the one with a lease sweeps. When it ends, another one has the
+//! lease within two seconds. Two that sweep at once do no harm.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -8,6 +11,7 @@ use minutehand_app::fire::{Sweeper, TimerChanges};
 use minutehand_domain::firing::limits::{AHEAD, PASS};
 use minutehand_ports::Clock;
 use minutehand_runtime::chain;
+use minutehand_store_sql::postgres::Sweeping as SweepLease;
 
 use super::condition::Condition;
 use super::tasks::Stop;
@@ -30,14 +34,25 @@ pub(super) struct Sweeping {
     pub(super) changes: Arc<TimerChanges>,
     /// Is told how each pass went.
     pub(super) condition: Arc<Condition>,
+    /// The right to sweep, if other processes share the database.
+    pub(super) lease: Option<SweepLease>,
 }
 
 /// Sweeps until it is asked to stop.
 pub(super) async fn sweep(sweeping: Sweeping, clock: Arc<dyn Clock>, stop: Stop) {
-    let Sweeping { sweeper, changes, condition } = sweeping;
+    let Sweeping { sweeper, changes, condition, mut lease } = sweeping;
     condition.note_sweeper();
     let mut first_shard = 0_u32;
     loop {
+        if let Some(lease) = &mut lease
+            && !lease.is_mine()
+        {
+            condition.note_no_sweeper();
+            tokio::select! {
+                () = stop.requested() => return,
+                () = lease.until_mine() => condition.note_sweeper(),
+            }
+        }
         let pass = sweeper.pass(first_shard, pending()).await;
         first_shard = first_shard.wrapping_add(1);
         pass.log();
@@ -45,6 +60,10 @@ pub(super) async fn sweep(sweeping: Sweeping, clock: Arc<dyn Clock>, stop: Stop)
         let pause = if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE };
         let next = async {
             clock.wait(pause).await;
+            if pass.failed > 0 {
+                // It is tried again, whenever the next timer is due.
+                return;
+            }
             let in_view = async {
                 if let Err(error) = changes.next_in_view(&sweeper, clock.as_ref()).await {
                     tracing::error!(error = chain(&error), "the next timer is not known");
@@ -57,8 +76,16 @@ pub(super) async fn sweep(sweeping: Sweeping, clock: Arc<dyn Clock>, stop: Stop)
             }
         };
         tokio::select! {
-            () = stop.requested() => return,
+            () = stop.requested() => break,
             () = next => {}
         }
+    }
+    if let Some(lease) = lease
+        && let Err(error) = lease.end().await
+    {
+        tracing::warn!(
+            error = chain(&error),
+            "the right to sweep was not given back: it ends soon"
+        );
     }
 }

@@ -22,6 +22,8 @@ mod clock;
 #[cfg(test)]
 mod crowded;
 #[cfg(test)]
+mod database;
+#[cfg(test)]
 mod disk;
 #[cfg(test)]
 mod durable;

@@ -70,6 +70,49 @@ fn conflicting_arguments_are_refused() {
 }
 
 #[test]
+fn what_a_database_and_a_data_directory_need_is_told_apart() {
+    let key = ["--database", "postgres://u@127.0.0.1:1/d", "--key-file", "k", "--no-auth"];
+    for flag in [
+        &["--data", "d"][..],
+        &["--memory"],
+        &["--sync", "full"],
+        &["--accept-copy"],
+        &["--archive", "."],
+        &["--tls-self-signed"],
+        &["--clock-start", "2027-01-01"],
+        &["--clock-rate", "60"],
+    ] {
+        let error = format!("--database and {} exclude each other", flag[0]);
+        refuses(&[&key[..], flag].concat(), 2, &[&error]);
+    }
+    for flag in [
+        &["--database-pooler", "none"][..],
+        &["--database-direct", "postgres://u@h/d"],
+        &["--key-file", "k"],
+        &["--no-migrate"],
+    ] {
+        let error = format!("{} is for a database: add --database", flag[0]);
+        refuses(&[&["--memory"], flag].concat(), 2, &[&error]);
+    }
+    refuses(
+        &["--database", "postgres://u@h/d"],
+        2,
+        &["a database needs the key that seals secrets", "need a token that all of them accept"],
+    );
+    let direct = ["--database-pooler", "none", "--database-direct", "postgres://u@h/d"];
+    let error = "--database-direct and --database-pooler none exclude each other";
+    refuses(&[&key[..], &direct].concat(), 2, &[error]);
+    for (url, error) in [
+        ("mysql://h/d", "--database: the address of the database is not valid: it does not begin"),
+        ("postgres:///d", "it names no host"),
+        ("postgres://h/d?sslmode=maybe", "sslmode"),
+    ] {
+        refuses(&["--database", url, "--key-file", "k", "--no-auth"], 2, &[error]);
+    }
+    refuses(&key, 1, &["k does not exist"]);
+}
+
+#[test]
 fn an_invalid_token_from_the_environment_is_refused() {
     for bad in [&b"two words"[..], b"\xff"] {
         let mut command = command();

@@ -44,7 +44,10 @@ pub(crate) struct Ended {
 
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-    command.arg("serve").env_remove("MINUTEHAND_TOKEN").stdin(Stdio::null());
+    command.arg("serve").stdin(Stdio::null());
+    for variable in ["MINUTEHAND_TOKEN", "MINUTEHAND_DATABASE", "MINUTEHAND_KEY", "PGPASSWORD"] {
+        command.env_remove(variable);
+    }
     command
 }
 

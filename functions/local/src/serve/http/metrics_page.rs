@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use axum::http::{Method, StatusCode};
 use chrono::{DateTime, Utc};
 use minutehand_ports::{Clock, Disk as _};
-use minutehand_rest::{MetricsError, MetricsPage, Readiness as _};
+use minutehand_rest::{MetricsError, MetricsPage, Peers, Readiness as _};
 use minutehand_runtime::{Metrics, gauge, head};
 use minutehand_store_sql::{QueueStanding, SqlQueue, SqlStore};
 use rustix::fs::statvfs;
@@ -31,6 +31,8 @@ pub(in crate::serve) struct PrometheusPage {
     pub(in crate::serve) condition: Arc<Condition>,
     pub(in crate::serve) state_count: StateCount,
     pub(in crate::serve) newest_backup: NewestBackup,
+    /// What stores everything.
+    pub(in crate::serve) store: String,
     pub(in crate::serve) disk: Arc<SqlStore>,
     /// The data directory; `None` if everything is in memory.
     pub(in crate::serve) data: Option<PathBuf>,
@@ -41,17 +43,21 @@ pub(in crate::serve) struct PrometheusPage {
 #[async_trait]
 impl MetricsPage for PrometheusPage {
     async fn text(&self) -> Result<String, MetricsError> {
-        let stats = self.queue.standing().await?;
         let mut text = self.metrics.text();
-        // Writing to a string does not fail.
-        let _ = write_queue(&mut text, &stats, self.clock.now());
-        let is_ready =
-            self.disk.accepts_writes().await.is_ok() && self.condition.trouble().is_none();
+        // Without its database, a process still tells that it has none, and its own figures.
+        let is_lost = self.condition.lost_database().is_some();
+        if !is_lost {
+            // Writing to a string does not fail.
+            let _ = write_queue(&mut text, &self.queue.standing().await?, self.clock.now());
+        }
+        let is_ready = !is_lost
+            && self.disk.accepts_writes().await.is_ok()
+            && self.condition.trouble().is_none();
         let _ = self.write_condition(&mut text, is_ready);
         if let Some(counted) = self.state_count.last() {
             let _ = write_states(&mut text, &counted);
         }
-        let _ = write_process(&mut text);
+        let _ = write_process(&mut text, &self.store);
         let _ = self.write_requests(&mut text);
         Ok(text)
     }
@@ -70,6 +76,13 @@ impl PrometheusPage {
         gauge(text, "ready", help, u8::from(is_ready))?;
         let under_way = self.under_way.count();
         gauge(text, "actions_under_way", "Actions that are being performed.", under_way)?;
+        if let Some(Peers { name, live }) = self.condition.peers() {
+            let help = "Live processes that share the database, with this one.";
+            gauge(text, "processes", help, live)?;
+            let info = "minutehand_process_info";
+            head(text, info, "gauge", "The process that answers; always 1.")?;
+            writeln!(text, "{info}{{name=\"{name}\"}} 1")?;
+        }
         if let Some(age) = self.condition.since_complete_sweep() {
             let help = "Seconds since the last sweep that read all shards.";
             gauge(text, "sweep_age_seconds", help, age.as_secs())?;
@@ -105,16 +118,14 @@ impl PrometheusPage {
     }
 }
 
-fn write_process(text: &mut String) -> fmt::Result {
+fn write_process(text: &mut String, store: &str) -> fmt::Result {
     let name = "minutehand_build_info";
     head(text, name, "gauge", "The build that is running; always 1.")?;
     let zones = minutehand_recurrence::zone::database_version();
     writeln!(
         text,
-        "{name}{{version=\"{}\",commit=\"{}\",store=\"{}\",time_zones=\"{zones}\"}} 1",
-        BUILD.version,
-        BUILD.commit,
-        BUILD.store()
+        "{name}{{version=\"{}\",commit=\"{}\",store=\"{store}\",time_zones=\"{zones}\"}} 1",
+        BUILD.version, BUILD.commit,
     )?;
     ProcessFigures::read().write(text)
 }

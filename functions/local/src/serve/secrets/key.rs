@@ -1,4 +1,8 @@
-//! The key that seals the secrets of jobs: a file in the data directory, created at the first start.
+//! The key that seals the secrets of jobs: a file in the data directory, created at the first start; or, on a
+//! database of many processes, what each of them is given.
+//!
+//! A database keeps a check of the key, a number that is computed of it. The first process stores it, and one
+//! with another key does not start.
 //!
 //! `key` is written before the database is made, so a crash leaves no database without its key. If there is a
 //! database and no key, the start fails: a new key could not open any sealed secret.
@@ -21,12 +25,15 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use minutehand_domain::ids;
 use minutehand_sealer_aes::{AesSealer, KEY_BYTES};
+use minutehand_store_sql::postgres::PgDatabase;
 use minutehand_store_sql::sqlite::DATABASE;
-use minutehand_store_sql::{Sealed, SqlStore};
+use minutehand_store_sql::{AnyDatabase, Sealed, SqlStore};
+use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::private_file;
 use crate::data_dir::{CHECK_FILE, DataDir};
+use crate::serve::database::{GivenKey, KEY_VARIABLE, cannot_use};
 
 const KEY_FILE: &str = "key";
 /// The known text in `key.check`.
@@ -101,18 +108,95 @@ fn new_key() -> Result<Zeroizing<[u8; KEY_BYTES]>> {
     AesSealer::new_key().context("cannot create a key")
 }
 
-/// Which key a data directory has.
+/// Which key a data directory or a process has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyFound {
     /// The one that sealed the secrets.
     Right,
     /// Another one: what it does not open is to be forgotten.
     Other,
+    /// The same on a database, where this becomes its check.
+    OtherOfDatabase(i64),
+}
+
+/// The key that a process is given for a database.
+pub(in crate::serve) struct SharedKey {
+    key: Zeroizing<[u8; KEY_BYTES]>,
+    /// How the user gave it.
+    said: String,
+}
+
+impl SharedKey {
+    /// Reads the key.
+    pub(in crate::serve) fn read(given: &GivenKey) -> Result<Self> {
+        let (said, text) = match given {
+            GivenKey::Text(text) => (KEY_VARIABLE.to_owned(), text.clone()),
+            GivenKey::File(path) => {
+                let said = path.display().to_string();
+                let text = private_file::read(path)?;
+                (said.clone(), text.with_context(|| format!("{said} does not exist"))?)
+            }
+        };
+        let key = read_key(&text).with_context(|| {
+            format!(
+                "{said} is no key of {} hexadecimal digits: give the one of the other processes",
+                2 * KEY_BYTES
+            )
+        })?;
+        Ok(Self { key, said })
+    }
+
+    pub(in crate::serve) fn sealer(&self) -> AesSealer {
+        AesSealer::new(&self.key)
+    }
+
+    /// Checks that this is the key of the other processes, or makes it theirs if it is the first. With
+    /// `forget_secrets`, another key is no error.
+    pub(in crate::serve) async fn check(
+        &self,
+        database: &PgDatabase,
+        forget_secrets: bool,
+    ) -> Result<KeyFound> {
+        let unusable = |error| cannot_use(&error);
+        let check = self.check_of(&database.installation());
+        let mut kept = database.key_check().await.map_err(unusable)?;
+        if kept.is_none() && opens_any(&self.sealer(), &SqlStore::new(database.clone())).await? {
+            database.add_key_check(check).await.map_err(unusable)?;
+            // Another process may have stored its own at the same time.
+            kept = database.key_check().await.map_err(unusable)?;
+        }
+        match kept {
+            Some(kept) if kept == check => Ok(KeyFound::Right),
+            _ if forget_secrets => Ok(KeyFound::OtherOfDatabase(check)),
+            _ => bail!(
+                "{} is not the key of the other processes on this database, and does not open its secrets: give \
+                 the key that they have. {LOST}, and give the new key to all processes",
+                self.said
+            ),
+        }
+    }
+
+    /// A number that tells keys apart, and from which no key can be computed.
+    fn check_of(&self, installation: &str) -> i64 {
+        let mut hash = Sha256::new();
+        hash.update(CHECK);
+        hash.update(installation);
+        hash.update(self.key.as_slice());
+        hash.finalize().iter().take(8).fold(0, |sum, byte| sum << 8 | i64::from(*byte))
+    }
+}
+
+/// Whether the key opens a secret that is stored, if there is one.
+async fn opens_any(sealer: &AesSealer, jobs: &SqlStore) -> Result<bool> {
+    Ok(match jobs.any_sealed().await.context("cannot read the secret of a job")? {
+        Some(Sealed { uid, secrets, .. }) => sealer.open(&uid, &secrets).is_ok(),
+        None => true,
+    })
 }
 
 /// Checks that this is the key that was used in this directory before. With `forget_secrets`, another key
 /// is no error.
-pub(crate) async fn check_key(
+pub(in crate::serve) async fn check_key(
     dir: &DataDir,
     sealer: &AesSealer,
     jobs: &SqlStore,
@@ -125,10 +209,7 @@ pub(crate) async fn check_key(
             let known = ids::unhex(text.trim()).unwrap_or_default();
             sealer.open(&installation, &known).is_ok_and(|known| known == CHECK)
         }
-        None => match jobs.any_sealed().await.context("cannot read the secret of a job")? {
-            Some(Sealed { uid, secrets, .. }) => sealer.open(&uid, &secrets).is_ok(),
-            None => true,
-        },
+        None => opens_any(sealer, jobs).await?,
     };
     if !is_right {
         if forget_secrets {
@@ -141,17 +222,28 @@ pub(crate) async fn check_key(
         );
     }
     if text.is_none() {
-        remember_key(dir, sealer, &installation)?;
+        write_check(dir, sealer, &installation)?;
     }
     Ok(KeyFound::Right)
 }
 
-/// Writes the check of the key, which is the one of this directory from now on.
-pub(in crate::serve) fn remember_key(
-    dir: &DataDir,
+/// Stores the check of another key than before, which is the right one from now on.
+pub(in crate::serve) async fn remember_key(
+    found: KeyFound,
+    dir: Option<&DataDir>,
     sealer: &AesSealer,
-    installation: &str,
+    database: &AnyDatabase,
 ) -> Result<()> {
+    match (found, dir, database) {
+        (KeyFound::OtherOfDatabase(check), _, AnyDatabase::Postgres(database)) => {
+            Ok(database.replace_key_check(check).await?)
+        }
+        (KeyFound::Other, Some(dir), _) => write_check(dir, sealer, &database.installation()),
+        _ => Ok(()),
+    }
+}
+
+fn write_check(dir: &DataDir, sealer: &AesSealer, installation: &str) -> Result<()> {
     let known = sealer.seal(installation, CHECK).context("cannot seal a text with the key")?;
     private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
     Ok(())

@@ -7,8 +7,8 @@ mod token;
 mod watched_file;
 
 pub(super) use certificates::CERTIFICATES;
-pub(crate) use key::{KeyFound, check_key, create_key_file, read_key_file};
-pub(super) use key::{open_sealer, remember_key, temporary_sealer};
+pub(crate) use key::{KeyFound, create_key_file, read_key_file};
+pub(super) use key::{SharedKey, check_key, open_sealer, remember_key, temporary_sealer};
 pub(crate) use private_file::{read as read_private_file, write as write_private_file};
 pub(super) use token::{GeneratedToken, TOKENS, access_of};
 pub(super) use watched_file::{Kind, WatchedFile};
