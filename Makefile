@@ -30,7 +30,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos copies bench soak bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
+.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,8 +147,13 @@ bench-console: ## the console with 50,000 jobs, beside its budget
 	tests/console/run --bench
 
 # Built as `e2e` is: optimised nearly as a release, in a tenth of its time.
-bench: ## firing, the API, units and sweeps in one table, beside BullMQ and APScheduler
+bench: ## firing, the API, units and sweeps in one table; `make peers` compares
 	cargo bench -p minutehand --bench fire --profile e2e --locked
+
+# OPTIONS is that of the targets of a stack: `--peer bullmq --scenario instant`, or `--short`.
+peers: ## Minutehand beside pg-boss, graphile-worker, BullMQ and others on the same jobs; OPTIONS=--short to try it
+	cargo build -p minutehand --profile e2e --locked
+	tests/peers/run $(OPTIONS)
 
 soak: ## fifty firings a second for half an hour: memory, files and lateness, minute by minute
 	BENCH_ONLY=soak cargo bench -p minutehand --bench fire --profile e2e --locked

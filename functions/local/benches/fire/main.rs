@@ -2,13 +2,13 @@
 //! beside its bar.
 //!
 //! The binary runs as it is installed, with its log, and is asked over HTTP; its jobs call a target
-//! in this process. What has to be counted, and not timed, runs over the store in this process. At
-//! the end others do the same burst against the same target.
+//! in this process. What has to be counted, and not timed, runs over the store in this process.
+//! `make peers` runs other schedulers on the same burst.
 //!
 //! `BENCH_SECONDS` is how long the light load lasts (300), `BENCH_STORED` how many jobs the sweep
 //! passes over, or `stored` creates (1,000,000), `BENCH_FAIR_SECONDS` how long each noisy neighbour goes on (180),
 //! `BENCH_FAIR` a part of the name of those to measure, `BENCH_ONLY` names parts to run:
-//! `lag,api,burst,price,sweep,fair,peers`, or `soak` for `BENCH_SOAK_MINUTES` (30), or `stored`, `BENCH_BINARY` another binary, to compare with.
+//! `lag,api,burst,price,sweep,fair`, or `soak` for `BENCH_SOAK_MINUTES` (30), or `stored`, `BENCH_BINARY` another binary, to compare with.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(clippy::print_stderr, reason = "and says how far it is")]
@@ -34,7 +34,6 @@ mod figures;
 mod lag;
 #[path = "../../tests/fire/nuisance.rs"]
 mod nuisance;
-mod peers;
 mod price;
 mod server;
 mod soak;
@@ -110,10 +109,8 @@ async fn main() {
         let many = usize::try_from(number("BENCH_STORED", 1_000_000)).expect("a count");
         stored::measure(&mut figures, &target, many).await;
     }
-    if is_wanted("peers") {
-        peers::measure(&mut figures, &target).await;
-    }
     figures.print();
+    println!("`make peers` runs other schedulers on the same jobs.");
 }
 
 /// Whether a part is to run.
