@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -13,6 +14,10 @@ TICKS = os.sysconf("SC_CLK_TCK")
 LOOK_SECONDS = 0.5
 READY_SECONDS = 60
 STOP_SECONDS = 20
+
+
+# What was started, so that a run that is ended leaves nothing behind.
+STARTED = []
 
 
 class Unavailable(Exception):
@@ -58,7 +63,7 @@ def start(command, log, environment=None, user=None, **more):
     """Starts a process whose errors are in a log."""
     account = {"user": user, "group": user, "extra_groups": []} if user else {}
     with open(log, "ab") as errors:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [str(part) for part in command],
             env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,
@@ -66,6 +71,20 @@ def start(command, log, environment=None, user=None, **more):
             **account,
             **more,
         )
+    STARTED.append(process)
+    return process
+
+
+def end_all():
+    """Ends what still runs, the newest first: a worker before its store."""
+    for process in reversed(STARTED):
+        if process.poll() is None:
+            # PostgreSQL waits for its clients at SIGTERM, and not at this.
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(timeout=STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def start_and_wait(command, log, wanted, environment=None):

@@ -18,10 +18,10 @@ from processes import Clock, Meter, Unavailable
 ZONE = "America/New_York"
 MINUTELY = "* * * * *"
 # A change of a summer time: when it is, and rules of which one is about a time that does not exist, or
-# exists twice. Each rule that may fire does so within two minutes of the change.
+# exists twice, named as jobs may be. Each rule that may fire does so within two minutes of the change.
 CHANGES = {
-    "spring": (datetime(2027, 3, 14, 7, tzinfo=timezone.utc), {"02:01": "1 2 * * *", "03:01": "1 3 * * *"}),
-    "autumn": (datetime(2027, 11, 7, 6, tzinfo=timezone.utc), {"01:59": "59 1 * * *", "01:01": "1 1 * * *"}),
+    "spring": (datetime(2027, 3, 14, 7, tzinfo=timezone.utc), {"02.01": "1 2 * * *", "03.01": "1 3 * * *"}),
+    "autumn": (datetime(2027, 11, 7, 6, tzinfo=timezone.utc), {"01.59": "59 1 * * *", "01.01": "1 1 * * *"}),
 }
 # The clock of a change starts so long before it, and the minutes that count are those around it.
 BEFORE_CHANGE, COUNTED = 120, (-60, 0, 60, 120)
@@ -112,13 +112,13 @@ class Target:
 class Stage:
     """What every scenario needs: the tools, the target, and places for peers."""
 
-    def __init__(self, tools, target, logs, key, sizes):
-        self.tools, self.target, self.logs, self.key, self.sizes = tools, target, logs, key, sizes
+    def __init__(self, tools, target, folder, logs, key, sizes):
+        self.tools, self.target, self.folder, self.logs = tools, target, folder, logs
+        self.key, self.sizes = key, sizes
 
     @contextmanager
     def place(self, peer, scenario, faked=False, offset=0.0):
-        # Not below the checkout: servers that run as another user have to reach it.
-        folder = Path(tempfile.mkdtemp(prefix="peers-"))
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
         folder.chmod(0o755)
         log = self.logs / f"{peer.name} {scenario}.log".replace(", ", "-").replace(" ", "-")
         log.write_text("")
@@ -223,7 +223,7 @@ def summer_of(stage, peer, change):
         arrivals = judge.by_name((name, real + offset) for name, real in stage.target.calls.pop(run))
     verdict = judge.summer([at + seconds for seconds in COUNTED], arrivals.get("minutely", []))
     # When the daily jobs fired, on the wall of the zone.
-    fired = "; ".join(f"{name}: {said(arrivals.get(name, []), at, change)}" for name in daily)
+    fired = "; ".join(f"{name.replace('.', ':')}: {said(arrivals.get(name, []), at, change)}" for name in daily)
     note = "; ".join(filter(None, [fired, peer.promises.get("summer")]))
     return Row(peer, change, verdict, meter.processor, meter.memory, note)
 

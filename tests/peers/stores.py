@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -70,7 +71,7 @@ class Postgres:
 
     def stop(self):
         # An orderly end waits for nobody's connection.
-        self.process.send_signal(subprocess.signal.SIGINT)
+        self.process.send_signal(signal.SIGINT)
         stop(self.process)
 
     @staticmethod

@@ -87,7 +87,10 @@ async fn load(address: &str, seconds: u64) -> Result<(), Failure> {
         let mut stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         connections.spawn(async move {
-            let request = format!("POST /load/j HTTP/1.1\r\nhost: target\r\ncontent-length: 100\r\n\r\n{:x<100}", "");
+            let request = format!(
+                "POST /load/j HTTP/1.1\r\nhost: target\r\ncontent-length: 100\r\n\r\n{:x<100}",
+                ""
+            );
             let (mut n, mut answer) = (0_u64, [0; 1024]);
             while start.elapsed() < until {
                 stream.write_all(request.as_bytes()).await?;
