@@ -175,10 +175,9 @@ class RunningMinutehand(Running):
         template = json.loads((SCRIPTS / "minutehand.json").read_text())
         jobs = []
         for name, due in plan.get("jobs", []):
-            start = datetime.fromtimestamp(due / 1000, timezone.utc).isoformat().replace("+00:00", "Z")
-            jobs.append((name, document(template, plan, name, {"startTime": start})))
+            jobs.append((name, document(template, plan, name, {"startTime": written(due)})))
         for name, rule in plan.get("rules", []):
-            timing = {"recurrence": recurrence(rule, plan["zone"])}
+            timing = {"startTime": written(plan["start"]), "recurrence": recurrence(rule, plan["zone"])}
             jobs.append((name, document(template, plan, name, timing)))
         self.create(jobs)
 
@@ -229,11 +228,14 @@ class Connection:
             raise OSError(f"PUT {path}: {answer.status} {text[:200]}")
 
 
+def written(ms):
+    return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat().replace("+00:00", "Z")
+
+
 def document(template, plan, name, timing):
     job = deepcopy(template)
     request = job["properties"]["action"]["request"]
     request["uri"], request["body"] = f"{plan['target']}/{name}{plan['suffix']}", "x" * 100
-    job["properties"].pop("startTime")
     job["properties"] |= timing
     return job
 
