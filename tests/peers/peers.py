@@ -312,7 +312,10 @@ def all_peers():
     aps = Script(
         "APScheduler", lambda tools: [tools.python, "-B", SCRIPTS / "aps.py"], "scripts/aps.py",
         sql("SELECT count(*) FROM apscheduler_jobs"), scheme="postgresql+psycopg", store=Postgres,
-        promises={"kill": "a one-time job leaves the store before it runs, so one that was under way is not repeated"},
+        promises={
+            "kill": "a one-time job leaves the store before it runs, so one that was under way is not repeated",
+            "shift": "sleeps by a stopwatch until the next job that it knows of is due",
+        },
     )  # fmt: skip
     tokio = Script(
         "tokio-cron-scheduler", lambda tools: [tools.rust / "tokio-cron"], "rust/src/bin/tokio-cron.rs",
