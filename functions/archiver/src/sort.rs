@@ -143,6 +143,7 @@ mod tests {
                     outcome: Outcome::Succeeded,
                     message: "done".to_owned(),
                     repeat_count: 1,
+                    cause: None,
                     body_bytes: 0,
                     then: None,
                 };

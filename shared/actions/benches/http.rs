@@ -107,6 +107,7 @@ fn context(n: usize) -> AttemptContext {
         sent_at: DateTime::UNIX_EPOCH,
         region: "local".to_owned(),
         signed: None,
+        time_max: None,
     }
 }
 

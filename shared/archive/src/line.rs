@@ -6,6 +6,7 @@
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
 use minutehand_domain::attempt::{Attempt, Outcome, Record};
 use minutehand_domain::attempt_key::{attempt_key, read_attempt};
+use minutehand_domain::cause::Cause;
 use minutehand_domain::ended::EndedItem;
 use minutehand_domain::journal::JournalEntry;
 use serde_json::{Map, Value, json};
@@ -90,7 +91,7 @@ impl From<&Execution> for Line {
         let nominal_at = attempt.occurrence.nominal_at();
         let key = attempt_key(attempt);
         let late = record.started_at - attempt.due_at;
-        let line = json!({
+        let mut line = json!({
             "v": VERSION,
             "job_uid": job_uid,
             "attempt": key,
@@ -107,6 +108,10 @@ impl From<&Execution> for Line {
             "late_ms": late.num_milliseconds(),
             "message": record.message,
         });
+        if let (Some(cause), Some(line)) = (&record.cause, line.as_object_mut()) {
+            line.insert("cause".to_owned(), cause.kind.name().into());
+            line.insert("cause_text".to_owned(), cause.to_string().into());
+        }
         Self {
             stream: Stream::History,
             day: nominal_at.date_naive(),
@@ -198,6 +203,7 @@ fn read_execution(fields: &Map<String, Value>) -> Result<Execution, String> {
             ended_at: instant(fields, "ended")?,
             outcome: Outcome::read_name(outcome)
                 .ok_or_else(|| format!("'outcome' is {outcome}"))?,
+            cause: read_cause(fields),
             message: text(fields, "message")?.to_owned(),
             repeat_count: fields
                 .get("repeat")
@@ -208,6 +214,12 @@ fn read_execution(fields: &Map<String, Value>) -> Result<Execution, String> {
             then: None,
         },
     })
+}
+
+/// `None` for a kind of a later version, too.
+fn read_cause(fields: &Map<String, Value>) -> Option<Cause> {
+    let field = |name| fields.get(name).and_then(Value::as_str);
+    Cause::read_stored(&format!("{} {}", field("cause")?, field("cause_text")?))
 }
 
 fn fields(text: &str) -> Result<Map<String, Value>, String> {
@@ -256,6 +268,7 @@ pub(crate) mod tests {
     use minutehand_domain::name::Name;
 
     use super::*;
+    use minutehand_domain::cause::CauseKind;
 
     pub(crate) fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()
@@ -272,6 +285,7 @@ pub(crate) mod tests {
                 outcome: Outcome::Succeeded,
                 message: format!("Http Action - \"OK\"\r\nä {second}"),
                 repeat_count: 7,
+                cause: None,
                 body_bytes: 0,
                 then: None,
             },
@@ -308,6 +322,12 @@ pub(crate) mod tests {
             record: Record { outcome: Outcome::Failed, ..execution("j", 60).record },
             job_uid: "j".to_owned(),
         };
+        let cause = Some(CauseKind::NoSuchName.into());
+        let explained =
+            Execution { record: Record { cause, ..error.record.clone() }, ..error.clone() };
+        let line = Line::from(&explained).text;
+        assert!(line.contains(r#""cause":"noSuchName","cause_text":"no such name""#), "{line}");
+        assert_eq!(Execution::read(&line).unwrap().record.cause, explained.record.cause);
         assert_eq!(
             Line::from(&error).text,
             "{\"v\":1,\"job_uid\":\"j\",\"attempt\":\"8000000023c34600.a1.r5f.ea2\",\

@@ -201,6 +201,7 @@ mod tests {
             ended_at: at(minute),
             outcome: Outcome::Failed,
             message: String::new(),
+            cause: None,
             body_bytes: 0,
             repeat_count: 1,
             then: Some(then),

@@ -70,10 +70,9 @@ async fn exists(work: &Work, path: &CollectionPath, job: Option<&str>) -> Result
 
 fn table(work: &Work, subscription: &str, failures: &[Listed<FailureItem>]) -> Table {
     let times = work.times(None);
-    let mut table = Table::new(&["due", "job", "tries", "ended", "message"]);
+    let mut table = Table::new(&["due", "job", "tries", "cause"]);
     for Listed { value, .. } in failures {
-        let FailureItem { at, kind, ended_at, resource_group, collection, job, attempts, .. } =
-            value;
+        let FailureItem { at, kind, resource_group, collection, job, attempts, .. } = value;
         let place =
             GroupPath { subscription: subscription.to_owned(), group: resource_group.clone() };
         let path = CollectionPath { place, collection: collection.clone() };
@@ -82,8 +81,7 @@ fn table(work: &Work, subscription: &str, failures: &[Listed<FailureItem>]) -> T
             if kind == "run" { format!("{due}, run") } else { due },
             work.defaults().short_job(&path.job(job)),
             attempts.to_string(),
-            times.written(ended_at),
-            harmless(&value.message),
+            harmless(&value.reason()),
         ]);
     }
     table

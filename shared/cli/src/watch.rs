@@ -117,7 +117,7 @@ fn print(
         late,
         work.defaults().short_job(path),
         how,
-        harmless(&attempt.message),
+        harmless(&attempt.reason()),
     ];
     work.screen.row(&cells)
 }

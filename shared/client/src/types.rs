@@ -138,6 +138,31 @@ pub struct HistoryProperties {
 pub struct HistoryExtensions {
     /// How many bytes of the target's answer are kept; 0 if none.
     pub body_bytes: u64,
+    /// `onFailure` for a notice.
+    pub action: Option<String>,
+    /// Why it failed.
+    pub cause: Option<FailureCause>,
+    /// What the target said of its failure.
+    pub said: Option<String>,
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, Deserialize)]
+pub struct FailureCause {
+    /// The kind, for programs: `httpStatus`.
+    pub kind: String,
+    /// The same in a few words: `HTTP 500`.
+    pub text: String,
+}
+
+/// Why an attempt failed, and what the target said of it. Without a cause, an earlier version recorded the
+/// attempt, and its whole message is all that is known.
+fn reason(cause: Option<&FailureCause>, said: Option<&str>, message: &str) -> String {
+    match (cause, said) {
+        (Some(cause), Some(said)) => format!("{}: {said}", cause.text),
+        (Some(cause), None) => cause.text.clone(),
+        (None, _) => message.to_owned(),
+    }
 }
 
 impl HistoryItem {
@@ -149,6 +174,28 @@ impl HistoryItem {
 }
 
 impl HistoryProperties {
+    /// Why it failed; nothing if it did not.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let HistoryExtensions { cause, said, .. } = &self.minutehand;
+        if !self.failed() {
+            return String::new();
+        }
+        reason(cause.as_ref(), said.as_deref(), &self.message)
+    }
+
+    /// Why it failed, or what its message says of its success.
+    #[must_use]
+    pub fn told(&self) -> String {
+        if self.failed() { self.reason() } else { self.message.clone() }
+    }
+
+    /// Whether it is an attempt at the action, and not at the error action or a notice.
+    #[must_use]
+    pub fn is_of_action(&self) -> bool {
+        self.action_name == "MainAction"
+    }
+
     /// Whether the attempt failed.
     #[must_use]
     pub fn failed(&self) -> bool {
@@ -318,8 +365,22 @@ pub struct FailureItem {
     pub uid: String,
     /// How many attempts were made.
     pub attempts: u32,
-    /// The beginning of what the last one said.
+    /// Why the last one failed.
+    #[serde(default)]
+    pub cause: Option<FailureCause>,
+    /// What its target said of it.
+    #[serde(default)]
+    pub said: Option<String>,
+    /// The beginning of the message of the last one.
     pub message: String,
+}
+
+impl FailureItem {
+    /// Why it failed.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        reason(self.cause.as_ref(), self.said.as_deref(), &self.message)
+    }
 }
 
 /// How a subscription is doing.

@@ -104,7 +104,8 @@ impl Client {
     /// # Errors
     ///
     /// [`Error`], as of every call.
-    pub async fn why(&self, job: &JobPath, at: &str) -> Result<Answer<WhyAnswer>, Error> {
-        self.get(job.v1(&format!("/why?at={}", escaped(at)))).await
+    pub async fn why(&self, job: &JobPath, at: Option<&str>) -> Result<Answer<WhyAnswer>, Error> {
+        let at = at.map_or_else(String::new, |at| format!("?at={}", escaped(at)));
+        self.get(job.v1(&format!("/why{at}"))).await
     }
 }

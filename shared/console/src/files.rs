@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.0b48db42de58.js",
-        bytes: include_bytes!("../dist/app.0b48db42de58.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"0b48db42de58b1c94674fafb0a8ac429\"",
-        is_hashed: true,
-    },
-    File {
         name: "app.3b5b38dea251.css",
         bytes: include_bytes!("../dist/app.3b5b38dea251.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"3b5b38dea251f5092089cf8c82ab5f3b\"",
+        is_hashed: true,
+    },
+    File {
+        name: "app.7f12917106c6.js",
+        bytes: include_bytes!("../dist/app.7f12917106c6.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"7f12917106c6559393f2a196b4088e4d\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"b6aa6aabe1707d6f5877c53bf8f96dd4\"",
+        etag: "\"e90574e31d7703d827eedd23953d72da\"",
         is_hashed: false,
     },
     File {

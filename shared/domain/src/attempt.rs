@@ -5,6 +5,7 @@ use std::fmt;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_recurrence::named;
 
+use crate::cause::Cause;
 use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
 
@@ -249,6 +250,8 @@ pub struct Record {
     pub ended_at: DateTime<Utc>,
     /// The outcome.
     pub outcome: Outcome,
+    /// Why it failed; `None` if it did not, or if an earlier version recorded it.
+    pub cause: Option<Cause>,
     /// What happened, in words that clients know how to read; see [`MESSAGE_BYTES_MAX`].
     pub message: String,
     /// The number of the occurrence, from 1.

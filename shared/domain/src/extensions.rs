@@ -27,6 +27,10 @@ use crate::sign::{SIGN, Signing};
 /// The property that holds the extensions.
 pub const EXTENSIONS: &str = "minutehand";
 
+const TIMEOUT_MIN: Span = Span::seconds(1);
+/// What every action may take.
+const TIMEOUT_MAX: Span = Span::seconds(60);
+
 /// The extensions of a job. Those of its recurrence are read with the recurrence.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JobExtensions {
@@ -44,6 +48,8 @@ pub struct JobExtensions {
     pub exclude: Option<Exclude>,
     /// When it runs beside its recurrence.
     pub extra_dates: Option<ExtraDates>,
+    /// How long its actions may take.
+    pub timeout: Option<Span>,
     /// The secrets that sign its requests.
     pub sign: Option<Signing>,
     /// After how many failures the job pauses.
@@ -75,6 +81,7 @@ impl JobExtensions {
         ("overlap", OVERLAP),
         ("exclude", EXCLUDE),
         ("extraDates", Leaf),
+        ("timeout", Leaf),
         ("sign", SIGN),
         ("pauseOnFailure", PAUSE_ON_FAILURE),
         ("paused", PAUSED),
@@ -89,6 +96,7 @@ impl JobExtensions {
             overlap: fields.part("overlap", Overlap::read)?,
             exclude: fields.part("exclude", Exclude::read)?,
             extra_dates: ExtraDates::read(fields)?,
+            timeout: fields.bounded_span("timeout", [TIMEOUT_MIN, TIMEOUT_MAX])?,
             sign: fields.part("sign", Signing::read)?,
             pause_on_failure: fields.part("pauseOnFailure", PauseOnFailure::read)?,
             paused: fields.part("paused", Paused::read)?.flatten(),
@@ -105,7 +113,7 @@ impl JobExtensions {
 
     pub(crate) fn write(&self) -> ObjectBuilder {
         let Self { retry, catch_up, max_lateness, jitter, overlap, .. } = self;
-        let Self { exclude, extra_dates, sign, pause_on_failure, paused, .. } = self;
+        let Self { exclude, extra_dates, timeout, sign, pause_on_failure, paused, .. } = self;
         ObjectBuilder::default()
             .object("retry", retry.as_ref().map(Backoff::write))
             .object("catchUp", catch_up.map(CatchUp::write))
@@ -114,6 +122,7 @@ impl JobExtensions {
             .object("overlap", overlap.map(Overlap::write))
             .object("exclude", exclude.as_ref().map(Exclude::write))
             .maybe("extraDates", extra_dates.as_ref().map(ExtraDates::write))
+            .duration("timeout", *timeout)
             .object("sign", sign.as_ref().map(Signing::write))
             .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))
             .object("paused", paused.as_ref().map(Paused::write))

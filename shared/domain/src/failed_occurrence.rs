@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use crate::attempt::{Attempt, Occurrence, Record};
+use crate::cause::Cause;
 use crate::collection_place::CollectionPlace;
+use crate::message::said;
 
 /// The most characters of a message in the list. The history has all of it.
 pub const MESSAGE_CHARS_MAX: usize = 200;
@@ -25,6 +27,10 @@ pub struct FailedOccurrence {
     pub attempts: u32,
     /// When the last one ended.
     pub ended_at: DateTime<Utc>,
+    /// Why the last one failed.
+    pub cause: Option<Cause>,
+    /// What the target said of it in its own words.
+    pub said: Option<String>,
     /// The beginning of what its target or the connection said.
     pub message: String,
     /// What the action calls, without secrets; `None` if the job cannot be read.
@@ -56,6 +62,8 @@ impl FailedOccurrence {
             is_run: matches!(attempt.occurrence, Occurrence::Run { .. }),
             attempts: attempt.number.saturating_add(1),
             ended_at: record.ended_at,
+            cause: record.cause.clone(),
+            said: said(&record.message),
             message: record.message.chars().take(MESSAGE_CHARS_MAX).collect(),
             target: job.target.map(str::to_owned),
         }
@@ -80,6 +88,7 @@ mod tests {
             outcome: Outcome::Failed,
             message: "ü".repeat(300),
             repeat_count: 1,
+            cause: None,
             body_bytes: 0,
             then: None,
         };

@@ -7,6 +7,7 @@ use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use crate::cause::Cause;
 use crate::ids::encode_path;
 use crate::pause::Paused;
 
@@ -90,14 +91,20 @@ impl FailureEvent<'_> {
         };
         if let Some(ending) = main {
             properties.insert("attempts".to_owned(), ending.attempts.into());
+            if let Some(cause) = &ending.cause {
+                properties.insert("cause".to_owned(), cause.to_json());
+            }
             properties.insert("message".to_owned(), ending.message.into());
         }
         if let Some(ending) = error {
-            let error = json!({
+            let mut error = json!({
                 "outcome": ending.outcome.name(),
                 "attempts": ending.attempts,
                 "message": ending.message,
             });
+            if let (Some(cause), Some(error)) = (&ending.cause, error.as_object_mut()) {
+                error.insert("cause".to_owned(), cause.to_json());
+            }
             properties.insert("errorAction".to_owned(), error);
         }
         if let Some(next_at) = self.next_at {
@@ -117,6 +124,7 @@ impl FailureEvent<'_> {
         Some(Ending {
             attempts: attempt.number.saturating_add(1),
             outcome: record.outcome,
+            cause: record.cause.clone(),
             message: record.message.chars().take(MESSAGE_CHARS_MAX).collect(),
         })
     }
@@ -125,12 +133,14 @@ impl FailureEvent<'_> {
 struct Ending {
     attempts: u32,
     outcome: Outcome,
+    cause: Option<Cause>,
     message: String,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cause::CauseKind;
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_798_790_400 + second, 0).unwrap()
@@ -145,6 +155,7 @@ mod tests {
             outcome,
             message: message.to_owned(),
             repeat_count: 1,
+            cause: None,
             body_bytes: 0,
             then: None,
         };
@@ -179,7 +190,9 @@ mod tests {
         let (documented, _) = rest.split_once("```").unwrap();
         let error_ended = at(80) + chrono::TimeDelta::milliseconds(250);
         let at_end = |(attempt, record): (Attempt, Record), ended_at| {
-            (attempt, Record { ended_at, ..record })
+            let failed = record.outcome == Outcome::Failed;
+            let cause = failed.then(|| CauseKind::ConnectionRefused.into());
+            (attempt, Record { ended_at, cause, ..record })
         };
         let why = "Http Action - Request to host 'example.com' failed: ConnectFailure The connection \
                    was refused.";

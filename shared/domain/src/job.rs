@@ -5,6 +5,7 @@ use minutehand_recurrence::{Recurrence, named};
 
 use crate::action::MainAction;
 use crate::attempt::Role;
+use crate::duration::Span;
 use crate::extensions::JobExtensions;
 use crate::pause::{PauseOnFailure, Paused};
 use crate::plan::Plan;
@@ -47,6 +48,12 @@ impl JobDefinition {
     #[must_use]
     pub fn signing(&self) -> Option<&Signing> {
         self.extensions.as_ref()?.sign.as_ref()
+    }
+
+    /// How long its actions may take.
+    #[must_use]
+    pub fn time_max(&self) -> Option<Span> {
+        self.extensions.as_ref()?.timeout
     }
 
     /// After how many failures it pauses.

@@ -10,6 +10,7 @@ pub mod arn;
 pub mod attempt;
 pub mod attempt_key;
 pub mod backoff;
+pub mod cause;
 pub mod collection;
 pub mod collection_place;
 pub mod credentials;

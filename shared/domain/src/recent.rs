@@ -269,6 +269,7 @@ mod tests {
             outcome,
             message: String::new(),
             repeat_count: 1,
+            cause: None,
             body_bytes: 0,
             then,
         };

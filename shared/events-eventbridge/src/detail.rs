@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Occurrence, Outcome};
+use minutehand_domain::cause::Cause;
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::Event;
@@ -37,6 +38,7 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
                 "endedAt": format_instant(record.ended_at),
                 "lateMs": late.num_milliseconds(),
                 "repeatCount": record.repeat_count,
+                "cause": record.cause.as_ref().map(Cause::to_json),
             });
             Some(about_job("Execution Failed", job, detail, Some(record.ended_at)))
         }

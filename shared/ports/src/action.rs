@@ -1,9 +1,12 @@
 //! Performing actions.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::action::Target;
 use minutehand_domain::attempt::Outcome;
+use minutehand_domain::cause::Cause;
 use minutehand_domain::sign::Signing;
 
 use super::Bytes;
@@ -30,6 +33,16 @@ pub struct AttemptContext {
     pub region: String,
     /// How its requests are signed, if they are.
     pub signed: Option<SignedAs>,
+    /// How long the action may take by the job's own words.
+    pub time_max: Option<Duration>,
+}
+
+impl AttemptContext {
+    /// How long the action may take, which is at most this in any case.
+    #[must_use]
+    pub fn time_max(&self, most: Duration) -> Duration {
+        self.time_max.map_or(most, |own| own.min(most))
+    }
 }
 
 /// How the requests of an attempt are signed.
@@ -46,6 +59,8 @@ pub struct SignedAs {
 pub struct ActionOutcome {
     /// Whether it succeeded.
     pub outcome: Outcome,
+    /// Why it failed, if it did.
+    pub cause: Option<Cause>,
     /// What happened, in the words that clients of the history parse. It holds no secret.
     pub message: String,
     /// How long the target asked to wait before another attempt. The policy of the job decides.

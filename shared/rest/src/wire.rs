@@ -1,11 +1,12 @@
 //! Collections and jobs as they are answered.
 
 use minutehand_app::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
-use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Role};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use minutehand_domain::document::Durations;
 use minutehand_domain::extensions::EXTENSIONS;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
 use minutehand_domain::history_name::HistoryName;
+use minutehand_domain::message::said;
 use minutehand_domain::name::Name;
 use minutehand_ports::store::ResourceGroup;
 use minutehand_recurrence::format_instant;
@@ -68,6 +69,11 @@ pub(crate) fn history(view: &ExecutionView) -> Value {
     })
 }
 
+/// What the target said in its own words of an attempt that failed.
+pub(crate) fn said_of(record: &Record) -> Option<String> {
+    (record.outcome == Outcome::Failed).then(|| said(&record.message)).flatten()
+}
+
 /// What is said of an attempt.
 pub(crate) fn history_properties(view: &ExecutionView) -> Map<String, Value> {
     let ExecutionView { attempt, record, .. } = view;
@@ -102,6 +108,12 @@ pub(crate) fn history_properties(view: &ExecutionView) -> Map<String, Value> {
         own.insert("action".to_owned(), "onFailure".into());
     } else if let Some(of) = attempt.occurrence.redrive_of() {
         own.insert("redriveOf".to_owned(), format_instant(of).into());
+    }
+    if let Some(cause) = &record.cause {
+        own.insert("cause".to_owned(), cause.to_json());
+    }
+    if let Some(said) = said_of(record) {
+        own.insert("said".to_owned(), said.into());
     }
     if record.body_bytes > 0 {
         own.insert("bodyBytes".to_owned(), record.body_bytes.into());

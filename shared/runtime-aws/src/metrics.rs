@@ -233,6 +233,7 @@ mod tests {
             outcome,
             message: String::new(),
             repeat_count: 1,
+            cause: None,
             body_bytes: 0,
             then: None,
         };

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use minutehand_domain::attempt::Outcome;
+use minutehand_domain::cause::CauseKind;
 use minutehand_ports::{Event, EventSink};
 
 /// The upper bounds of the histogram of delays, in milliseconds.
@@ -78,6 +79,8 @@ pub struct Metrics {
     late: [AtomicU64; LATE_MS.len() + 1],
     late_ms_sum: AtomicI64,
     failures: Mutex<Failures>,
+    /// Failed attempts by the kind of their cause, in the order of all kinds.
+    causes: [AtomicU64; CauseKind::ALL.len()],
 }
 
 /// Failed attempts by collection.
@@ -126,6 +129,10 @@ impl EventSink for Metrics {
         {
             let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
             failures.note(collection_path);
+            let kind = record.cause.as_ref().map(|cause| cause.kind as usize);
+            if let Some(count) = kind.and_then(|kind| self.causes.get(kind)) {
+                add(count, 1);
+            }
         }
     }
 }
@@ -152,6 +159,16 @@ impl Metrics {
         writeln!(text, "{name}{{collection=\"{OTHER_COLLECTIONS}\"}} {}", failures.other)
     }
 
+    fn write_causes(&self, text: &mut String) -> fmt::Result {
+        let name = "minutehand_failure_causes_total";
+        write_head(text, name, "counter", "Attempts that failed, by the kind of their cause.")?;
+        for (kind, count) in CauseKind::ALL.iter().zip(&self.causes) {
+            let (kind, count) = (kind.name(), count.load(Ordering::Relaxed));
+            writeln!(text, "{name}{{cause=\"{kind}\"}} {count}")?;
+        }
+        Ok(())
+    }
+
     fn write(&self, text: &mut String) -> fmt::Result {
         let name = "minutehand_executions_total";
         let help = "Attempts that ended, including retries and error actions.";
@@ -160,6 +177,7 @@ impl Metrics {
             writeln!(text, "{name}{{outcome=\"{outcome}\"}} {}", self.count(counter))?;
         }
         self.write_failures(text)?;
+        self.write_causes(text)?;
         for (name, help, counter) in [
             ("retries", "Failed attempts that will be retried.", Counter::Retried),
             (
@@ -284,6 +302,7 @@ mod tests {
                 outcome,
                 message: String::new(),
                 repeat_count: 1,
+                cause: None,
                 body_bytes: 0,
                 then: None,
             };

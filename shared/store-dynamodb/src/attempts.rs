@@ -37,6 +37,7 @@ use crate::table::keys::{self, Key};
 use crate::table::{List, MeteredCall, Write, WriteOutcome, store_error};
 use crate::{failures, left_out};
 use minutehand_domain::attempt_key::{attempt_key, nominal_key, read_attempt};
+use minutehand_domain::cause::Cause;
 
 /// How often a claim is tried again when other claims came first.
 const CLAIM_ROUNDS_MAX: usize = 5;
@@ -307,11 +308,13 @@ fn take_over(claim: &Claim, (seen, claims): (&SeenClaim, u32), history: HistoryD
 fn close(claim: &Claim, record: &Record, history: HistoryDays) -> Write {
     let set_then = if record.then.is_some() { ", what_next = :next" } else { "" };
     let set_body = if record.body_bytes > 0 { ", body_bytes = :body" } else { "" };
+    let set_cause = if record.cause.is_some() { ", cause = :cause" } else { "" };
     let write = Write::update(
         item_key(claim),
         format!(
             "SET started_at = :started, ended_at = :ended, outcome = :outcome, \
-             message = :message, repeat_count = :repeat, expires_at = :expires{set_then}{set_body} \
+             message = :message, repeat_count = :repeat, expires_at = :expires{set_then}{set_body}\
+             {set_cause} \
              REMOVE lease_until, claims"
         ),
     )
@@ -326,6 +329,10 @@ fn close(claim: &Claim, record: &Record, history: HistoryDays) -> Write {
     let write = match record.body_bytes {
         0 => write,
         bytes => write.with(":body", number(bytes)),
+    };
+    let write = match &record.cause {
+        Some(cause) => write.with(":cause", text(cause.to_stored())),
+        None => write,
     };
     match record.then {
         Some(then) => write.with(":next", text(write_then(then))),
@@ -392,6 +399,7 @@ fn read_record(reader: &Reader<'_>) -> Result<Option<Record>, StoreError> {
         ended_at,
         outcome: read_outcome(reader.text("outcome")?)
             .ok_or_else(|| reader.corrupt("outcome", "it is none"))?,
+        cause: reader.optional_text("cause")?.and_then(Cause::read_stored),
         message: message.ok_or_else(|| reader.corrupt("message", "it is missing, or damaged"))?,
         repeat_count: reader.number("repeat_count")?,
         body_bytes: reader.optional_number("body_bytes")?.unwrap_or_default(),

@@ -6,6 +6,7 @@
 //! again.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use minutehand_domain::cause::Cause;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_ports::StoreError;
@@ -27,6 +28,8 @@ pub(crate) fn write(failed: &FailedOccurrence, history: HistoryDays) -> Write {
         .set("ended_at", ticks(*ended_at))
         .text("message", &failed.message)
         .maybe("target", failed.target.as_ref().map(text))
+        .maybe("cause", failed.cause.as_ref().map(|cause| text(cause.to_stored())))
+        .maybe("said", failed.said.as_ref().map(text))
         .set("expires_at", number(history.kept_until(*ended_at).timestamp()));
     Write::put(at, item)
 }
@@ -42,6 +45,8 @@ pub(crate) fn read(item: &Item) -> Result<FailedOccurrence, StoreError> {
         is_run: reader.is_set("run")?,
         attempts: reader.number("attempts")?,
         ended_at: reader.ticks("ended_at")?,
+        cause: reader.optional_text("cause")?.and_then(Cause::read_stored),
+        said: reader.optional_text("said")?.map(str::to_owned),
         message: owned("message")?,
         target: reader.optional_text("target")?.map(str::to_owned),
     })

@@ -99,6 +99,7 @@ async fn record_one(store: SqlStore, claim: Claim) {
             "x".repeat(150)
         ),
         repeat_count: 1,
+        cause: None,
         body_bytes: 0,
         then: Some(Then::Nothing),
     };

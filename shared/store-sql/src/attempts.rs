@@ -19,6 +19,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{
     Attempt, MESSAGE_BYTES_MAX, Occurrence, Outcome as Ended, Record, Role, Then,
 };
+use minutehand_domain::cause::Cause;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
 use minutehand_domain::history_days::HistoryDays;
@@ -145,6 +146,8 @@ impl Attempts for SqlStore {
             failed.attempts,
             failed.message.as_str(),
             failed.target.as_deref(),
+            failed.cause.as_ref().map(Cause::to_stored),
+            failed.said.as_deref(),
             expiry(*ended_at, self.history),
         ];
         let add = Statement::new(sql::ADD_FAILURE, parameters);
@@ -176,6 +179,7 @@ impl SqlStore {
             what_next,
             next_at,
             expiry(record.ended_at, self.history),
+            record.cause.as_ref().map(Cause::to_stored),
         ]);
         changes(sql::RECORD, parameters)
     }
@@ -237,7 +241,23 @@ fn read_record(mut row: Columns) -> Result<Option<Record>, StoreError> {
     let then = what_next
         .map(|name| read_then(&name, next_at).ok_or_else(|| row.corrupt("its next step is none")));
     let then = then.transpose()?;
-    Ok(Some(Record { started_at, ended_at, outcome, message, repeat_count, body_bytes, then }))
+    let cause = read_cause(&mut row)?;
+    Ok(Some(Record {
+        started_at,
+        ended_at,
+        outcome,
+        cause,
+        message,
+        repeat_count,
+        body_bytes,
+        then,
+    }))
+}
+
+/// A stored cause; `None` for one of a later version, too.
+pub(crate) fn read_cause(row: &mut Columns) -> Result<Option<Cause>, StoreError> {
+    let stored: Option<String> = row.next()?;
+    Ok(stored.as_deref().and_then(Cause::read_stored))
 }
 
 /// The row of an attempt.

@@ -12,7 +12,7 @@ use minutehand_domain::tick::{from_ticks, ticks};
 use minutehand_ports::store::{HistoryEntry, Page, PageRequest};
 use minutehand_ports::{History, StoreError};
 
-use crate::attempts::{Seen, key, read_left_out, reason_number};
+use crate::attempts::{Seen, key, read_cause, read_left_out, reason_number};
 use crate::script::{Row, Value};
 use crate::sql::attempts as sql;
 use crate::store::{SqlStore, page_of, rows_of};
@@ -166,5 +166,7 @@ fn read_failure(row: Row) -> Result<FailedOccurrence, StoreError> {
         ended_at: row.next()?,
         message: row.next()?,
         target: row.next()?,
+        cause: read_cause(&mut row)?,
+        said: row.next()?,
     })
 }

@@ -121,7 +121,7 @@ async def changes(assistant):
     changed = await assistant.must("update_job", name="nightly", properties={"state": "disabled"})
     assert changed["state"] == "disabled", changed
     why = await assistant.must("why", name="nightly")
-    assert not why["fires"] and why["answer"].startswith("The job is disabled since "), why
+    assert why["verdict"] == "notFiring" and "The job is disabled since " in why["sentence"], why
     asked = await assistant.must("why", name="nightly", at="2050-01-01T00:00:00Z")
     assert asked["verdict"] and asked["sentence"], asked
     # Another schedule leaves nothing of the old one but the time zone.
@@ -129,7 +129,8 @@ async def changes(assistant):
         "update_job", name="nightly", properties={"state": "enabled"}, every="15m"
     )
     assert changed["sentence"] == "every 15 minutes", changed
-    assert (await assistant.must("why", name="nightly"))["fires"]
+    why = await assistant.must("why", name="nightly")
+    assert why["verdict"] == "well" and "It fires next at " in why["sentence"], why
     shown = await assistant.must("get_job", name="nightly")
     recurrence = shown["properties"]["recurrence"]
     assert recurrence == {"frequency": "minute", "interval": 15, "timeZone": "Europe/Paris"}, shown

@@ -99,6 +99,7 @@ fn record(id: Id, ok: bool) -> Record {
         outcome: if ok { Outcome::Succeeded } else { Outcome::Failed },
         message: String::new(),
         repeat_count: 1,
+        cause: None,
         body_bytes: 0,
         then: None,
     };

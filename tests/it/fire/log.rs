@@ -31,7 +31,7 @@ async fn a_failed_attempt_is_a_warning_with_its_job_and_the_reason() {
     assert_eq!(
         logged(),
         [
-            r#"WARN message=failed job.path="s/g/jc/Report" reason="Failed""#,
+            r#"WARN message=failed job.path="s/g/jc/Report" cause="HTTP 500" reason="Failed""#,
             r#"INFO message=a job has finished job.path="s/g/jc/Report" state="faulted""#,
         ]
     );

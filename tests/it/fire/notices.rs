@@ -68,6 +68,7 @@ async fn an_occurrence_that_failed_for_good_is_told_once() {
         "occurrence": "2027-03-01T10:00:00Z",
         "isRun": false,
         "attempts": 2,
+        "cause": {"kind": "httpStatus", "text": "HTTP 500"},
         "message": event["data"]["message"],
         "nextOccurrence": "2027-03-01T11:00:00Z",
     });

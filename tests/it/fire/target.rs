@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::action::{HttpRequest, Target};
 use minutehand_domain::attempt::Outcome;
+use minutehand_domain::cause::Cause;
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::job::JobState;
 use minutehand_domain::work_item::JobRef;
@@ -196,7 +197,13 @@ impl ActionSender for Targets {
                 std::future::pending().await
             }
         };
-        Ok(ActionOutcome { outcome, message: format!("{outcome:?}"), retry_after, body: None })
+        Ok(ActionOutcome {
+            outcome,
+            cause: (outcome == Outcome::Failed).then(|| Cause::http(500)),
+            message: format!("{outcome:?}"),
+            retry_after,
+            body: None,
+        })
     }
 }
 

@@ -75,6 +75,7 @@ fn ended(at: DateTime<Utc>, outcome: Outcome, message: &str) -> Record {
         outcome,
         message,
         repeat_count: 1,
+        cause: None,
         body_bytes: 0,
         then: None,
     }

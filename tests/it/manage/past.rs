@@ -2,6 +2,7 @@
 
 use axum::Router;
 use minutehand_domain::attempt::Outcome;
+use minutehand_domain::cause::CauseKind;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
@@ -72,7 +73,8 @@ async fn occurrences_have_their_attempts_and_what_was_left_out() {
         attempts[1],
         json!({"action": "action", "retry": 1, "dueAt": "2027-03-03T09:01:00Z",
                "startedAt": "2027-03-03T09:01:00Z", "endedAt": "2027-03-03T09:01:01Z",
-               "outcome": "failed", "message": "m"})
+               "outcome": "failed", "cause": {"kind": "httpStatus", "text": "HTTP 500"},
+               "said": null, "message": "m"})
     );
     assert_eq!(all["items"][1]["count"], 2);
     // Page by page, it is the same.
@@ -107,6 +109,8 @@ async fn fail(world: &World, ended_at: &str, collection: &str, job: &str) {
         is_run: false,
         attempts: 2,
         ended_at: instant(ended_at),
+        cause: Some(CauseKind::ConnectionRefused.into()),
+        said: Some("busy".to_owned()),
         message: "m".to_owned(),
         target: Some("POST example.org".to_owned()),
     };
@@ -143,7 +147,9 @@ async fn what_failed_for_good_is_listed_by_its_end() {
         all["items"][1],
         json!({"at": "2027-03-01T09:00:00Z", "kind": "scheduled", "endedAt": "2027-03-04T10:00:00Z",
                "resourceGroup": "My Group", "collection": "other", "job": "third",
-               "uid": "uid of third", "attempts": 2, "target": "POST example.org", "message": "m"})
+               "uid": "uid of third", "attempts": 2, "target": "POST example.org",
+               "cause": {"kind": "connectionRefused", "text": "connection refused"},
+               "said": "busy", "message": "m"})
     );
     let since = get(&api, &format!("{FAILURES}?since=2027-02-01")).await;
     assert_eq!(names(&since).len(), 4);

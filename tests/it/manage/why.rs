@@ -3,6 +3,7 @@
 use axum::Router;
 use chrono::TimeDelta;
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use minutehand_domain::cause::Cause;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage, Pulse};
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{Claim, ClaimRequest, Claimed, PulseOf, Recorded};
@@ -62,6 +63,7 @@ pub(super) async fn execute(
             outcome,
             message: "m".to_owned(),
             repeat_count: 1,
+            cause: (outcome == Outcome::Failed).then(|| Cause::http(500)),
             body_bytes: 0,
             then: None,
         };
@@ -93,18 +95,18 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
         (
             "2027-03-03T09:00",
             "failed",
-            "It fired and failed 2 times, the last time at 2027-03-03T09:01:01Z.",
+            "It fired and failed 2 times: HTTP 500, after 1.0 s. The last attempt ended at 2027-03-03 09:01:01 UTC.",
         ),
         (
             "2027-03-04T09:00",
             "retrying",
-            "It fired and failed; retry 1 is due at 2027-03-04T09:01:01Z.",
+            "It failed: HTTP 500, after 1.0 s. Retry 1 is due at 2027-03-04 09:01:01 UTC.",
         ),
         ("2027-03-05T09:00", "underWay", "Its attempt is under way."),
         (
             "2027-03-06T09:00",
             "overtaken",
-            "It was left out: nothing worked from 2027-03-06T08:00:00Z to 2027-03-07T10:00:00Z, and \
+            "It was left out: nothing worked from 2027-03-06 08:00:00 UTC to 2027-03-07 10:00:00 UTC, and \
              by then the next occurrence was due.",
         ),
         ("2027-03-08T10:00", "notScheduled", "The recurrence does not yield this instant."),
@@ -112,7 +114,7 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
         (
             "2027-02-28T09:00",
             "notCreated",
-            "The job did not exist yet: it was created at 2027-03-01T12:00:00Z.",
+            "The job did not exist yet: it was created at 2027-03-01 12:00:00 UTC.",
         ),
     ] {
         let found = why(&api, at).await;
@@ -131,11 +133,36 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
         found["evidence"].as_array().unwrap().iter().map(|it| &it["kind"]).collect();
     assert_eq!(kinds, ["timing", "outage"]);
     let (status, text) = ask(&api, "GET", &format!("{JOB}/why"), "").await;
-    assert_eq!(status, 400, "{text}");
+    let newest: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((status, &newest["verdict"]), (200, &json!("overtaken")), "{text}");
+    let sentence = newest["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("2027-03-06 09:00:00 UTC: It was left out"), "{sentence}");
+    assert!(sentence.ends_with(" It fires next at 2027-03-11 09:00:00 UTC."), "{sentence}");
+    let failed = why(&api, "2027-03-03T09:00").await;
+    assert_eq!(failed["cause"], json!({"kind": "httpStatus", "text": "HTTP 500"}));
     // Switched off, the job has a reason of its own.
     let off = r#"{"properties":{"state":"disabled"}}"#;
     assert_eq!(ask(&api, "PATCH", &format!("{COLLECTION}/jobs/j"), off).await.0, 200);
     assert_eq!(why(&api, "2027-03-11T09:00").await["verdict"], "jobOff");
+}
+
+#[tokio::test]
+async fn without_an_instant_a_job_that_went_well_says_so_or_why_it_does_not_fire() {
+    let (world, api) = world().await;
+    execute(&world, "2027-03-02T09:00", 0, Some(Outcome::Succeeded)).await;
+    world.now_is("2027-03-02T12:00:00Z");
+    let newest = async || {
+        let (_, text) = ask(&api, "GET", &format!("{JOB}/why"), "").await;
+        let found: Value = serde_json::from_str(&text).unwrap();
+        (found["verdict"].clone(), found["sentence"].as_str().unwrap().to_owned())
+    };
+    let well = "Nothing has gone wrong of late. It fires next at 2027-03-03T09:00:00Z.";
+    assert_eq!(newest().await, (json!("well"), well.to_owned()));
+    let off = r#"{"properties":{"state":"disabled"}}"#;
+    assert_eq!(ask(&api, "PATCH", &format!("{COLLECTION}/jobs/j"), off).await.0, 200);
+    let (verdict, sentence) = newest().await;
+    assert_eq!(verdict, "notFiring");
+    assert!(sentence.contains("The job is disabled since 2027-03-02T12:00:00Z."), "{sentence}");
 }
 
 #[tokio::test]
@@ -166,7 +193,7 @@ async fn what_was_left_out_for_a_forgotten_outage_is_recorded() {
     ] {
         assert_eq!(why(&api, at).await["verdict"], verdict, "{at}");
     }
-    let sentence = "It was left out: nothing worked from 2027-03-06T08:00:00Z to 2027-03-08T10:00:00Z, \
+    let sentence = "It was left out: nothing worked from 2027-03-06 08:00:00 UTC to 2027-03-08 10:00:00 UTC, \
                     and by then the next occurrence was due.";
     assert_eq!(why(&api, "2027-03-07T09:00").await["sentence"], sentence);
 }
@@ -195,28 +222,28 @@ async fn an_earlier_timing_explains_its_occurrences() {
         (
             "2027-03-01T09:00",
             "notCreated",
-            "The job did not exist yet: it was created at 2027-03-01T12:00:00Z.",
+            "The job did not exist yet: it was created at 2027-03-01 12:00:00 UTC.",
         ),
         (
             "2027-03-04T10:00",
             "otherTiming",
-            "Until 2027-03-05T09:00:30Z the job had another timing ('every day at 09:00 UTC'), \
+            "Until 2027-03-05 09:00:30 UTC the job had another timing ('every day at 09:00 UTC'), \
              which does not yield this instant.",
         ),
         (
             "2027-03-05T09:00",
             "superseded",
-            "It was due, and the job was changed at 2027-03-05T09:00:30Z before it ran.",
+            "It was due, and the job was changed at 2027-03-05 09:00:30 UTC before it ran.",
         ),
         (
             "2027-03-07T09:00",
             "jobOff",
-            "The job was disabled from 2027-03-05T09:00:30Z to 2027-03-10T12:00:00Z.",
+            "The job was disabled from 2027-03-05 09:00:30 UTC to 2027-03-10 12:00:00 UTC.",
         ),
         (
             "2027-03-12T10:00",
             "otherTiming",
-            "Until 2027-03-12T12:00:00Z the job had another timing ('every day at 09:00 UTC'), \
+            "Until 2027-03-12 12:00:00 UTC the job had another timing ('every day at 09:00 UTC'), \
              which does not yield this instant.",
         ),
         ("2027-03-14T09:00", "notScheduled", "The recurrence does not yield this instant."),

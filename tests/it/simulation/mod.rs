@@ -158,7 +158,7 @@ fn judge_scenario(budget: Budget) -> Totals {
 /// Sixteen seeds in a row are of every scenario, so all of them are played where seeds are many.
 #[test]
 fn every_scenario_is_played_and_together_they_excuse_little() {
-    let seeds: Vec<_> = (POLICIES_FROM..POLICIES_FROM + 64).collect();
+    let seeds: Vec<_> = (POLICIES_FROM..POLICIES_FROM + 128).collect();
     let played: Vec<_> = seeds.iter().map(|seed| scenario(*seed)).collect();
     for scenario in SCENARIOS {
         assert!(played.contains(&scenario), "{scenario:?} is played by no seed");

@@ -727,7 +727,7 @@ impl ActionSender for SimulatedTarget {
         self.process.may_die().await;
         let asked = self.world.asked(&context.execution_id);
         let retry_after = asked.filter(|_| outcome == Outcome::Failed).map(TimeDelta::microseconds);
-        Ok(ActionOutcome { outcome, message: String::new(), retry_after, body: None })
+        Ok(ActionOutcome { outcome, cause: None, message: String::new(), retry_after, body: None })
     }
 }
 

@@ -282,6 +282,12 @@ impl ActionSender for Answering {
             "Http Action - Response from host 'example.org': 'OK' Response Headers: {headers}\r\n \
              Body: {body}"
         );
-        Ok(ActionOutcome { outcome: Outcome::Succeeded, message, retry_after: None, body: None })
+        Ok(ActionOutcome {
+            outcome: Outcome::Succeeded,
+            cause: None,
+            message,
+            retry_after: None,
+            body: None,
+        })
     }
 }

@@ -71,6 +71,7 @@ impl World {
             outcome: Outcome::Succeeded,
             message: "done".to_owned(),
             repeat_count: 1,
+            cause: None,
             body_bytes: 0,
             then: None,
         };

@@ -17,6 +17,7 @@ use minutehand_app::fire::{
 use minutehand_app::{Manage, ManagePorts, ManageSettings};
 use minutehand_domain::action::Target;
 use minutehand_domain::attempt::Outcome;
+use minutehand_domain::cause::Cause;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
@@ -223,7 +224,13 @@ impl ActionSender for Named {
                 "Http Action - Response from host 'example.com': 'OK' Response body: done",
             )
         };
-        Ok(ActionOutcome { outcome, message: message.to_owned(), retry_after: None, body: None })
+        Ok(ActionOutcome {
+            outcome,
+            cause: (outcome == Outcome::Failed).then(|| Cause::http(500)),
+            message: message.to_owned(),
+            retry_after: None,
+            body: None,
+        })
     }
 }
 

@@ -70,7 +70,8 @@ fn the_body_of_a_failure_is_kept_and_read_back() {
     assert_eq!(server.send("GET", &body_path(&well), "").status, 404);
 
     let html = run(&server, "html", &target.url("/html"));
-    assert_eq!(html["properties"]["minutehand"], json!({"bodyBytes": 25}));
+    let cause = json!({"kind": "httpStatus", "text": "HTTP 500"});
+    assert_eq!(html["properties"]["minutehand"], json!({"cause": cause, "bodyBytes": 25}));
     let body = server.send("GET", &body_path(&html), "");
     assert_eq!((body.status, body.body.as_str()), (200, "<script>alert(1)</script>"));
     for (name, value) in [
@@ -115,7 +116,7 @@ fn the_body_of_a_failure_is_kept_and_read_back() {
     let server = on(data.path(), &["--archive", &archive_path]);
     assert_eq!(server.send("GET", &body_path(&html), "").status, 200);
     let other = run(&server, "other", &target.url("/html"));
-    assert_eq!(other["properties"].get("minutehand"), None);
+    assert_eq!(other["properties"]["minutehand"].get("bodyBytes"), None);
     assert_eq!(kept(archive.path()), 2);
     server.stop().is_clean();
     let server = on(data.path(), &[]);
@@ -134,7 +135,7 @@ fn a_body_that_cannot_be_kept_fails_no_attempt_and_the_log_says_why() {
     let mut server = with_collection(keeping(data.path(), archive.path(), &[]));
     fs::remove_file(archive.path().join("minutehand.json")).unwrap();
     let failed = run(&server, "j", &target.url("/"));
-    assert_eq!(failed["properties"].get("minutehand"), None, "{failed}");
+    assert_eq!(failed["properties"]["minutehand"].get("bodyBytes"), None, "{failed}");
     server.wait_for("the body of a failure is not kept");
     assert_eq!(history(&server, "/jc/jobs/j").len(), 1);
     assert_eq!(kept(archive.path()), 0);

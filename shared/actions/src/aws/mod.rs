@@ -134,9 +134,13 @@ impl AwsSender {
     ) -> Result<ActionOutcome, NotMade> {
         let mut secrets = Secrets::default();
         if let Err(own) = self.own.check(target) {
-            return outcome::not_sent(target, &ActionFailure::canceled(own.to_string()), &secrets);
+            return outcome::not_sent(
+                target,
+                &ActionFailure::not_allowed(own.to_string()),
+                &secrets,
+            );
         }
-        let limit = self.time_max;
+        let limit = context.time_max(self.time_max);
         let sent = tokio::time::timeout(limit, self.request(service, context, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::message_timeout(limit))) {
             Ok(result) => {
@@ -158,7 +162,7 @@ impl AwsSender {
         secrets: &mut Secrets,
     ) -> Result<String, ActionFailure> {
         let account = self.account.as_ref().ok_or_else(|| {
-            ActionFailure::canceled(
+            ActionFailure::no_credentials(
                 "Access to AWS is not configured; see --aws-endpoint, and ActionArns on AWS.",
             )
         })?;
@@ -299,6 +303,7 @@ mod tests {
             sent_at: DateTime::UNIX_EPOCH,
             region: "local".to_owned(),
             signed: None,
+            time_max: None,
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use aws_credential_types::Credentials;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use minutehand_domain::cause::CauseKind;
 use minutehand_outbound::SigningScope;
 use url::Url;
 use url::form_urlencoded::Serializer;
@@ -41,9 +42,9 @@ impl Role {
         secrets: &mut Secrets,
     ) -> Result<Credentials, ActionFailure> {
         self.ask(now, secrets).await.map_err(|failure| {
-            let ActionFailure { word, text, out_of } = failure;
-            let text = format!("The role '{}' of actions cannot be assumed: {text}", self.arn);
-            ActionFailure { word, text, out_of }
+            let text =
+                format!("The role '{}' of actions cannot be assumed: {}", self.arn, failure.text);
+            ActionFailure { text, cause: CauseKind::NoCredentials.into(), ..failure }
         })
     }
 

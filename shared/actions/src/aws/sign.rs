@@ -67,7 +67,7 @@ impl Signer {
         let payload = Payload { method: "POST", url: url.as_str(), body };
         let signature = signature(credentials, scope, payload, texts(headers).chain([host]));
         let signature = signature.map_err(|error| {
-            ActionFailure::canceled(if error.is::<InvalidHeaderValue>() {
+            ActionFailure::no_credentials(if error.is::<InvalidHeaderValue>() {
                 "The credentials for AWS are not valid in a header."
             } else {
                 "The request to AWS cannot be signed."
@@ -94,7 +94,9 @@ impl Signer {
                 provider.provide_credentials().await.map_err(|error| {
                     // The source of the credentials says what to do, and the error around it nothing.
                     let why = error.source().map(ToString::to_string).unwrap_or_default();
-                    ActionFailure::canceled(format!("There are no credentials for AWS: {why}."))
+                    ActionFailure::no_credentials(format!(
+                        "There are no credentials for AWS: {why}."
+                    ))
                 })?
             }
         };

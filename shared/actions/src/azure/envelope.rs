@@ -110,6 +110,7 @@ mod tests {
             sent_at: DateTime::from_timestamp(1_441_843_200, 0).unwrap(),
             region: "West Europe".to_owned(),
             signed: None,
+            time_max: None,
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use minutehand_domain::action::{MessageFormat, StorageQueue, Target};
+use minutehand_domain::cause::CauseKind;
 use minutehand_ports::{ActionOutcome, AttemptContext, NotMade};
 
 use super::envelope;
@@ -32,7 +33,7 @@ impl StorageQueueSender {
     ) -> Result<ActionOutcome, NotMade> {
         let mut secrets = Secrets::default();
         secrets.add_query(queue.sas_token.expose().trim_start_matches('?'));
-        let limit = self.time_max;
+        let limit = context.time_max(self.time_max);
         let put = tokio::time::timeout(limit, self.put(queue, context)).await;
         let put = put.unwrap_or_else(|_| Err(ActionFailure::message_timeout(limit)));
         let StorageQueue { account, queue: name, .. } = queue;
@@ -45,11 +46,14 @@ impl StorageQueueSender {
                 )))
             }
             Ok(response) => rejected(target, queue, &response, &secrets),
-            Err(failure) if failure.is_unresolved() => Ok(outcome::failed(format!(
-                "StorageQueue Action - The storage account '{account}' could not be found, and so \
-                 not its queue '{name}': {}",
-                failure.text
-            ))),
+            Err(failure) if failure.is_unresolved() => {
+                let message = format!(
+                    "StorageQueue Action - The storage account '{account}' could not be found, and \
+                     so not its queue '{name}': {}",
+                    failure.text
+                );
+                Ok(outcome::failed(failure.cause, message))
+            }
             Err(failure) => outcome::not_sent(target, &failure, &secrets),
         }
     }
@@ -99,10 +103,11 @@ fn rejected(
     let status = status_name(response.status);
     let StorageQueue { account, queue: name, .. } = queue;
     if code == "QueueNotFound" {
-        return Ok(outcome::failed(format!(
+        let message = format!(
             "StorageQueue Action - The queue '{name}' does not exist in the storage account \
              '{account}': {status} {code}"
-        )));
+        );
+        return Ok(outcome::failed(CauseKind::QueueNotFound, message));
     }
     // The other lines of the message have only numbers that identify the request.
     let message = element_text(&body, "Message").unwrap_or_default();

@@ -121,20 +121,20 @@ impl Hop {
     ) -> Result<Url, ActionFailure> {
         let name = status_name(status);
         let Some(location) = location else {
-            return Err(ActionFailure::protocol(format!(
+            return Err(ActionFailure::redirect(format!(
                 "The answer '{name}' is a redirect, but has no Location header."
             )));
         };
         let location = String::from_utf8_lossy(location.as_bytes());
         let url = self.url.join(&location).ok();
         let Some(mut url) = url.filter(|url| url.has_host() && is_http(url)) else {
-            return Err(ActionFailure::protocol(format!(
+            return Err(ActionFailure::redirect(format!(
                 "The answer '{name}' redirects to '{location}', which is not an http or https URL."
             )));
         };
         remove_unsent_parts(&mut url);
         if https_only && url.scheme() != "https" {
-            return Err(ActionFailure::protocol(format!(
+            return Err(ActionFailure::redirect(format!(
                 "The answer '{name}' redirects to '{url}', but an action of type Https requires https."
             )));
         }

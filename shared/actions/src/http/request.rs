@@ -18,6 +18,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use minutehand_domain::action::{Authentication, HttpRequest};
 use minutehand_domain::attempt::BODY_BYTES_MAX as KEPT_BYTES_MAX;
+use minutehand_domain::cause::Cause;
 use minutehand_domain::message::host;
 use minutehand_domain::secret::Secret;
 use minutehand_ports::{ActionOutcome, AttemptContext, FailureBody, NotMade};
@@ -90,7 +91,7 @@ impl HttpSender {
         let mut progress =
             Progress { host: host(&request.uri), secrets: Secrets::default(), has_sent: false };
         let call = HttpCall { request, https_only, context };
-        let limit = self.limits.total;
+        let limit = context.time_max(self.limits.total);
         let ended = tokio::time::timeout(limit, self.perform(&call, &mut progress)).await;
         let Progress { host, secrets, has_sent } = &progress;
         let ended = ended.unwrap_or_else(|_| Err(ActionFailure::timeout(limit)));
@@ -112,14 +113,15 @@ impl HttpSender {
                         }
                         Keeps::NoRoom => Some(FailureBody::NoRoom),
                     };
-                    ActionOutcome { retry_after, body, ..outcome::failed(message) }
+                    let cause = Cause::http(status.as_u16());
+                    ActionOutcome { retry_after, body, ..outcome::failed(cause, message) }
                 }
             }
             Err(ActionFailure { out_of: Some(out_of), .. }) if !has_sent => {
                 return Err(NotMade { out_of: out_of.0 });
             }
-            Err(ActionFailure { word, text, .. }) => {
-                outcome::failed(failure_message(host, &word, &text, secrets))
+            Err(ActionFailure { word, text, cause, .. }) => {
+                outcome::failed(cause, failure_message(host, &word, &text, secrets))
             }
         })
     }
@@ -160,7 +162,7 @@ impl HttpSender {
                 }
             }
         }
-        Err(ActionFailure::protocol(format!(
+        Err(ActionFailure::redirect(format!(
             "Too many automatic redirections were attempted; {REDIRECTS_MAX} are followed."
         )))
     }

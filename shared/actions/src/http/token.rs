@@ -11,6 +11,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
 use hyper::body::Bytes;
+use minutehand_domain::cause::CauseKind;
 use minutehand_domain::secret::Secret;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -141,6 +142,7 @@ impl TokenSource {
         let host = self.authority.host_str().unwrap_or_default();
         let failed = |failure: ActionFailure| ActionFailure {
             text: format!("The authority '{host}' did not answer: {}", failure.text),
+            cause: CauseKind::NoCredentials.into(),
             ..failure
         };
         let is_https = self.authority.scheme() == "https";
@@ -207,7 +209,7 @@ fn refused(host: &str, status: StatusCode, answer: &Value) -> ActionFailure {
     let said = said.trim();
     let name = status_name(status);
     let said = if said.is_empty() { "no token in the answer" } else { said };
-    ActionFailure::canceled(format!(
+    ActionFailure::no_credentials(format!(
         "No access token from '{host}', which answered '{name}': {said}"
     ))
 }

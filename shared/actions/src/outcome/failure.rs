@@ -6,6 +6,7 @@ use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
+use minutehand_domain::cause::{Cause, CauseKind};
 use rustls::CertificateError;
 
 use crate::net::{Forbidden, HttpError, INTERIM_ANSWERS_MAX, NoAddress, OutOf};
@@ -20,39 +21,57 @@ pub(crate) struct ActionFailure {
     pub(crate) word: Cow<'static, str>,
     /// The description.
     pub(crate) text: String,
+    /// The same in a few words.
+    pub(crate) cause: Cause,
     /// What this process has run out of, if that is the reason. It says nothing about the target.
     pub(crate) out_of: Option<OutOf>,
 }
 
 impl ActionFailure {
-    fn new(word: &'static str, text: impl Into<String>) -> Self {
-        Self { word: word.into(), text: text.into(), out_of: None }
+    fn new(cause: impl Into<Cause>, word: &'static str, text: impl Into<String>) -> Self {
+        Self { word: word.into(), text: text.into(), cause: cause.into(), out_of: None }
     }
 
     /// This process has run out of something that a connection needs.
     fn out_of(out_of: OutOf) -> Self {
         let text = format!("This scheduler is {out_of}, so no connection could be opened.");
-        Self { out_of: Some(out_of), ..Self::new("InternalError", text) }
+        Self { out_of: Some(out_of), ..Self::new(CauseKind::NoConnection, "InternalError", text) }
     }
 
-    /// The request was not sent, because it is forbidden or impossible.
+    /// The request was not sent, because it is impossible.
     pub(crate) fn canceled(text: impl Into<String>) -> Self {
-        Self::new("RequestCanceled", text)
+        Self::new(CauseKind::InvalidRequest, "RequestCanceled", text)
+    }
+
+    /// The target is not allowed.
+    pub(crate) fn not_allowed(text: impl Into<String>) -> Self {
+        Self::new(CauseKind::AddressNotAllowed, "RequestCanceled", text)
     }
 
     /// The policy forbids the address.
     pub(crate) fn forbidden(host: &str, forbidden: &Forbidden) -> Self {
-        Self::canceled(format!("The target '{host}' is not allowed: {forbidden}."))
+        Self::not_allowed(format!("The target '{host}' is not allowed: {forbidden}."))
+    }
+
+    /// There is nothing to prove who sends the request.
+    pub(crate) fn no_credentials(text: impl Into<String>) -> Self {
+        Self::new(CauseKind::NoCredentials, "RequestCanceled", text)
     }
 
     /// The answer violates the protocol.
     pub(crate) fn protocol(text: impl Into<String>) -> Self {
-        Self::new("ProtocolError", text)
+        Self::new(CauseKind::InvalidAnswer, "ProtocolError", text)
+    }
+
+    /// The answer redirects to where no request is sent.
+    pub(crate) fn redirect(text: impl Into<String>) -> Self {
+        Self::new(CauseKind::RedirectRefused, "ProtocolError", text)
     }
 
     /// The time limit was exceeded.
     pub(crate) fn timeout(limit: Duration) -> Self {
         Self::new(
+            Cause::timeout(limit),
             "Timeout",
             format!("The operation has timed out; the limit is {} seconds.", limit.as_secs_f64()),
         )
@@ -67,7 +86,13 @@ impl ActionFailure {
 
     /// The target answered that it did not accept the request.
     pub(crate) fn rejected(word: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
-        Self { word: word.into(), text: text.into(), out_of: None }
+        let (word, text) = (word.into(), text.into());
+        Self { cause: Cause::service(&word, &text), word, text, out_of: None }
+    }
+
+    /// The connection broke, so that the message was not sent, or perhaps not.
+    pub(crate) fn broken(text: impl Into<String>) -> Self {
+        Self::new(CauseKind::ConnectionClosed, "ConnectionClosed", text)
     }
 
     /// An error of the HTTP client.
@@ -79,7 +104,7 @@ impl ActionFailure {
             )),
             HttpError::Request(error) => match Self::from_sources(Some(error), host) {
                 Ok(failure) => failure,
-                Err(kind) if error.is_connect() => Self::connecting(kind.filter(|_| is_https)),
+                Err(kind) if error.is_connect() => Self::connecting(kind, is_https),
                 Err(kind) => Self::receiving(kind),
             },
             HttpError::Body(error) => Self::from_connection_error(error, host),
@@ -88,8 +113,7 @@ impl ActionFailure {
 
     /// An error while a connection was opened.
     pub(crate) fn from_dial_error(error: &(dyn Error + 'static), host: &str, is_tls: bool) -> Self {
-        Self::from_sources(Some(error), host)
-            .unwrap_or_else(|kind| Self::connecting(kind.filter(|_| is_tls)))
+        Self::from_sources(Some(error), host).unwrap_or_else(|kind| Self::connecting(kind, is_tls))
     }
 
     /// An error of an open connection.
@@ -144,19 +168,25 @@ impl ActionFailure {
 
     fn unresolved(host: &str) -> Self {
         let text = format!("The remote name could not be resolved: '{host}'");
-        Self::new(UNRESOLVED, text)
+        Self::new(CauseKind::NoSuchName, UNRESOLVED, text)
     }
 
-    fn connecting(over_tls: Option<ErrorKind>) -> Self {
-        match over_tls {
+    fn connecting(kind: Option<ErrorKind>, is_tls: bool) -> Self {
+        match kind {
             // The server ended the handshake: typically a port that is open, but without TLS.
             Some(
                 ErrorKind::UnexpectedEof
                 | ErrorKind::ConnectionReset
                 | ErrorKind::BrokenPipe
                 | ErrorKind::InvalidData,
-            ) => Self::secure_channel("The server broke off the handshake"),
-            _ => Self::new("ConnectFailure", "Unable to connect to the remote server"),
+            ) if is_tls => Self::secure_channel("The server broke off the handshake"),
+            kind => {
+                let cause = match kind {
+                    Some(ErrorKind::ConnectionRefused) => CauseKind::ConnectionRefused,
+                    _ => CauseKind::NoConnection,
+                };
+                Self::new(cause, "ConnectFailure", "Unable to connect to the remote server")
+            }
         }
     }
 
@@ -164,6 +194,7 @@ impl ActionFailure {
         match kind {
             Some(ErrorKind::UnexpectedEof) => Self::closed(),
             _ => Self::new(
+                CauseKind::ConnectionClosed,
                 "ReceiveFailure",
                 "The underlying connection was closed: An unexpected error occurred on a receive.",
             ),
@@ -171,8 +202,7 @@ impl ActionFailure {
     }
 
     fn closed() -> Self {
-        Self::new(
-            "ConnectionClosed",
+        Self::broken(
             "The underlying connection was closed: The connection was closed unexpectedly.",
         )
     }
@@ -180,7 +210,7 @@ impl ActionFailure {
     fn from_hyper(error: &hyper::Error) -> Option<Self> {
         if error.is_parse() {
             let text = "The server committed a protocol violation.";
-            Some(Self::new("ServerProtocolViolation", text))
+            Some(Self::new(CauseKind::InvalidAnswer, "ServerProtocolViolation", text))
         } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
             Some(Self::closed())
         } else {
@@ -190,7 +220,7 @@ impl ActionFailure {
 
     fn secure_channel(reason: &str) -> Self {
         let text = "The request was aborted: Could not create SSL/TLS secure channel.";
-        Self::new("SecureChannelFailure", format!("{text} {reason}."))
+        Self::new(CauseKind::TlsFailed, "SecureChannelFailure", format!("{text} {reason}."))
     }
 
     fn from_tls(error: &rustls::Error) -> Self {
@@ -199,31 +229,40 @@ impl ActionFailure {
                 rustls::Error::AlertReceived(alert) => {
                     Self::secure_channel(&format!("The server answered the alert {alert:?}"))
                 }
-                rustls::Error::General(reason) => Self::trust(reason),
+                rustls::Error::General(reason) => {
+                    Self::trust(CauseKind::CertificateInvalid, reason)
+                }
                 other => Self::secure_channel(&format!("The handshake failed: {other}")),
             };
         };
-        match reason {
+        let (kind, reason) = match reason {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                Self::trust("The certificate has expired")
+                (CauseKind::CertificateExpired, "The certificate has expired")
             }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                Self::trust("The certificate is not valid yet")
+                (CauseKind::CertificateInvalid, "The certificate is not valid yet")
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                Self::trust("The certificate is for another name")
+                (CauseKind::CertificateOtherName, "The certificate is for another name")
             }
-            CertificateError::UnknownIssuer => {
-                Self::trust("The certificate is of an authority that is not trusted here")
+            CertificateError::UnknownIssuer => (
+                CauseKind::UnknownAuthority,
+                "The certificate is of an authority that is not trusted here",
+            ),
+            CertificateError::Revoked => {
+                (CauseKind::CertificateInvalid, "The certificate has been revoked")
             }
-            CertificateError::Revoked => Self::trust("The certificate has been revoked"),
-            other => Self::trust(&format!("The certificate is not accepted: {other}")),
-        }
+            other => {
+                let reason = format!("The certificate is not accepted: {other}");
+                return Self::trust(CauseKind::CertificateInvalid, &reason);
+            }
+        };
+        Self::trust(kind, reason)
     }
 
-    fn trust(reason: &str) -> Self {
+    fn trust(kind: CauseKind, reason: &str) -> Self {
         let text = "The underlying connection was closed: Could not establish trust relationship \
                     for the SSL/TLS secure channel.";
-        Self::new("TrustFailure", format!("{text} {reason}."))
+        Self::new(kind, "TrustFailure", format!("{text} {reason}."))
     }
 }

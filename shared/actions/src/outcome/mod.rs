@@ -11,6 +11,7 @@ mod status;
 
 use minutehand_domain::action::Target;
 use minutehand_domain::attempt::Outcome;
+use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::message::failed as failed_message;
 use minutehand_ports::{ActionOutcome, NotMade};
 
@@ -25,12 +26,19 @@ const SERVICE_TEXT_CHARS_MAX: usize = 1_024;
 
 /// An attempt that succeeded.
 pub(crate) const fn succeeded(message: String) -> ActionOutcome {
-    ActionOutcome { outcome: Outcome::Succeeded, message, retry_after: None, body: None }
+    ActionOutcome {
+        outcome: Outcome::Succeeded,
+        cause: None,
+        message,
+        retry_after: None,
+        body: None,
+    }
 }
 
 /// An attempt that failed.
-pub(crate) const fn failed(message: String) -> ActionOutcome {
-    ActionOutcome { outcome: Outcome::Failed, message, retry_after: None, body: None }
+pub(crate) fn failed(cause: impl Into<Cause>, message: String) -> ActionOutcome {
+    let (outcome, cause) = (Outcome::Failed, Some(cause.into()));
+    ActionOutcome { outcome, cause, message, retry_after: None, body: None }
 }
 
 /// An attempt to send a message to a service that failed, unless it was not made.
@@ -39,11 +47,19 @@ pub(crate) fn not_sent(
     failure: &ActionFailure,
     secrets: &Secrets,
 ) -> Result<ActionOutcome, NotMade> {
-    let ActionFailure { word, text, out_of } = failure;
+    let ActionFailure { word, text, cause, out_of } = failure;
     if let Some(out_of) = out_of {
         return Err(NotMade { out_of: out_of.0 });
     }
     let (word, text) = (printable(&secrets.redact(word)), printable(&secrets.redact(text)));
     let text: String = text.chars().take(SERVICE_TEXT_CHARS_MAX).collect();
-    Ok(failed(failed_message(target, &word, &text)))
+    let cause = match (cause.kind, target) {
+        (
+            CauseKind::TargetNotFound,
+            Target::Sqs(_) | Target::StorageQueue(_) | Target::ServiceBusQueue(_),
+        ) => CauseKind::QueueNotFound.into(),
+        (CauseKind::ServiceError, _) => Cause::service(&word, ""),
+        _ => cause.clone(),
+    };
+    Ok(failed(cause, failed_message(target, &word, &text)))
 }

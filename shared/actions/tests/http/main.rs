@@ -8,6 +8,8 @@ mod authority;
 #[cfg(test)]
 mod bodies;
 #[cfg(test)]
+mod causes;
+#[cfg(test)]
 mod certificates;
 #[cfg(test)]
 mod connections;

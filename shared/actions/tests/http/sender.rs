@@ -74,6 +74,7 @@ pub(crate) fn context() -> AttemptContext {
         sent_at: DateTime::from_timestamp(1_459_370_392, 659_706_200).unwrap(),
         region: "West Europe".to_owned(),
         signed: None,
+        time_max: None,
     }
 }
 

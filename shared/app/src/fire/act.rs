@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::action::{Action, Target};
 use minutehand_domain::attempt::{Occurrence, Outcome, Role};
+use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::message::{failed, request_failed};
 use minutehand_domain::sign::webhook_id;
 use minutehand_ports::store::Claim;
@@ -19,6 +20,7 @@ use crate::error::AppError;
 pub(super) struct ActionResult {
     pub(super) started_at: DateTime<Utc>,
     pub(super) outcome: Outcome,
+    pub(super) cause: Option<Cause>,
     pub(super) message: String,
     /// How long the target asked to wait before another attempt.
     pub(super) retry_after: Option<TimeDelta>,
@@ -36,7 +38,7 @@ impl Executor {
     ) -> Result<ActionResult, AppError> {
         let target = match self.target(claim, loaded).await {
             Ok(Ok(target)) => target,
-            Ok(Err(message)) => return Ok(self.failed_at_once(message)),
+            Ok(Err(message)) => return Ok(self.failed_at_once(CauseKind::ActionGone, message)),
             Err(error) if error.is_retryable() => return Err(error),
             Err(error) => {
                 let (job, error_type) = (&claim.job, ErrorType::JobUnreadable);
@@ -49,7 +51,8 @@ impl Executor {
                     Role::Notice => "failure action of the job collection",
                 };
                 let why = format!("The {what} cannot be read; the log says why");
-                return Ok(self.failed_at_once(request_failed("", "InternalError", &why)));
+                let message = request_failed("", "InternalError", &why);
+                return Ok(self.failed_at_once(CauseKind::JobUnreadable, message));
             }
         };
         place.set_origin(&target.origin());
@@ -60,8 +63,8 @@ impl Executor {
         let late = started_at - attempt.due_at;
         self.ports.events.note(Event::Started { job, attempt, late });
         let ended = self.ports.sender.send(&target, &context).await?;
-        let ActionOutcome { outcome, message, retry_after, body } = ended;
-        Ok(ActionResult { started_at, outcome, message, retry_after, body })
+        let ActionOutcome { outcome, cause, message, retry_after, body } = ended;
+        Ok(ActionResult { started_at, outcome, cause, message, retry_after, body })
     }
 
     /// The target of an attempt, or the message of an attempt whose action is gone.
@@ -104,13 +107,14 @@ impl Executor {
                 message_id: webhook_id(&job.uid, attempt),
                 signing: signing.clone(),
             }),
+            time_max: loaded.time_max(attempt.role),
         }
     }
 
     /// The result of an action that is not even begun.
-    pub(super) fn failed_at_once(&self, message: String) -> ActionResult {
+    pub(super) fn failed_at_once(&self, cause: CauseKind, message: String) -> ActionResult {
         let started_at = self.ports.clock.now();
-        let outcome = Outcome::Failed;
-        ActionResult { started_at, outcome, message, retry_after: None, body: None }
+        let (outcome, cause) = (Outcome::Failed, Some(cause.into()));
+        ActionResult { started_at, outcome, cause, message, retry_after: None, body: None }
     }
 }

@@ -1,6 +1,7 @@
 //! A job as a worker has loaded it: its snapshot, with the schedule and the definition parsed.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use minutehand_domain::action::Action;
@@ -135,6 +136,12 @@ impl LoadedJob {
     /// The secrets that sign the requests of the job's own actions, once its definition is parsed.
     pub(super) fn signing(&self, role: Role) -> Option<&Signing> {
         self.definition.get()?.signing().filter(|_| role != Role::Notice)
+    }
+
+    /// How long the job's own actions may take, once its definition is parsed, if it says so.
+    pub(super) fn time_max(&self, role: Role) -> Option<Duration> {
+        let own = self.definition.get()?.time_max().filter(|_| role != Role::Notice)?;
+        Some(Duration::from_millis(own.millis()))
     }
 
     /// Whether the attempts at the job's action take turns. The document of a disabled job says so, as it

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use minutehand_domain::attempt::{Outcome, Record};
+use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::firing::limits::LEASE;
 use minutehand_domain::job::JobDefinition;
 use minutehand_domain::message::{failed, headline, request_failed};
@@ -38,7 +39,7 @@ impl Executor {
             || request_failed("", "InternalError", why),
             |action| failed(&action.target, "InternalError", why),
         );
-        let result = self.failed_at_once(message);
+        let result = self.failed_at_once(CauseKind::WorkersLost, message);
         Box::pin(self.record_and_follow(Held::of(claim), result, loaded, place)).await
     }
 
@@ -71,7 +72,7 @@ impl Executor {
     ) -> Result<Option<Record>, AppError> {
         let claim = held.claim;
         let Claim { job, attempt, .. } = claim;
-        let ActionResult { started_at, outcome, message, retry_after, body } = result;
+        let ActionResult { started_at, outcome, cause, message, retry_after, body } = result;
         let ended_at = self.ports.clock.now().max(started_at);
         let body_bytes = match body {
             None => 0,
@@ -79,8 +80,16 @@ impl Executor {
         };
         let repeat_count = loaded.map_or(1, |loaded| loaded.repeat_count(attempt, ended_at));
         let then = None;
-        let mut record =
-            Record { started_at, ended_at, outcome, message, repeat_count, body_bytes, then };
+        let mut record = Record {
+            started_at,
+            ended_at,
+            outcome,
+            cause,
+            message,
+            repeat_count,
+            body_bytes,
+            then,
+        };
         let ended = Undecided { job, attempt, retry_after };
         Box::pin(self.decide_then(ended, &mut record, loaded)).await;
         let recorded = self.record(claim, &record, loaded).await?;
@@ -142,6 +151,7 @@ impl Executor {
                 attempt = %id,
                 late_ms,
                 took_ms,
+                cause = record.cause.as_ref().map(Cause::text),
                 reason = headline(&record.message),
                 "failed"
             ),

@@ -267,6 +267,7 @@ mod tests {
             outcome: Outcome::Failed,
             message: String::new(),
             repeat_count: 1,
+            cause: None,
             body_bytes: 0,
             then: None,
         };

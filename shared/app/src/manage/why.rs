@@ -8,6 +8,7 @@ use minutehand_domain::earlier_timing::{HeldTiming, created_at};
 use minutehand_domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
 use minutehand_domain::goes_on::GoesOn;
 use minutehand_domain::name::Name;
+use minutehand_domain::pause::Paused;
 use minutehand_domain::refusal::Refusal;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::tick::TICK;
@@ -16,15 +17,18 @@ use minutehand_recurrence::Rule;
 
 use super::Manage;
 use super::describe::{finished_at, since};
+use super::occurrences::{PastOccurrence, PastOutcome};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
 /// The most ranges of occurrences that were left out before the instant, or at it: those of older
 /// timings may be among them.
 const LEFT_OUT_READ_MAX: u32 = 10;
+/// The most of the last occurrences among which trouble is looked for.
+const TROUBLE_READ_MAX: usize = 100;
 
 /// What became of an occurrence, with what is known around it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Explanation {
     /// The answer.
     pub why: Why,
@@ -40,9 +44,38 @@ pub struct Explanation {
     pub since: DateTime<Utc>,
     /// The outages of sweepers and of workers that the instant fell into.
     pub outages: Vec<Outage>,
+    /// The schedule of the job as it is, in whose zone times are told.
+    pub schedule: Schedule,
+    /// Why the scheduler has disabled the job, if it has.
+    pub paused: Option<Paused>,
 }
 
 impl Manage {
+    /// The newest occurrence or run of a job that did not go well, among the last ones.
+    ///
+    /// # Errors
+    ///
+    /// If the collection or the job does not exist.
+    pub async fn newest_trouble(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<Option<DateTime<Utc>>, AppError> {
+        let found =
+            self.list_occurrences(place, collection, name, (None, TROUBLE_READ_MAX)).await?;
+        let is_trouble = |it: &&PastOccurrence| match it {
+            PastOccurrence::LeftOut(_) => true,
+            PastOccurrence::Attempted { outcome, .. } => {
+                matches!(outcome, PastOutcome::Failed | PastOutcome::Retrying)
+            }
+        };
+        Ok(found.items.iter().find(is_trouble).map(|it| match it {
+            PastOccurrence::LeftOut(left_out) => left_out.last,
+            attempted @ PastOccurrence::Attempted { .. } => attempted.at(),
+        }))
+    }
+
     /// Explains what became of the occurrence of a job at an instant.
     ///
     /// # Errors
@@ -115,6 +148,8 @@ impl Manage {
             outages: outages.into_values().collect(),
             since: since(&job),
             attempts,
+            paused: definition.paused().cloned(),
+            schedule: timetable,
         })
     }
 }

@@ -77,7 +77,7 @@ pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
     let times = work.times(zone);
     let has_body = |item: &HistoryItem| item.properties.minutehand.body_bytes > 0;
     let with_bodies = items.iter().any(|item| has_body(&item.value));
-    let mut titles = vec!["due", "started", "took", "attempt", "result", "message"];
+    let mut titles = vec!["due", "started", "took", "attempt", "result", "cause"];
     if with_bodies {
         titles.insert(5, "body");
     }
@@ -181,10 +181,11 @@ fn row(work: &Work, attempt: &HistoryProperties, times: &Times) -> Vec<String> {
     let due = read(&attempt.expected_execution_time);
     let (start, end) = (read(&attempt.start_time), read(&attempt.end_time));
     let delay = start.zip(due).map(|(start, due)| start - due);
-    let what = match (attempt.action_name.as_str(), attempt.retry_count) {
-        ("MainAction", 0) => format!("#{}", attempt.repeat_count),
-        ("MainAction", n) => format!("#{} retry {n}", attempt.repeat_count),
-        (_, _) => format!("#{} error action", attempt.repeat_count),
+    let what = match (attempt.is_of_action(), attempt.retry_count) {
+        (true, 0) => format!("#{}", attempt.repeat_count),
+        (true, n) => format!("#{} retry {n}", attempt.repeat_count),
+        _ if attempt.minutehand.action.is_some() => format!("#{} notice", attempt.repeat_count),
+        _ => format!("#{} error action", attempt.repeat_count),
     };
     let result = if attempt.failed() { work.screen.bad("failed") } else { work.screen.good("ok") };
     vec![
@@ -195,6 +196,6 @@ fn row(work: &Work, attempt: &HistoryProperties, times: &Times) -> Vec<String> {
         start.zip(end).map_or_else(String::new, |(start, end)| span_text(end - start)),
         what,
         result,
-        harmless(&attempt.message),
+        harmless(&attempt.reason()),
     ]
 }

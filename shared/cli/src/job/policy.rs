@@ -33,6 +33,9 @@ pub(crate) struct PolicyArgs {
     /// Also run then, by the clock of the zone: 2027-12-23T18:00; several as above
     #[arg(long, value_name = "DATE", value_delimiter = ',', help_heading = HEADING)]
     pub(crate) extra_date: Vec<String>,
+    /// How long an action may take, 1s to 60s [default: 60s]
+    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    pub(crate) timeout: Option<String>,
     /// What comes while an attempt runs: allow, or skip to leave it out [default: allow]
     #[arg(long, value_name = "WHAT", help_heading = HEADING)]
     pub(crate) overlap: Option<String>,
@@ -54,6 +57,9 @@ impl PolicyArgs {
         }
         if let Some(text) = &self.max_lateness {
             policies.insert("maxLateness".to_owned(), written_span("--max-lateness", text)?);
+        }
+        if let Some(text) = &self.timeout {
+            policies.insert("timeout".to_owned(), written_span("--timeout", text)?);
         }
         if let Some(text) = &self.jitter {
             policies
@@ -169,6 +175,9 @@ fn in_words(extensions: &Value) -> Vec<String> {
     }
     if let Some(max) = text("/maxLateness") {
         words.push(format!("leaves out what would start more than {max} late"));
+    }
+    if let Some(max) = text("/timeout") {
+        words.push(format!("gives up an action after {max}"));
     }
     if let Some(window) = text("/jitter/window") {
         words.push(format!("starts within {window} after its time"));

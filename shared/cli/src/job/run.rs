@@ -81,7 +81,7 @@ pub(crate) async fn run_and_wait(
 /// The latest attempts of the main action: their names, what they are, and as they were answered.
 async fn attempts(work: &Work, path: &JobPath) -> Result<Vec<(String, HistoryProperties, String)>> {
     let items = work.client().history(path, HistoryFilter::All).up_to(LOOK_AT).await?;
-    let main = items.into_iter().filter(|item| item.value.properties.action_name == "MainAction");
+    let main = items.into_iter().filter(|item| item.value.properties.is_of_action());
     Ok(main.map(|item| (item.value.name, item.value.properties, item.text)).collect())
 }
 
@@ -90,7 +90,7 @@ fn ended(work: &Work, name: &str, attempt: &HistoryProperties, text: &str) -> Re
         json.document(&work.screen, text)?;
     } else {
         let how = if attempt.failed() { work.screen.bad("failed") } else { work.screen.good("ok") };
-        work.screen.line(&format!("{name}: {how}: {}", harmless(&attempt.message)))?;
+        work.screen.line(&format!("{name}: {how}: {}", harmless(&attempt.told())))?;
     }
     if attempt.failed() { Err(Failure::said(ACTION_FAILED)) } else { Ok(()) }
 }

@@ -17,6 +17,8 @@ use crate::work::{Work, zone_of};
 
 /// How many of the last results are shown.
 const RESULTS_MAX: usize = 32;
+/// The attempts among which the last one at the action is: those at the error action, and a notice, can be newer.
+const LOOK_AT: usize = 50;
 /// The most characters of the last message.
 const MESSAGE_MAX: usize = 200;
 
@@ -35,8 +37,9 @@ pub(super) async fn show(work: &Work, args: &ShowArgs) -> Result<()> {
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }
-    let history = work.client().history(&path, HistoryFilter::All).up_to(1).await?;
-    let last = history.into_iter().next().map(|item| item.value.properties);
+    let history = work.client().history(&path, HistoryFilter::All).up_to(LOOK_AT).await?;
+    let mut attempts = history.into_iter().map(|item| item.value.properties);
+    let last = attempts.find(HistoryProperties::is_of_action);
     work.screen.print(&page(work, &path, &answer.value, last.as_ref()))?;
     if answer.value.failures > 0 {
         let name = work.defaults().short_job(&path);
@@ -175,7 +178,7 @@ fn retries(action: &Value) -> String {
 }
 
 fn said(work: &Work, attempt: &HistoryProperties, times: &Times) -> String {
-    let message = harmless(&attempt.message);
+    let message = harmless(&attempt.told());
     let message = console::truncate_str(&message, MESSAGE_MAX, "…").into_owned();
     let how = if attempt.failed() { work.screen.bad("failed") } else { work.screen.good("ok") };
     format!("{how}, {}: {message}", times.written(&attempt.start_time))

@@ -15,9 +15,10 @@ use crate::work::{Work, zone_of};
 pub(crate) struct WhyArgs {
     /// Name of the job, or COLLECTION/JOB
     name: String,
-    /// Instant at which it fired or should have fired: 'yesterday 02:30', '19 Oct 02:30'
+    /// Instant at which it fired or should have fired: 'yesterday 02:30', '19 Oct 02:30' [default: the newest
+    /// one that did not go well]
     #[arg(value_name = "INSTANT", allow_hyphen_values = true)]
-    at: String,
+    at: Option<String>,
 }
 
 /// An instant as a person typed it, read on the clock of the job's zone; and that zone.
@@ -33,8 +34,14 @@ pub(super) async fn instant_of(
 
 pub(super) async fn why(work: &Work, args: &WhyArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let (at, zone) = instant_of(work, &path, &args.at).await?;
-    let answer = work.client().why(&path, &at).await?;
+    let (at, zone) = match &args.at {
+        Some(at) => {
+            let (at, zone) = instant_of(work, &path, at).await?;
+            (Some(at), zone)
+        }
+        None => (None, zone_of(&work.client().job(&path).await?.value.properties)),
+    };
+    let answer = work.client().why(&path, at.as_deref()).await?;
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }

@@ -56,8 +56,8 @@ pub(super) struct History {
 pub(super) struct Why {
     #[command(flatten)]
     job: Named,
-    /// Instant of an occurrence that fired or should have fired; without it, why the job does not
-    /// fire now
+    /// Instant of an occurrence that fired or should have fired; without it, the newest that did not go
+    /// well, or why the job does not fire
     #[arg(long, allow_hyphen_values = true)]
     at: Option<String>,
 }
@@ -138,19 +138,14 @@ pub(super) async fn history(work: &Work, wanted: &History) -> Result<Value> {
 
 pub(super) async fn why(work: &Work, wanted: &Why) -> Result<Value> {
     let path = wanted.job.path(work)?;
-    if let Some(at) = &wanted.at {
-        let zone = zone_of(&work.client().job(&path).await?.value.properties);
-        let at = instant::parse(at, zone, work.now())?;
-        return document(&work.client().why(&path, &format_instant(at)).await?.text);
-    }
-    let job = work.client().describe(&path).await?.value;
-    let reasons: Vec<&str> = job.not_firing.iter().map(|why| why.message.as_str()).collect();
-    let fires = job.next.is_some() && reasons.is_empty();
-    let answer = match &job.next {
-        Some(next) if fires => format!("It fires: next at {next}."),
-        _ => reasons.join(" "),
+    let at = match &wanted.at {
+        Some(at) => {
+            let zone = zone_of(&work.client().job(&path).await?.value.properties);
+            Some(format_instant(instant::parse(at, zone, work.now())?))
+        }
+        None => None,
     };
-    Ok(json!({"fires": fires, "next": job.next, "answer": answer}))
+    document(&work.client().why(&path, at.as_deref()).await?.text)
 }
 
 pub(super) async fn preview(work: &Work, wanted: &Preview) -> Result<Value> {

@@ -52,6 +52,11 @@ const POLICIES: readonly Policy[] = [
     said: (read) => (read('maxLateness') ? `left out if it is later than ${isoSpan(read('maxLateness'))}` : null),
   },
   {
+    name: 'Time limit',
+    lines: [{ path: 'timeout', label: 'Give up an action after', as: 'span', placeholder: '60 s' }],
+    said: (read) => (read('timeout') ? `an action is given up after ${isoSpan(read('timeout'))}` : null),
+  },
+  {
     name: 'Spread',
     lines: [{ path: 'jitter.window', label: 'Spread the starts over', as: 'span', placeholder: 'no time' }],
     said: (read) => (read('jitter.window') ? `starts within ${isoSpan(read('jitter.window'))} after it is due` : null),

@@ -400,6 +400,7 @@ mod tests {
             outcome,
             message,
             repeat_count: 1,
+            cause: None,
             body_bytes: 0,
             then: None,
         };

@@ -222,7 +222,22 @@ impl Why {
     }
 }
 
-/// Explains what became of the occurrence at an instant.
+impl WhyFacts<'_> {
+    /// What is explained: the occurrence of the recurrence, or a run if no timing of the job yields the
+    /// instant.
+    fn explained(&self) -> Option<&Occurrence> {
+        let earlier = self.earlier.and_then(|held| held.schedule.as_ref());
+        let yields = |schedule: &Schedule| schedule.at_or_after(self.at) == Some(self.at);
+        let is_scheduled = yields(self.timetable) || earlier.is_some_and(yields);
+        let at = self.attempts.iter().map(|(attempt, _)| &attempt.occurrence);
+        let mut of_instant = at.filter(|it| it.nominal_at() == self.at);
+        let mut runs = of_instant.clone().filter(|_| !is_scheduled);
+        let occurrence = of_instant.find(|it| matches!(it, Occurrence::Scheduled { .. }));
+        occurrence.or_else(|| runs.next())
+    }
+}
+
+/// Explains what became of the occurrence at an instant, or of a run that was asked for then.
 #[must_use]
 pub fn why(facts: &WhyFacts<'_>) -> Why {
     if facts.waits_for_place {
@@ -245,11 +260,9 @@ pub fn why(facts: &WhyFacts<'_>) -> Why {
 
 /// What the attempts say; `None` if there are none.
 fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
-    let is_of = |attempt: &Attempt, role| {
-        let is_it = matches!(attempt.occurrence, Occurrence::Scheduled { nominal_at }
-            if nominal_at == facts.at);
-        is_it && attempt.role == role
-    };
+    let explained = facts.explained()?;
+    let is_run = matches!(explained, Occurrence::Run { .. });
+    let is_of = |attempt: &Attempt, role| attempt.occurrence == *explained && attempt.role == role;
     let of = |role| facts.attempts.iter().filter(move |(attempt, _)| is_of(attempt, role));
     // A claim of an older generation may stand beside the attempts of this one.
     let (last, record) =
@@ -257,7 +270,7 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
     let number = last.number;
     let Some(record) = record else {
         // A worker that left it out may have died before it released its claim.
-        let left_out = if number == 0 { by_left_out(facts) } else { None };
+        let left_out = if number == 0 && !is_run { by_left_out(facts) } else { None };
         return left_out.or(Some(Why::UnderWay { number }));
     };
     if record.outcome == Outcome::Succeeded {
@@ -271,7 +284,7 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
     }
     let error = of(Role::Error).max_by_key(|(attempt, _)| (attempt.generation, attempt.number));
     // A change of the timing drops the retries that are pending, and so does the end of the job.
-    let is_current = record.ended_at >= facts.since || goes_on(facts);
+    let is_current = is_run || record.ended_at >= facts.since || goes_on(facts);
     let goes_on = error.is_none() && is_current && !facts.state.is_final();
     let policy = FollowPolicy {
         retries: facts.retries,
@@ -492,6 +505,7 @@ mod tests {
             outcome,
             message,
             repeat_count,
+            cause: None,
             body_bytes: 0,
             then: None,
         }
@@ -603,6 +617,33 @@ mod tests {
         let mut other = attempt(0, Role::Main);
         other.occurrence = Occurrence::Run { asked_at: at("05T09:00"), run_id: "r".to_owned() };
         assert_eq!(ask(&[(other, Some(ended(at9(0), Succeeded)))], |_| {}), Why::Lost);
+    }
+
+    #[test]
+    fn a_run_is_explained_by_its_own_attempts() {
+        let run = |number| {
+            let (asked_at, run_id) = (at("05T10:00"), "r".to_owned());
+            let first = Attempt::first(1, Occurrence::Run { asked_at, run_id });
+            Attempt { number, ..first }
+        };
+        let failed = |number: u32| {
+            let ended_at = at("05T10:00") + TimeDelta::seconds(i64::from(number) * 300);
+            (run(number), Some(ended(ended_at, Outcome::Failed)))
+        };
+        let ask = |attempts: &[_]| {
+            ask(attempts, |facts| {
+                facts.at = at("05T10:00");
+                // A change of the timing does not drop the retries of a run.
+                facts.since = at("05T11:00");
+            })
+        };
+        let done = [(run(0), Some(ended(at("05T10:00"), Outcome::Succeeded)))];
+        let fired = Why::Fired { started_at: at("05T10:00"), number: 0 };
+        assert_eq!(ask(&done), fired);
+        let retrying = Why::Retrying { number: 1, due_at: at("05T10:05") };
+        assert_eq!(ask(&[failed(0)]), retrying);
+        let over = Why::Failed { ended_at: at("05T10:10"), attempts: 3, error_action: None };
+        assert_eq!(ask(&[failed(0), failed(1), failed(2)]), over);
     }
 
     #[test]

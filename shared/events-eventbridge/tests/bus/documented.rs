@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use minutehand_domain::cause::Cause;
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::job::JobState;
 use minutehand_domain::work_item::JobRef;
@@ -61,6 +62,7 @@ async fn sent() -> BTreeMap<String, Value> {
         outcome: Outcome::Failed,
         message: String::new(),
         repeat_count: 1,
+        cause: Some(Cause::http(500)),
         body_bytes: 0,
         then: None,
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use minutehand_domain::cause::CauseKind;
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::job::JobState;
 use minutehand_domain::work_item::JobRef;
@@ -34,6 +35,7 @@ fn record(outcome: Outcome) -> Record {
         outcome,
         message,
         repeat_count: 3,
+        cause: Some(CauseKind::NoSuchName.into()),
         body_bytes: 0,
         then: None,
     }
@@ -108,6 +110,7 @@ async fn failures_skips_and_ends_are_events_without_requests_or_answers() {
                     "endedAt": "2030-01-01T00:00:02Z",
                     "lateMs": 1000,
                     "repeatCount": 3,
+                    "cause": {"kind": "noSuchName", "text": "no such name"},
                 }))
             ),
             (

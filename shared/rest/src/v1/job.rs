@@ -44,7 +44,7 @@ fn job_document(job: &JobDescription, durations: Durations) -> Value {
         "sentence": job.sentence,
         "anchor": instant(job.anchor),
         "next": instant(job.next_at),
-        "notFiring": job.not_firing.iter().map(|why| reason(job, *why)).collect::<Vec<_>>(),
+        "notFiring": job.not_firing.iter().map(|why| reason_of(job, *why)).collect::<Vec<_>>(),
         "last": instant(counters.last_execution_at),
         "executions": counters.executions,
         "failures": counters.failures,
@@ -70,9 +70,14 @@ fn last_skip(skip: LastSkip) -> Value {
 }
 
 /// A reason for which a job does not fire: a name for programs, and what to do for people.
-fn reason(job: &JobDescription, why: NotFiring) -> Value {
+fn reason_of(job: &JobDescription, why: NotFiring) -> Value {
+    json!({"reason": why.name(), "message": reason(job, why)})
+}
+
+/// Why a job does not fire, and what to do about it.
+pub(super) fn reason(job: &JobDescription, why: NotFiring) -> String {
     let since = format_instant(job.since);
-    let message = match why {
+    match why {
         NotFiring::CollectionOff => {
             let (name, state) = (&job.view.collection, job.collection_state.name().to_lowercase());
             let since = job
@@ -98,8 +103,7 @@ fn reason(job: &JobDescription, why: NotFiring) -> Value {
                                      the newer version, or create the job again."
                 .to_owned()
         }
-    };
-    json!({"reason": why.name(), "message": message})
+    }
 }
 
 /// Why the scheduler has paused the job, if it has.

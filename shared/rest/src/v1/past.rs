@@ -4,6 +4,7 @@
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use minutehand_app::{FailuresPosition, PastOccurrence, WantedFailures};
 use minutehand_domain::attempt::{Attempt, Occurrence, Record};
+use minutehand_domain::cause::Cause;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::name::Name;
@@ -106,6 +107,8 @@ fn attempt((attempt, record): &(Attempt, Option<Record>)) -> Value {
         "startedAt": record.map(|record| format_instant(record.started_at)),
         "endedAt": record.map(|record| format_instant(record.ended_at)),
         "outcome": record.map_or("underWay", |record| record.outcome.name()),
+        "cause": record.and_then(|record| record.cause.as_ref()).map(Cause::to_json),
+        "said": record.and_then(wire::said_of),
         "message": record.map(message),
     })
 }
@@ -170,6 +173,8 @@ fn failed(found: &FailedOccurrence) -> Value {
         "uid": found.job_uid,
         "attempts": found.attempts,
         "target": found.target,
+        "cause": found.cause.as_ref().map(Cause::to_json),
+        "said": found.said,
         "message": found.message,
     })
 }

@@ -1,130 +1,337 @@
 //! `GET J/why`: what became of an occurrence, in one word, in a sentence, and with what it rests on.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use minutehand_app::Explanation;
-use minutehand_domain::attempt::{Attempt, Outcome, Record, Role};
-use minutehand_domain::firing::{Outage, Why};
+use minutehand_app::{Explanation, JobDescription};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::cause::Cause;
+use minutehand_domain::firing::{LATE, Outage, Waited, Why};
+use minutehand_domain::pause::Paused;
+use minutehand_domain::preview::hours_and_minutes;
 use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
+use super::job::reason;
 use super::parameters::Parameters;
 use super::tagged;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
+use crate::wire::said_of;
 
 pub(crate) async fn why(call: Call) -> Result<Answer, Failure> {
-    let at = Parameters::of(&call, &["at"])?.instant("at")?.ok_or_else(|| {
-        Failure::invalid(
-            "'at' is missing; send the instant of an occurrence, such as ?at=2027-01-02T09:00:00Z.",
-        )
-    })?;
+    let at = Parameters::of(&call, &["at"])?.instant("at")?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let found = call.rest.manage.explain(&place, &collection, &name, at).await?;
+    let manage = &call.rest.manage;
+    let (at, is_asked) = match at {
+        Some(at) => (Some(at), true),
+        None => (manage.newest_trouble(&place, &collection, &name).await?, false),
+    };
+    let Some(at) = at else {
+        let job = manage.describe_job(&place, &collection, &name).await?;
+        return Ok(tagged(&without_trouble(&job), &call.head.headers));
+    };
+    let found = manage.explain(&place, &collection, &name, at).await?;
+    let told = Told { at, found: &found };
+    let mut sentence = told.sentence();
+    if !is_asked {
+        let job = manage.describe_job(&place, &collection, &name).await?;
+        sentence = format!("{}: {sentence} {}", told.time(at), now_of(&job, &told));
+    }
+    let last = told.last_failure();
     let document = json!({
         "at": format_instant(at),
+        "kind": if told.run().is_some() { "run" } else { "scheduled" },
+        "redriveOf": told.run().and_then(Occurrence::redrive_of).map(format_instant),
         "verdict": found.why.name(),
-        "sentence": sentence(found.why, at, &found),
+        "sentence": sentence,
+        "cause": last.and_then(|record| record.cause.as_ref()).map(Cause::to_json),
+        "said": last.and_then(said_of),
         "near": {
             "before": found.before.map(format_instant),
             "after": found.after.map(format_instant),
         },
-        "evidence": evidence(&found),
+        "evidence": told.evidence(),
     });
     Ok(tagged(&document, &call.head.headers))
 }
 
-#[expect(clippy::too_many_lines, reason = "it is a table: a sentence for each answer")]
-fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
-    let instant = format_instant;
-    match why {
-        Why::Fired { number: 0, .. } => "It fired on time.".to_owned(),
-        Why::Fired { number, .. } => format!("It fired on time, with retry {number}."),
-        Why::FiredLate { started_at, number } => {
-            let retry = if number == 0 { String::new() } else { format!(", with retry {number}") };
-            format!("It fired {} late{retry}.", span(started_at - at))
+/// The answer about a job of whose last occurrences none went wrong.
+fn without_trouble(job: &JobDescription) -> Value {
+    let sentence = match (job.not_firing.first(), job.next_at) {
+        (Some(why), _) => format!("Nothing has gone wrong of late. {}", reason(job, *why)),
+        (None, Some(next)) => {
+            format!("Nothing has gone wrong of late. It fires next at {}.", format_instant(next))
         }
-        Why::Failed { ended_at, attempts, error_action } => {
-            let error = match error_action {
-                None => "",
-                Some(Outcome::Succeeded) => " The error action was done.",
-                Some(Outcome::Failed) => " The error action failed as well.",
-            };
-            let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
-            format!("It fired and failed {times}, the last time at {}.{error}", instant(ended_at))
+        (None, None) => "Nothing has gone wrong of late.".to_owned(),
+    };
+    json!({
+        "at": null,
+        "kind": null,
+        "redriveOf": null,
+        "verdict": if job.not_firing.is_empty() { "well" } else { "notFiring" },
+        "sentence": sentence,
+        "cause": null,
+        "said": null,
+        "near": {"before": null, "after": job.next_at.map(format_instant)},
+        "evidence": [],
+    })
+}
+
+/// What holds now, after the explanation of something in the past.
+fn now_of(job: &JobDescription, told: &Told<'_>) -> String {
+    match (&told.found.paused, job.not_firing.first(), job.next_at) {
+        (Some(paused), ..) => {
+            format!(
+                "The scheduler has paused the job since {}: {}",
+                told.time(paused.at),
+                paused.reason
+            )
         }
-        Why::Retrying { number, due_at } => {
-            format!("It fired and failed; retry {number} is due at {}.", instant(due_at))
-        }
-        Why::UnderWay { number: 0 } => "Its attempt is under way.".to_owned(),
-        Why::UnderWay { number } => format!("Its retry {number} is under way."),
-        Why::Waiting => "It is due, and waits to be sent or for a worker.".to_owned(),
-        Why::WaitsForPlace => {
-            "It is due, and waits until the limits of its job collection let it start.".to_owned()
-        }
-        Why::NotYet => "It is not due yet.".to_owned(),
-        Why::CollectionOff { until: None } => "The job collection is disabled.".to_owned(),
-        Why::CollectionOff { until: Some(until) } => {
-            format!("The job collection was disabled until {}.", instant(until))
-        }
-        Why::Overtaken { outage: Some(Outage { from, until }) } => format!(
-            "It was left out: nothing worked from {} to {}, and by then the next occurrence was due.",
-            instant(from),
-            instant(until)
-        ),
-        Why::Overtaken { outage: None } => {
-            "It was left out after an outage, because a later occurrence was due by then."
-                .to_owned()
-        }
-        Why::TooLate { at } => format!(
-            "It was left out{}, because it would have started later than the job's 'maxLateness' \
+        (None, Some(why), _) => reason(job, *why),
+        (None, None, Some(next)) => format!("It fires next at {}.", told.time(next)),
+        (None, None, None) => String::new(),
+    }
+}
+
+/// An explanation, told to people: instants are in the zone of the job, in whole seconds.
+struct Told<'a> {
+    at: DateTime<Utc>,
+    found: &'a Explanation,
+}
+
+impl Told<'_> {
+    fn time(&self, at: DateTime<Utc>) -> String {
+        let (local, offset) = self.found.schedule.timetable.local(at);
+        let zone = if offset.is_zero() { "UTC".to_owned() } else { hours_and_minutes(offset) };
+        format!("{} {zone}", local.format("%Y-%m-%d %H:%M:%S"))
+    }
+
+    /// The run that is explained, if it is one.
+    fn run(&self) -> Option<&Occurrence> {
+        let (attempt, _) = self.found.attempts.first()?;
+        let is_run =
+            |(attempt, _): &(Attempt, _)| matches!(attempt.occurrence, Occurrence::Run { .. });
+        self.found.attempts.iter().all(is_run).then_some(&attempt.occurrence)
+    }
+
+    /// The record of the last attempt with a role, if it has ended.
+    fn last_of(&self, role: Role) -> Option<&Record> {
+        let of_role = self.found.attempts.iter().filter(|(attempt, _)| attempt.role == role);
+        let last = of_role.max_by_key(|(attempt, _)| (attempt.generation, attempt.number));
+        last.and_then(|(_, record)| record.as_ref())
+    }
+
+    /// The record of the last attempt at the action that failed.
+    fn last_failure(&self) -> Option<&Record> {
+        let records = self.found.attempts.iter().filter(|(attempt, _)| attempt.role == Role::Main);
+        let failed = records
+            .filter_map(|(_, record)| record.as_ref())
+            .filter(|record| record.outcome == Outcome::Failed);
+        failed.max_by_key(|record| record.ended_at)
+    }
+
+    /// What failed, and what followed.
+    fn failure(&self) -> String {
+        let Some(record) = self.last_failure() else { return String::new() };
+        let took = span(record.ended_at - record.started_at);
+        let cause = record.cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
+        let said =
+            said_of(record).map_or_else(String::new, |said| format!(" (\u{201c}{said}\u{201d})"));
+        format!("{cause}{said}, after {took}")
+    }
+
+    /// How the error action and the notice ended.
+    fn followed(&self) -> String {
+        let said = |(role, what): (Role, &str)| {
+            let Record { outcome, cause, .. } = self.last_of(role)?;
+            let cause = cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
+            Some(match outcome {
+                Outcome::Succeeded => format!(" {what} was done."),
+                Outcome::Failed => format!(" {what} failed{cause}."),
+            })
+        };
+        [(Role::Error, "The error action"), (Role::Notice, "The alert")]
+            .into_iter()
+            .filter_map(said)
+            .collect()
+    }
+
+    /// How late it started, and why, as far as that is known.
+    fn lateness(&self, started_at: DateTime<Utc>) -> String {
+        let late = span(started_at - self.at);
+        let first = self.found.attempts.iter().find(|(attempt, _)| attempt.is_first());
+        let waited = first.and_then(|(attempt, _)| attempt.waited);
+        let why = match (self.found.outages.first(), waited) {
+            (Some(Outage { from, until }), _) => format!(
+                ", because nothing worked from {} to {}",
+                self.time(*from),
+                self.time(*until)
+            ),
+            (None, Some(Waited::Slot(_) | Waited::Seat)) => {
+                ", because the limits of its job collection held it up".to_owned()
+            }
+            (None, None) if started_at - self.at > LATE => {
+                ", because it waited to be sent or for a worker".to_owned()
+            }
+            (None, None) => String::new(),
+        };
+        format!("{late} late{why}")
+    }
+
+    /// That the first attempt started late, if it did.
+    fn first_was_late(&self) -> String {
+        let mut attempts = self.found.attempts.iter();
+        let first = attempts.find(|(attempt, _)| attempt.is_first());
+        let started_at = first.and_then(|(_, record)| record.as_ref()).map(|it| it.started_at);
+        let late = started_at.filter(|started_at| *started_at - self.at > LATE);
+        late.map_or_else(String::new, |started_at| format!(" {}", self.lateness(started_at)))
+    }
+
+    /// The whole explanation.
+    fn sentence(&self) -> String {
+        let what = match self.run().map(Occurrence::redrive_of) {
+            None => return self.verdict(),
+            Some(None) => "A user asked for this run.".to_owned(),
+            Some(Some(of)) => format!("This run repeats the occurrence at {}.", self.time(of)),
+        };
+        format!("{what} {}", self.verdict())
+    }
+
+    #[expect(clippy::too_many_lines, reason = "it is a table: a sentence for each answer")]
+    fn verdict(&self) -> String {
+        let instant = |at| self.time(at);
+        let found = self.found;
+        match found.why {
+            Why::Fired { number: 0, .. } => "It fired on time.".to_owned(),
+            Why::FiredLate { started_at, number: 0 } => {
+                format!("It fired {}.", self.lateness(started_at))
+            }
+            Why::Fired { number, .. } | Why::FiredLate { number, .. } => {
+                format!("It succeeded with retry {number}; before, it failed{}.", self.failure())
+            }
+            Why::Failed { attempts: 1, .. } => format!(
+                "It fired{} and failed{}.{}",
+                self.first_was_late(),
+                self.failure(),
+                self.followed()
+            ),
+            Why::Failed { ended_at, attempts, .. } => format!(
+                "It fired{} and failed {attempts} times{}. The last attempt ended at {}.{}",
+                self.first_was_late(),
+                self.failure(),
+                instant(ended_at),
+                self.followed()
+            ),
+            Why::Retrying { number, due_at } => {
+                format!(
+                    "It failed{}. Retry {number} is due at {}.",
+                    self.failure(),
+                    instant(due_at)
+                )
+            }
+            Why::UnderWay { number: 0 } => "Its attempt is under way.".to_owned(),
+            Why::UnderWay { number } => format!("Its retry {number} is under way."),
+            Why::Waiting => "It is due, and waits to be sent or for a worker.".to_owned(),
+            Why::WaitsForPlace => {
+                "It is due, and waits until the limits of its job collection let it start."
+                    .to_owned()
+            }
+            Why::NotYet => "It is not due yet.".to_owned(),
+            Why::CollectionOff { until: None } => "The job collection is disabled.".to_owned(),
+            Why::CollectionOff { until: Some(until) } => {
+                format!("The job collection was disabled until {}.", instant(until))
+            }
+            Why::Overtaken { outage: Some(Outage { from, until }) } => format!(
+                "It was left out: nothing worked from {} to {}, and by then the next occurrence was due.",
+                instant(from),
+                instant(until)
+            ),
+            Why::Overtaken { outage: None } => {
+                "It was left out after an outage, because a later occurrence was due by then."
+                    .to_owned()
+            }
+            Why::TooLate { at } => format!(
+                "It was left out{}, because it would have started later than the job's 'maxLateness' \
              allows.",
-            at.map_or_else(String::new, |at| format!(" at {}", instant(at)))
-        ),
-        Why::Overlap { at } => format!(
-            "It was left out{}, because another attempt of the job was running or waited, and the \
+                at.map_or_else(String::new, |at| format!(" at {}", instant(at)))
+            ),
+            Why::Overlap { at } => format!(
+                "It was left out{}, because another attempt of the job was running or waited, and the \
              job's 'overlap' is skip.",
-            at.map_or_else(String::new, |at| format!(" at {}", instant(at)))
-        ),
-        Why::Lost => {
-            "It was due, and nothing is known of it. This should not be: please report it, \
+                at.map_or_else(String::new, |at| format!(" at {}", instant(at)))
+            ),
+            Why::Lost => {
+                "It was due, and nothing is known of it. This should not be: please report it, \
                       with the log of that time."
-                .to_owned()
-        }
-        Why::NotCreated { at } => {
-            format!("The job did not exist yet: it was created at {}.", instant(at))
-        }
-        Why::HistoryGone { history } => {
-            format!("It is more than {history} days ago, and history is kept for {history} days.")
-        }
-        Why::TimingChanged { since } => format!(
-            "The start, recurrence or state of the job has changed at {}; what it was before is not \
+                    .to_owned()
+            }
+            Why::NotCreated { at } => {
+                format!("The job did not exist yet: it was created at {}.", instant(at))
+            }
+            Why::HistoryGone { history } => {
+                format!(
+                    "It is more than {history} days ago, and history is kept for {history} days."
+                )
+            }
+            Why::TimingChanged { since } => format!(
+                "The start, recurrence or state of the job has changed at {}; what it was before is not \
              known.",
-            instant(since)
-        ),
-        Why::OtherTiming { until } => format!(
-            "Until {} the job had another timing{}, which does not yield this instant.",
-            instant(until),
-            earlier_sentence(found)
-        ),
-        Why::Superseded { at } => {
-            format!("It was due, and the job was changed at {} before it ran.", instant(at))
+                instant(since)
+            ),
+            Why::OtherTiming { until } => format!(
+                "Until {} the job had another timing{}, which does not yield this instant.",
+                instant(until),
+                earlier_sentence(found)
+            ),
+            Why::Superseded { at } => {
+                format!("It was due, and the job was changed at {} before it ran.", instant(at))
+            }
+            Why::JobOff { since, until: None } => match &found.paused {
+                Some(Paused { at, reason }) => {
+                    format!("The scheduler had paused the job at {}: {reason}", instant(*at))
+                }
+                None => format!("The job is disabled since {}.", instant(since)),
+            },
+            Why::JobOff { since, until: Some(until) } => {
+                format!("The job was disabled from {} to {}.", instant(since), instant(until))
+            }
+            Why::JobFinished { at } => format!("The job had finished at {}.", instant(at)),
+            Why::BeforeStart => match found.after {
+                Some(first) => format!("The recurrence begins at {}.", instant(first)),
+                None => "The recurrence begins later.".to_owned(),
+            },
+            Why::AfterEnd => "The recurrence has ended by its 'endTime'.".to_owned(),
+            Why::CountUsed => "The occurrences of its 'count' are used up.".to_owned(),
+            Why::NotScheduled => "The recurrence does not yield this instant.".to_owned(),
+            Why::Excluded => "The job excludes this date, by 'exclude.dates'.".to_owned(),
         }
-        Why::JobOff { since, until: None } => {
-            format!("The job is disabled since {}.", instant(since))
-        }
-        Why::JobOff { since, until: Some(until) } => {
-            format!("The job was disabled from {} to {}.", instant(since), instant(until))
-        }
-        Why::JobFinished { at } => format!("The job had finished at {}.", instant(at)),
-        Why::BeforeStart => match found.after {
-            Some(first) => format!("The recurrence begins at {}.", instant(first)),
-            None => "The recurrence begins later.".to_owned(),
-        },
-        Why::AfterEnd => "The recurrence has ended by its 'endTime'.".to_owned(),
-        Why::CountUsed => "The occurrences of its 'count' are used up.".to_owned(),
-        Why::NotScheduled => "The recurrence does not yield this instant.".to_owned(),
-        Why::Excluded => "The job excludes this date, by 'exclude.dates'.".to_owned(),
+    }
+
+    /// What the answer rests on, the oldest first.
+    fn evidence(&self) -> Vec<Value> {
+        let found = self.found;
+        let line = |at: DateTime<Utc>, kind: &str, text: String| {
+            (at, json!({"at": format_instant(at), "kind": kind, "text": text}))
+        };
+        let since = "the job has had its state and its timing since then".to_owned();
+        let mut lines = vec![line(found.since, "timing", since)];
+        lines.extend(found.earlier.as_ref().map(|held| {
+            let text = match &held.schedule {
+                Some(schedule) => format!("the job had another timing: {}", schedule.sentence()),
+                None => "the job was disabled".to_owned(),
+            };
+            line(held.since, "timing", text)
+        }));
+        lines.extend(found.outages.iter().map(|outage| {
+            let until = self.time(outage.until);
+            line(outage.from, "outage", format!("nothing worked until {until}"))
+        }));
+        lines.extend(found.attempts.iter().map(|(attempt, record)| {
+            let (at, text) = attempt_line(attempt, record.as_ref());
+            line(at, "attempt", text)
+        }));
+        lines.sort_by_key(|(at, _)| *at);
+        lines.into_iter().map(|(_, line)| line).collect()
     }
 }
 
@@ -132,32 +339,6 @@ fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
 fn earlier_sentence(found: &Explanation) -> String {
     let schedule = found.earlier.as_ref().and_then(|held| held.schedule.as_ref());
     schedule.map(|schedule| format!(" ('{}')", schedule.sentence())).unwrap_or_default()
-}
-
-/// What the answer rests on, the oldest first.
-fn evidence(found: &Explanation) -> Vec<Value> {
-    let line = |at: DateTime<Utc>, kind: &str, text: String| {
-        (at, json!({"at": format_instant(at), "kind": kind, "text": text}))
-    };
-    let since = "the job has its state, start and recurrence since here".to_owned();
-    let mut lines = vec![line(found.since, "timing", since)];
-    lines.extend(found.earlier.as_ref().map(|held| {
-        let text = match &held.schedule {
-            Some(schedule) => format!("the job had another timing: {}", schedule.sentence()),
-            None => "the job was disabled".to_owned(),
-        };
-        line(held.since, "timing", text)
-    }));
-    lines.extend(found.outages.iter().map(|outage| {
-        let until = format_instant(outage.until);
-        line(outage.from, "outage", format!("nothing worked until {until}"))
-    }));
-    lines.extend(found.attempts.iter().map(|(attempt, record)| {
-        let (at, text) = attempt_line(attempt, record.as_ref());
-        line(at, "attempt", text)
-    }));
-    lines.sort_by_key(|(at, _)| *at);
-    lines.into_iter().map(|(_, line)| line).collect()
 }
 
 fn attempt_line(attempt: &Attempt, record: Option<&Record>) -> (DateTime<Utc>, String) {
@@ -171,11 +352,13 @@ fn attempt_line(attempt: &Attempt, record: Option<&Record>) -> (DateTime<Utc>, S
     match record {
         None => (attempt.due_at, format!("{what}: under way")),
         Some(record) => {
-            let outcome = match record.outcome {
-                Outcome::Succeeded => "done",
-                Outcome::Failed => "failed",
+            let took = span(record.ended_at - record.started_at);
+            let outcome = match (record.outcome, &record.cause) {
+                (Outcome::Succeeded, _) => "done".to_owned(),
+                (Outcome::Failed, None) => "failed".to_owned(),
+                (Outcome::Failed, Some(cause)) => format!("failed: {cause}"),
             };
-            (record.started_at, format!("{what}: {outcome}"))
+            (record.started_at, format!("{what}: {outcome}, after {took}"))
         }
     }
 }
@@ -184,7 +367,9 @@ fn attempt_line(attempt: &Attempt, record: Option<&Record>) -> (DateTime<Utc>, S
 fn span(span: TimeDelta) -> String {
     let seconds = span.num_seconds();
     match seconds {
-        0..120 => format!("{seconds} s"),
+        ..1 => format!("{} ms", span.num_milliseconds()),
+        1..10 => format!("{:.1} s", span.as_seconds_f64()),
+        10..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds / 60),
         7_200..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),

@@ -29,6 +29,7 @@ fn success() -> HistoryEntry {
                       <!DOCTYPE html>"
                 .to_owned(),
             repeat_count: 135,
+            cause: None,
             body_bytes: 0,
             then: None,
         }),
@@ -49,6 +50,7 @@ fn failure() -> HistoryEntry {
                       'www.bing1111.com'"
                 .to_owned(),
             repeat_count: 9,
+            cause: None,
             body_bytes: 0,
             then: None,
         }),
@@ -68,6 +70,7 @@ fn executions(count: i64) -> Vec<HistoryEntry> {
                 outcome,
                 message: n.to_string(),
                 repeat_count: 1,
+                cause: None,
                 body_bytes: 0,
                 then: None,
             };

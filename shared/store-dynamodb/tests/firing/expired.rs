@@ -43,6 +43,8 @@ async fn a_failure_that_is_listed_expires_with_its_history() {
             is_run: false,
             attempts: 5,
             ended_at: at(180),
+            cause: None,
+            said: None,
             message: "refused".to_owned(),
             target: None,
         };

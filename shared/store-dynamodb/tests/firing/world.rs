@@ -164,6 +164,7 @@ pub(crate) fn record(second: i64) -> Record {
                   Body: "
             .to_owned(),
         repeat_count: 7,
+        cause: None,
         body_bytes: 0,
         then: None,
     }

@@ -223,6 +223,7 @@ async fn fire(store: SqlStore, taken: TakenMessage) -> Wait {
             "x".repeat(150)
         ),
         repeat_count: 1,
+        cause: None,
         body_bytes: 0,
         then: Some(Then::Nothing),
     };

@@ -56,7 +56,7 @@ impl Default for Groups {
         // A group claims what nobody has claimed before.
         Self([
             GroupKind::new(sql::CLAIM, "bnntnnnbnnnnnn"),
-            GroupKind::new(sql::RECORD, "bnntnnnbnnttnntnn"),
+            GroupKind::new(sql::RECORD, "bnntnnnbnnttnntnnt"),
         ])
     }
 }

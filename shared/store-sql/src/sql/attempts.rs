@@ -19,7 +19,7 @@ macro_rules! columns {
     () => {
         "SELECT job_uid, nominal_at, generation, occurrence, role, number, attempt_due_at, process, claim_id, \
          claims, lease_until, started_at, ended_at, outcome, message, repeat_count, body_bytes, what_next, \
-         next_at FROM attempts "
+         next_at, cause FROM attempts "
     };
 }
 
@@ -63,7 +63,7 @@ statements! {
 
     RECORD = concat!(
         "UPDATE attempts SET started_at = ?9, ended_at = ?10, outcome = ?11, message = ?12, repeat_count = ?13, \
-         body_bytes = ?14, what_next = ?15, next_at = ?16, expires_at = ?17, lease_until = NULL, claims = 0 WHERE ",
+         body_bytes = ?14, what_next = ?15, next_at = ?16, expires_at = ?17, cause = ?18, lease_until = NULL, claims = 0 WHERE ",
         mine!()
     );
 
@@ -108,12 +108,12 @@ statements! {
     IS_LEFT_OUT = "SELECT 1 FROM left_out WHERE job_uid = ?1 AND first_at = ?2 AND generation = ?3 AND reason = ?4";
 
     ADD_FAILURE = "INSERT INTO failures (subscription_key, ended_at, nominal_at, job_uid, \
-         path, name, is_run, attempts, message, target, expires_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
+         path, name, is_run, attempts, message, target, cause, said, \
+         expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING";
 
     /// A page of failures that ended from one instant on, behind a position.
     FAILURES = "SELECT job_uid, path, name, nominal_at, is_run, attempts, ended_at, message, \
-         target FROM failures WHERE subscription_key = ?1 AND ended_at >= ?2 AND ended_at <= ?3 \
+         target, cause, said FROM failures WHERE subscription_key = ?1 AND ended_at >= ?2 AND ended_at <= ?3 \
          AND (ended_at, nominal_at, job_uid) < (?3, ?4, ?5) \
          ORDER BY ended_at DESC, nominal_at DESC, job_uid DESC LIMIT ?6";
 

@@ -38,8 +38,11 @@ pub(crate) mod processes;
 pub(crate) mod queue;
 
 /// The tables, as numbered changes: the first one makes version 1. One that was released never changes.
-pub(crate) const MIGRATIONS: [&str; 2] =
-    [include_str!("0001_tables.sql"), include_str!("0002_processes.sql")];
+pub(crate) const MIGRATIONS: [&str; 3] = [
+    include_str!("0001_tables.sql"),
+    include_str!("0002_processes.sql"),
+    include_str!("0003_cause.sql"),
+];
 
 /// The oldest program that works with a database of this schema, as the number of the schema that it knows.
 pub(crate) const WORKS_FROM: u32 = 1;

@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rusqlite::config::DbConfig;
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use tokio::sync::{Notify, oneshot};
 
 use super::copies::CopyProblem;

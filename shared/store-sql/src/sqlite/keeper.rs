@@ -176,7 +176,10 @@ mod tests {
             (LARGE + 1, LARGE + 2 - LAST_STEP, false),
         ] {
             assert_eq!(is_much(written, moved), expected, "{written} {moved}");
-            assert!(!expected || urgency(written, moved) == Urgency::None, "one of the two moves it");
+            assert!(
+                !expected || urgency(written, moved) == Urgency::None,
+                "one of the two moves it"
+            );
         }
     }
 

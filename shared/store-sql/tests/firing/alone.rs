@@ -16,6 +16,7 @@ fn record() -> Record {
         outcome: Outcome::Succeeded,
         message: "done".to_owned(),
         repeat_count: 1,
+        cause: None,
         body_bytes: 0,
         then: None,
     }

@@ -121,6 +121,7 @@ async fn end(world: &World, due: i64, ended: i64) {
         outcome: Outcome::Succeeded,
         message: String::new(),
         repeat_count: 1,
+        cause: None,
         body_bytes: 0,
         then: None,
     };

@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use futures_util::future::join_all;
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Then};
+use minutehand_domain::cause::Cause;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::Attempts as _;
 use minutehand_ports::store::{Claim, ClaimRequest, Claimed, Recorded};
@@ -60,7 +61,8 @@ async fn claims_and_records_that_wait_together_are_groups_and_each_is_answered_b
     let record = Record {
         started_at: records::now(),
         ended_at: records::now(),
-        outcome: Outcome::Succeeded,
+        outcome: Outcome::Failed,
+        cause: Some(Cause::http(500)),
         message: "done\0".to_owned(),
         repeat_count: 1,
         body_bytes: 0,

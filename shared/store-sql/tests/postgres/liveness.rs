@@ -213,6 +213,7 @@ async fn a_process_that_was_taken_for_dead_goes_on_under_a_new_number_and_starts
         outcome: Outcome::Succeeded,
         message: "done".to_owned(),
         repeat_count: 1,
+        cause: None,
         body_bytes: 0,
         then: Some(Then::Nothing),
     };

@@ -1,6 +1,7 @@
 //! The list of occurrences that failed for good.
 
 use chrono::TimeDelta;
+use minutehand_domain::cause::CauseKind;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 
@@ -24,6 +25,8 @@ fn failed(second: i64) -> FailedOccurrence {
         is_run: false,
         attempts: 5,
         ended_at: at(second),
+        cause: Some(CauseKind::ConnectionRefused.into()),
+        said: Some("No, \"never\".".to_owned()),
         message: "refused".to_owned(),
         target: Some("request http://example.org".to_owned()),
     }
@@ -36,7 +39,8 @@ async fn listed(subject: &Subject, of: &str, days: i64, items_max: u32) -> Vec<F
 }
 
 async fn a_failure_is_listed_once_however_often_it_is_added(subject: &Subject) {
-    let run = FailedOccurrence { is_run: true, target: None, ..failed(300) };
+    let run =
+        FailedOccurrence { is_run: true, target: None, cause: None, said: None, ..failed(300) };
     for failed in [failed(120), failed(120), run.clone()] {
         subject.store.add_failure(&failed).await.unwrap();
     }

@@ -1,6 +1,7 @@
 //! Records: kept, already there, lost; and what of them is stored.
 
 use minutehand_domain::attempt::{MESSAGE_BYTES_MAX, Outcome, Record};
+use minutehand_domain::cause::Cause;
 use minutehand_ports::store::{Claimed, Recorded};
 
 use super::Subject;
@@ -10,6 +11,7 @@ behaviours! { $ recording as conformance_of_recording:
     a_record_is_kept_once,
     a_worker_that_lost_its_claim_records_nothing,
     a_message_of_any_length_reads_back,
+    why_an_attempt_failed_reads_back,
 }
 
 async fn a_record_is_kept_once(subject: &Subject) {
@@ -50,4 +52,11 @@ async fn a_message_of_any_length_reads_back(subject: &Subject) {
     subject.execute(&scheduled(300), too_long).await;
     let kept = subject.history().await.remove(0).record.unwrap().message;
     assert_eq!(kept, "ä".repeat(MESSAGE_BYTES_MAX / 2));
+}
+
+async fn why_an_attempt_failed_reads_back(subject: &Subject) {
+    let cause = Some(Cause::http(500));
+    let record = Record { outcome: Outcome::Failed, cause, ..record(60) };
+    subject.execute(&scheduled(60), record.clone()).await;
+    assert_eq!(subject.history().await[0].record, Some(record));
 }

@@ -65,14 +65,11 @@ pub(super) fn send_failed(error: &SendError) -> ActionFailure {
 /// The message was sent, but the connection broke before the broker confirmed it.
 pub(super) fn not_confirmed(error: &SendError, host: &str) -> ActionFailure {
     let why = broker_error_of_send(error).map(|error| format!(": {}", sentence(error)));
-    ActionFailure::rejected(
-        "ConnectionClosed",
-        format!(
-            "The connection to '{host}' broke before the broker confirmed the message{}. Whether it \
-             arrived is not known.",
-            why.unwrap_or_default()
-        ),
-    )
+    broken(&format!(
+        "The connection to '{host}' broke before the broker confirmed the message{}. Whether it \
+         arrived is not known.",
+        why.unwrap_or_default()
+    ))
 }
 
 /// The broker did not accept the message.
@@ -95,7 +92,7 @@ pub(super) fn not_accepted(outcome: &Outcome) -> ActionFailure {
 }
 
 fn broken(text: &str) -> ActionFailure {
-    ActionFailure::rejected("ConnectionClosed", text)
+    ActionFailure::broken(text)
 }
 
 /// An error that the broker reports.

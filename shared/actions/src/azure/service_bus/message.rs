@@ -121,6 +121,7 @@ mod tests {
             sent_at: now,
             region: "local".to_owned(),
             signed: None,
+            time_max: None,
         };
         message(&bus, &context)
     }

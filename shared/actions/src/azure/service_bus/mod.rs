@@ -42,7 +42,7 @@ impl ServiceBusSender {
     ) -> Result<ActionOutcome, NotMade> {
         let mut secrets = Secrets::default();
         secrets.add(bus.key.expose());
-        let limit = self.time_max;
+        let limit = context.time_max(self.time_max);
         let sent = tokio::time::timeout(limit, self.deliver(bus, context, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::message_timeout(limit))) {
             Ok(answer) => Ok(outcome::succeeded(success_message(target, bus, &answer))),

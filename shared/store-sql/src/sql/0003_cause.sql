@@ -1,0 +1,3 @@
+ALTER TABLE attempts ADD COLUMN cause TEXT;
+ALTER TABLE failures ADD COLUMN cause TEXT;
+ALTER TABLE failures ADD COLUMN said TEXT;
