@@ -169,3 +169,12 @@ pub enum ScriptOutcome {
         otherwise: Vec<Row>,
     },
 }
+
+impl ScriptOutcome {
+    /// The first value that a statement returned; `None` if none did, or a need was not met.
+    #[must_use]
+    pub fn first(self) -> Option<Value> {
+        let Self::Done(rows) = self else { return None };
+        rows.into_iter().flatten().flatten().next()
+    }
+}

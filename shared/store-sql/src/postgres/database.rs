@@ -12,13 +12,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::tick::from_ticks;
 use tokio::sync::Notify;
 
-use super::clock::ShownTime;
 use super::error::PgError;
 use super::groups::Groups;
 use super::life::{Life, PgProcess, ProcessName};
@@ -28,15 +26,12 @@ use super::schema;
 use super::settings::PgAddress;
 use super::sweeping::Sweeping;
 use super::task::Task;
-use crate::script::{Script, ScriptOutcome, Statement, Turn, Urgency, Value};
+use crate::script::{Script, ScriptOutcome, Urgency};
 
 /// The connections for claims, starts and records.
 const WORK_CONNECTIONS: usize = 8;
 /// The connections for everything else.
 const OTHER_CONNECTIONS: usize = 4;
-
-/// The database's clock in ticks.
-const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 10000000)::bigint";
 
 /// How often a receiver looks that is told of what others send.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -233,26 +228,6 @@ impl PgDatabase {
     /// Waits until this process or another one may have added a message, or shown one again.
     pub(crate) async fn woken(&self) {
         self.shared.woken.notified().await;
-    }
-
-    /// Reads the database's clock. The stopwatch shows the time since an instant.
-    ///
-    /// # Errors
-    ///
-    /// As [`perform`](Self::perform).
-    pub async fn read_time(&self, since: Instant) -> Result<ShownTime, PgError> {
-        let read = Statement::new(TIME, Vec::new());
-        // Waiting for a connection counts as under way.
-        let sent = since.elapsed();
-        let read = self.read(Script::new(Urgency::Rest, Turn::default(), vec![read])).await?;
-        let arrived = since.elapsed();
-        let shown = match read {
-            ScriptOutcome::Done(rows) => rows.into_iter().flatten().flatten().next(),
-            ScriptOutcome::Unmet { .. } => None,
-        };
-        let Some(Value::Integer(shown)) = shown else { return Err(PgError::NoTime) };
-        let shown = from_ticks(shown).ok_or(PgError::NoTime)?;
-        Ok(ShownTime { shown, sent, arrived })
     }
 
     /// How often a receiver looks for messages of which it was not told.

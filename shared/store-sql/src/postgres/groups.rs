@@ -53,7 +53,7 @@ pub(super) struct Groups([GroupKind; 2]);
 
 impl Default for Groups {
     fn default() -> Self {
-        // A group claims what nobody has claimed before.
+        // A group claims attempts that have no claim yet.
         Self([
             GroupKind::new(sql::CLAIM, "bnntnnnbnnnnnn"),
             GroupKind::new(sql::RECORD, "bnntnnnbnnttnntnnt"),
@@ -105,7 +105,7 @@ impl GroupKind {
         let mut alone = Vec::new();
         for (n, Waiting { script, tell }) in group.into_iter().enumerate() {
             if is_done.get(n) == Some(&true) {
-                // A claim of an attempt that nobody has claimed returns that it is the first.
+                // The first claim of an attempt returns the number 1.
                 let rows =
                     if self.alone == sql::CLAIM { vec![vec![Value::Integer(1)]] } else { vec![] };
                 let _ = tell.send(Ok(ScriptOutcome::Done(vec![rows])));

@@ -11,7 +11,7 @@ use minutehand_domain::tick::from_ticks;
 use super::error::PgError;
 use super::perform::run;
 use super::pool::Pool;
-use super::remedy::{FULL, READ_ONLY};
+use super::remedy::{FULL, NEWER, READ_ONLY};
 use super::settings::PgAddress;
 use crate::script::{Row, Statement, Value};
 use crate::sql::MIGRATIONS;
@@ -192,7 +192,7 @@ impl PgFacts {
             Some(schema) if self.works_from > known => PgFinding::bad(
                 "schema",
                 format!("schema {schema} is of a newer version, and this one cannot use it"),
-                "install the newer version, as the other processes have it",
+                NEWER,
             ),
             Some(schema) if schema < known => PgFinding::bad(
                 "schema",

@@ -4,7 +4,7 @@
 
 use super::database::PgDatabase;
 use super::error::PgError;
-use crate::script::{Script, ScriptOutcome, Statement, Turn, Urgency, Value};
+use crate::script::{Script, Statement, Turn, Urgency, Value};
 
 const READ: &str = "SELECT value FROM meta WHERE name = 'key'";
 const ADD: &str = "INSERT INTO meta (name, value) VALUES ('key', ?1) ON CONFLICT (name) DO NOTHING";
@@ -20,11 +20,7 @@ impl PgDatabase {
     pub async fn key_check(&self) -> Result<Option<i64>, PgError> {
         let read = Statement::new(READ, Vec::new());
         let read = self.read(Script::new(Urgency::Rest, Turn::default(), vec![read])).await?;
-        let ScriptOutcome::Done(rows) = read else { return Ok(None) };
-        Ok(rows.into_iter().flatten().flatten().find_map(|value| match value {
-            Value::Integer(check) => Some(check),
-            _ => None,
-        }))
+        Ok(if let Some(Value::Integer(check)) = read.first() { Some(check) } else { None })
     }
 
     /// Stores the check of the key, if there is none.

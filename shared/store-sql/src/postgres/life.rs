@@ -8,11 +8,11 @@
 //! | ends in good order | it gives back its claims, seats, turns and messages, which count as nothing, and its row goes |
 //! | dies, or is frozen | another one that sees no signs deletes its row, and frees what it held, in one transaction; its claims count among those that led to nothing, and its messages as delivered |
 //! | finds its row gone | it takes a new number; under the old one it takes and begins nothing, because the scripts and the actions ask for the row |
-//! | loses the database | nobody sees signs, and nobody is dead; actions wait for a renewal |
+//! | loses the database | no process sees signs, and none counts as dead; actions wait for a renewal |
 //!
 //! | this crashes after | it leaves | repaired by |
 //! |---|---|---|
-//! | a number that was counted | a number that nobody has | |
+//! | a number that was counted | a number that no process has | |
 //! | its row with its first sign | a process that gives no more signs | the others |
 //! | any statement of a death | nothing: it is one transaction | the others |
 //!
@@ -249,12 +249,8 @@ impl Life {
     /// Takes a number that no process has had.
     async fn register(&self) -> Result<(), PgError> {
         let count = Statement::new(sql::COUNT_PROCESS, Vec::new()).needs(Need::Row);
-        let ScriptOutcome::Done(rows) = self.perform(script(vec![count])).await? else {
-            return Err(PgError::Strange);
-        };
-        let Some(Value::Integer(process)) = rows.into_iter().flatten().flatten().next() else {
-            return Err(PgError::Strange);
-        };
+        let counted = self.perform(script(vec![count])).await?;
+        let Some(Value::Integer(process)) = counted.first() else { return Err(PgError::Strange) };
         let ProcessName { name, version } = &self.name;
         let add =
             Statement::new(sql::ADD_PROCESS, params![process, name.as_str(), version.as_str()]);

@@ -2,7 +2,8 @@
 //!
 //! A process raises its counter once a second. Another one takes it for dead that has seen the counter
 //! unchanged during [`UNCHANGED_MAX`] renewals of its own in a row, each answered in time, by its own
-//! stopwatch. No clock decides: while the database stalls, nobody has an answer in time, and nobody is dead.
+//! stopwatch. No clock decides: while the database stalls, no process has an answer in time, and none counts
+//! as dead.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -155,7 +156,10 @@ mod tests {
         assert!(!watch.may_act(MS(0)), "it has not renewed");
         watch.learn(&Renewal { sent: MS(1_000), arrived: MS(3_500), others: Vec::new() });
         assert!(watch.may_act(MS(3_900)) && watch.may_act(MS(4_000)));
-        assert!(!watch.may_act(MS(4_001)), "the time of sending counts, not that of the answer");
+        assert!(
+            !watch.may_act(MS(4_001)),
+            "the time of sending counts, and the time of the answer does not"
+        );
         watch.miss();
         assert!(watch.may_act(MS(4_000)), "what was answered stays answered");
         watch.learn(&Renewal { sent: MS(4_500), arrived: MS(4_501), others: Vec::new() });

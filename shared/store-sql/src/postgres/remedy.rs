@@ -19,7 +19,7 @@ const NO_RIGHT: &str = "give the role the right (GRANT CREATE ON SCHEMA public T
 pub(super) const READ_ONLY: &str = "give the address of the primary, or of all servers with ?target_session_attrs=read-write; on a \
      primary, set default_transaction_read_only to off";
 const FOREIGN: &str = "the database has tables of another program under the same names: give Minutehand a database of its own";
-const NEWER: &str = "install the newer version, as the other processes have it";
+pub(super) const NEWER: &str = "install the newer version, as the other processes have it";
 const DISK: &str = "make room on the server's disk";
 const TLS: &str = "check sslmode and sslrootcert in the address";
 

@@ -1,12 +1,12 @@
 //! Which process sweeps. Any may, and two at once do no harm; a lease saves the work of all but one.
 //!
 //! The lease is a number in `meta`: the instant at which it ends, by the database's clock. Its holder knows
-//! the number, and so nobody else renews it.
+//! the number, and so no other process renews it.
 //!
 //! | the holder | then |
 //! |---|---|
 //! | dies, or loses the database | another process takes the lease when it has ended: within two seconds |
-//! | does not get the answer to a renewal | it goes on until its lease ends, and then takes it like anybody |
+//! | does not get the answer to a renewal | it goes on until its lease ends, and then takes it as any other process does |
 //! | ends in good order | it gives the lease back |
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::error::PgError;
 use super::pool::Pool;
 use super::task::Task;
-use crate::script::{Script, ScriptOutcome, Statement, Turn, Urgency, Value};
+use crate::script::{Script, Statement, Turn, Urgency, Value};
 use crate::sql::processes as sql;
 use crate::value::params;
 
@@ -114,8 +114,7 @@ impl Sweeping {
 async fn take(pool: &Pool, number: i64) -> Result<Option<i64>, PgError> {
     let length = i64::try_from(LEASE.as_millis()).unwrap_or(i64::MAX).saturating_mul(TICKS_A_MS);
     let take = Statement::new(sql::SWEEP, params![number, length]);
-    let ScriptOutcome::Done(rows) = pool.perform(&script(take), "").await? else { return Ok(None) };
-    match rows.into_iter().flatten().flatten().next() {
+    match pool.perform(&script(take), "").await?.first() {
         None => Ok(None),
         Some(Value::Integer(number)) => Ok(Some(number)),
         Some(_) => Err(PgError::Strange),

@@ -85,5 +85,5 @@ async fn after_a_crash_of_the_database_a_process_gives_signs_again_within_two_se
         assert!(failed < CONNECTIONS, "it does not come back");
     };
     assert!(after < 2 * 10_000_000, "{after} ticks");
-    assert_eq!(database.process(), before, "nobody took it for dead");
+    assert_eq!(database.process(), before, "no process took it for dead");
 }

@@ -1,5 +1,5 @@
 //! A pooler between the processes and the database, which gives a connection to one transaction after
-//! another, and tells nobody anything.
+//! another, and passes on no notifications.
 
 use chrono::TimeDelta;
 use futures_util::future::poll_immediate;
