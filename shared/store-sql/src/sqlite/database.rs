@@ -28,7 +28,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::copies::CopyProblem;
 use super::error::SqlError;
-use super::files::{LogState, Paths, read_database_number};
+use super::files::{DatabaseFile, LogState, Paths, read_database_number};
 use super::keeper::{self, Step};
 use super::orders::{Asked, Durability, Order};
 use super::perform::perform;
@@ -136,6 +136,7 @@ impl Database {
 
     pub(super) fn open_files(paths: Paths, sync: Durability) -> Result<(Self, Threads), SqlError> {
         paths.make()?;
+        let kept_open = Arc::new(DatabaseFile::open(&paths)?);
         let file = paths.database.clone();
         let mut connection = Connection::open(&file)?;
         keeper::leave_log(&connection, true)?;
@@ -175,8 +176,9 @@ impl Database {
         // A log that was made anew has another salt than the record.
         state.sync()?;
         let (commits, told) = mpsc::sync_channel(1);
-        let (keeper, of_keeper) = (another()?, state.clone());
-        let thread = spawn("store-keeper", move || keeper::run(&keeper, &of_keeper, &told))?;
+        let (keeper, of_keeper, synced) = (another()?, state.clone(), kept_open.clone());
+        let thread =
+            spawn("store-keeper", move || keeper::run(&keeper, &synced, &of_keeper, &told))?;
         let _ = commits.try_send(());
         let (read, orders) = mpsc::channel();
         let orders = Arc::new(Mutex::new(orders));
@@ -186,15 +188,16 @@ impl Database {
             others.push(spawn("store-reader", move || read_until_end(&connection, &orders))?);
         }
         let log = WrittenLog { state, pages, sync, commits, others, step: Step::default() };
-        Self::start(connection, opened, Some((read, log)))
+        Self::start(connection, opened, Some((read, (log, kept_open))))
     }
 
     fn start(
         connection: Connection,
         schema::Opened { process, number, installation }: schema::Opened,
-        files: Option<(Sender<Order>, WrittenLog)>,
+        files: Option<(Sender<Order>, (WrittenLog, Arc<DatabaseFile>))>,
     ) -> Result<(Self, Threads), SqlError> {
-        let (readers, log) = files.unzip();
+        let (readers, written) = files.unzip();
+        let (log, kept_open) = written.unzip();
         let (writer, orders) = mpsc::channel();
         let (changed, woken) = (Arc::new(Changed::default()), Arc::new(Notify::new()));
         let shared = Shared {
@@ -205,7 +208,7 @@ impl Database {
             changed: changed.clone(),
             woken: woken.clone(),
         };
-        let thread = Writer { connection, number, log, changed, woken };
+        let thread = Writer { connection, kept_open, number, log, changed, woken };
         let thread = spawn("store", move || thread.run(&orders))?;
         Ok((Self { shared: Arc::new(shared) }, Threads(thread)))
     }

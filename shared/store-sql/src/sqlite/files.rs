@@ -101,12 +101,35 @@ impl Paths {
     }
 }
 
+/// The database, opened a second time, so that the keeper can sync it.
+///
+/// POSIX releases a process's locks on a file when any of its handles is closed. So this one is opened before
+/// SQLite locks the file, and closed after SQLite has closed it.
+#[derive(Debug)]
+pub(super) struct DatabaseFile(File);
+
+impl DatabaseFile {
+    pub(super) fn open(paths: &Paths) -> Result<Self, SqlError> {
+        private().open(&paths.database).map(Self).map_err(SqlError::Files)
+    }
+
+    /// Waits until what was moved into the database is on the disk.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    /// A device that cannot be synced.
+    #[cfg(test)]
+    pub(super) fn broken() -> Self {
+        Self(File::open("/dev/null").unwrap())
+    }
+}
+
 /// How much of the log was written, how much of that is on the disk, and how much in the database.
 #[derive(Debug)]
 pub(super) struct LogState {
     paths: Paths,
-    /// The log, opened a second time. SQLite's locks are on other files, which must never be opened here:
-    /// POSIX releases a process's locks on a file when any of its handles is closed.
+    /// The log, opened a second time. SQLite's locks are on other files: see [`DatabaseFile`].
     log: File,
     open: File,
     frame_bytes: u64,

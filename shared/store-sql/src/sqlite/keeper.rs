@@ -4,14 +4,13 @@
 //! Its checkpoints are passive: no reader and no commit waits for them. But they never let the log begin anew
 //! while commits come without a pause; the thread that writes does that: see [`Step::restart`].
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ffi};
 
-use super::files::LogState;
+use super::files::{DatabaseFile, LogState};
 
 /// How long commits stay away from the disk at most, where they are answered before they are there.
 pub const SYNC_EVERY: Duration = Duration::from_millis(100);
@@ -30,7 +29,12 @@ const TRIED_EVERY: Duration = Duration::from_millis(100);
 const MIB: u64 = 1024 * 1024;
 
 /// Runs until the thread that writes has ended.
-pub(super) fn run(connection: &Connection, log: &Arc<LogState>, commits: &Receiver<()>) {
+pub(super) fn run(
+    connection: &Connection,
+    file: &DatabaseFile,
+    log: &LogState,
+    commits: &Receiver<()>,
+) {
     // Nothing is done while nothing is written.
     while commits.recv().is_ok() {
         let mut again_at = Instant::now();
@@ -47,6 +51,7 @@ pub(super) fn run(connection: &Connection, log: &Arc<LogState>, commits: &Receiv
                 checkpoint_at = now + CHECKPOINT_EVERY;
                 let no_other = log.begin_checkpoint();
                 checkpoint(connection, log, Mode::Passive);
+                sync_before_last_step(file, log);
                 drop(no_other);
                 if log.bytes().1 <= moved {
                     // A reader is in the way.
@@ -60,6 +65,19 @@ pub(super) fn run(connection: &Connection, log: &Arc<LogState>, commits: &Receiv
                 break;
             }
         }
+    }
+}
+
+/// Brings the database to the disk before the thread that writes takes the last step, in which SQLite does that.
+/// A passive checkpoint does it only if no commit came meanwhile, so the step would have all of it to write.
+fn sync_before_last_step(file: &DatabaseFile, log: &LogState) {
+    if log.bytes().1 <= LARGE - LAST_STEP {
+        return;
+    }
+    if let Err(error) = file.sync() {
+        // A second try would succeed without writing what the first one lost.
+        log.fail();
+        tracing::warn!(%error, "the database cannot be brought to the disk");
     }
 }
 
@@ -166,6 +184,9 @@ const fn urgency(written: u64, moved: u64) -> Urgency {
 mod tests {
     use super::*;
 
+    use crate::sqlite::files::Paths;
+    use crate::sqlite::log_file::FRAME_BYTES;
+
     #[test]
     fn a_large_log_is_moved_until_the_last_step_is_small() {
         for (written, moved, expected) in [
@@ -180,6 +201,21 @@ mod tests {
                 !expected || urgency(written, moved) == Urgency::None,
                 "one of the two moves it"
             );
+        }
+    }
+
+    #[test]
+    fn a_database_that_cannot_be_synced_before_the_last_step_fails_as_a_log_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::in_dir(dir.path());
+        paths.make().unwrap();
+        let log = LogState::of(paths, 4_096).unwrap();
+        let pages = |bytes: u64| bytes.div_ceil(4_096 + FRAME_BYTES as u64);
+        for (moved, is_synced) in [(LARGE - 2 * LAST_STEP, false), (LARGE, true)] {
+            log.committed(pages(LARGE), 1);
+            log.moved(log.salt(), pages(moved));
+            sync_before_last_step(&DatabaseFile::broken(), &log);
+            assert_eq!(log.has_failed(), is_synced, "{moved}");
         }
     }
 
