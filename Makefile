@@ -30,7 +30,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
+.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,7 +70,7 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 
 # nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a
 # build of it alone would choose other features of what it stands on, and compile that once more.
-test: ## every test: the examples in the documentation, the official Azure clients, real queues, the console
+test: ## every test: the examples in the documentation, the official Azure clients, real queues, the console, the examples
 	@if command -v cargo-nextest >/dev/null; then \
 		.ci/timed tests cargo nextest run --workspace --locked && \
 		.ci/timed doctests cargo test --doc --workspace --locked; \
@@ -80,6 +80,7 @@ test: ## every test: the examples in the documentation, the official Azure clien
 	@.ci/timed clients tests/clients/run
 	@tests/actions/run
 	@tests/console/run
+	@.ci/timed examples tests/examples/run
 
 FILTER ?=
 mutants: ## faults applied one by one, each of which a fast test has to find; FILTER='a name or file' for some
@@ -220,8 +221,26 @@ uninstall: ## remove what `make install` put below PREFIX; settings and data sta
 	@if [ -d '$(DESTDIR)/etc/minutehand' ]; then rmdir --ignore-fail-on-non-empty '$(DESTDIR)/etc/minutehand'; fi
 	@echo 'Data and settings stay: remove /var/lib/minutehand and /etc/minutehand by hand.'
 
-package: dist ## an archive to publish, with its checksum, in target/package; TAG=v1.2.3 has to fit
-	@infra/package '$(BINARY)' '$(TARGET_DIR)/package'
+# A binary that is given is packed as it is.
+packages: ## wheel, npm, deb, archive, formula, installer and image in target/packages, for glibc 2.28; TAG=v1.2.3 has to fit
+	@.ci/timed packages infra/packages/build $(if $(filter command environment,$(firstword $(origin BINARY))),--binary '$(BINARY)')
+
+packages-test: ## each package installed, upgraded and removed: those of `make packages`, or of the newest binary
+	@.ci/timed packages-test infra/packages/test
+
+packages-join: ## what a release has once for all machines, from the archives in target/packages: installer, formula, checksums
+	@infra/packages/build --join '$(TARGET_DIR)/packages'
+
+sbom: ## every crate in the binary, as CycloneDX, in target/packages; needs cargo-cyclonedx
+	cargo cyclonedx --manifest-path functions/local/Cargo.toml --format json --override-filename minutehand.cdx
+	mkdir -p '$(TARGET_DIR)/packages'
+	mv functions/local/minutehand.cdx.json '$(TARGET_DIR)/packages/minutehand.cdx.json'
+
+release-notes: ## the notes of this version in target/packages; OPTIONS=--readme puts the names in registries into README
+	@infra/packages/release-notes $(OPTIONS)
+
+publish: ## the wheels and npm packages in target/packages to the registries in PUBLISH="pypi npm"; nothing without it
+	@infra/packages/publish '$(TARGET_DIR)/packages'
 
 image: ## the container image of what `make dist` built, in target/image; needs buildah
 	@infra/image/build

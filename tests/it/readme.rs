@@ -10,8 +10,17 @@ use minutehand_runtime_aws::Metric;
 use serde_json::Value;
 
 /// The folders whose Markdown files are documents.
-const FOLDERS: [&str; 7] =
-    ["", ".github", "infra", "infra/monitoring", "shared", "shared/docs", "shared/rest"];
+const FOLDERS: [&str; 9] = [
+    "",
+    ".github",
+    "infra",
+    "infra/examples",
+    "infra/monitoring",
+    "infra/packages",
+    "shared",
+    "shared/docs",
+    "shared/rest",
+];
 
 /// The most lines of a document, for those that are to stay short.
 const LINES_MAX: [(&str, usize); 2] = [("README.md", 150), ("shared/ARCHITECTURE.md", 250)];

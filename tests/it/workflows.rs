@@ -10,7 +10,7 @@ use std::path::Path;
 
 use saphyr::{LoadableYamlNode, Yaml};
 
-/// The machines that exist: the linter's list of them is too old.
+/// The machines that releases and checks use.
 const RUNNERS: [&str; 5] =
     ["ubuntu-22.04", "ubuntu-22.04-arm", "ubuntu-24.04", "macos-15", "macos-15-intel"];
 

@@ -17,7 +17,9 @@ use minutehand::database::{self, Checked};
 use minutehand::health;
 use minutehand::installation::{self, ExportArgs, ImportArgs};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
-use minutehand::serve::{BUILD, DATA_DIR, DatabaseArgs, ServeArgs, ServeSettings, serve};
+use minutehand::serve::{
+    BUILD, DATA_DIR, DEMO_EXAMPLES, DatabaseArgs, DemoArgs, ServeArgs, ServeSettings, demo, serve,
+};
 use minutehand::zones::TakenZones;
 use minutehand::{BadArguments, archive};
 use minutehand_archive_objects::Location;
@@ -206,6 +208,9 @@ enum Command {
     /// Run the scheduler on this machine
     #[command(after_long_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
+    /// Take the tour: a server in memory with thirty jobs on a fast clock
+    #[command(after_long_help = DEMO_EXAMPLES)]
+    Demo(DemoArgs),
     /// Show when a job would fire, without a server
     #[command(after_long_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
@@ -325,6 +330,10 @@ pub(crate) fn run() -> ExitCode {
     });
     match cli.command {
         Command::Serve(args) => run_server(&args),
+        Command::Demo(args) => match demo(&args, environment) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail_of(error),
+        },
         Command::Preview(args) => preview(&args),
         Command::Backup(args) => tell(backup(&args.data, &args.target)),
         Command::Archive(ArchiveCommand::Repair(args)) => {

@@ -1,6 +1,6 @@
 //! One run of `serve`: builds the parts, starts the tasks, waits for a signal, and shuts down.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
@@ -19,10 +19,11 @@ use super::build_info::BUILD;
 use super::console::with_console;
 use super::expire::expire;
 use super::files::FileShares;
+use super::first_job::first_job;
 use super::http::{Clients, ServerTls, listen, prepare_tls};
 use super::parts::Parts;
 use super::secrets::{CERTIFICATES, GeneratedToken, Kind, TOKENS, WatchedFile, access_of};
-use super::settings::{Auth, ServeSettings};
+use super::settings::{Auth, ServeSettings, Tls};
 use super::signals::Signals;
 use super::state_count::count_states;
 use super::sweep::{Sweeping, sweep};
@@ -50,6 +51,14 @@ const LISTEN_HINT: &str = "127.0.0.1:0";
 ///
 /// If the server cannot start, or stops for another reason than a signal.
 pub fn serve(settings: ServeSettings) -> Result<()> {
+    serve_beside(settings, |_, _| ())
+}
+
+/// As [`serve`], and once the server listens, `start` may start tasks beside those of the server.
+pub(super) fn serve_beside(
+    settings: ServeSettings,
+    start: impl FnOnce(SocketAddr, &mut Tasks),
+) -> Result<()> {
     start_log(settings.log, settings.log_level);
     // Before anything looks up a zone.
     if let Some(dir) = &settings.zones {
@@ -60,13 +69,17 @@ pub fn serve(settings: ServeSettings) -> Result<()> {
         .enable_all()
         .build()
         .context("cannot start threads")?;
-    let ended = threads.block_on(run(settings, files));
+    let ended = threads.block_on(run(settings, files, start));
     // Tasks had their time to stop; whatever still runs must not delay the exit.
     threads.shutdown_background();
     ended
 }
 
-async fn run(settings: ServeSettings, files: FileShares) -> Result<()> {
+async fn run(
+    settings: ServeSettings,
+    files: FileShares,
+    start: impl FnOnce(SocketAddr, &mut Tasks),
+) -> Result<()> {
     let mut signals = Signals::install().context("cannot handle signals")?;
     // The port comes first: a start that fails for it leaves nothing behind.
     let listener = bind(&settings)?;
@@ -83,7 +96,11 @@ async fn run(settings: ServeSettings, files: FileShares) -> Result<()> {
         tasks.start_dropped("peers", peers.clone().watch(parts.clock.clone()));
     }
     start_firing(&parts, &settings, archiver, files, &mut tasks)?;
+    let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
     let _tls = start_api(&parts, settings, listener, files.connections, &mut tasks)?;
+    if let Some(address) = address {
+        start(address, &mut tasks);
+    }
     let ended = run_until_shutdown(tasks, drain, &parts.under_way, &mut signals).await;
     let closed = timeout(CLOSING_MAX, parts.close()).await;
     ended?;
@@ -218,6 +235,13 @@ fn start_api(
     tasks.start("api", |stop| listen(listener, acceptor, api, connections_max, stop));
     tracing::info!(%address, "listening");
     print_line(&console_line(shown, address, made.as_ref().map(|token| token.as_str())));
+    let url = url_of(shown, address);
+    if let Some(dir) = parts.home.dir.as_ref().filter(|dir| dir.is_new())
+        && io::stdout().is_terminal()
+    {
+        let is_own = matches!(settings.tls, Tls::SelfSigned(_));
+        print_line(&first_job(&url, dir.path(), made.is_some(), is_own));
+    }
     print_line(&format!("listening on {shown}://{address}"));
     Ok(tls)
 }
@@ -274,13 +298,17 @@ fn log_interrupted(actions: usize, why: &str) {
 /// Where a browser finds the console. A token that this start has made comes with it, in the part of
 /// the address that a browser sends to no server.
 fn console_line(scheme: &str, address: SocketAddr, made: Option<&str>) -> String {
-    let host = if address.ip().is_unspecified() {
-        format!("localhost:{}", address.port())
-    } else {
-        address.to_string()
-    };
     let token = made.map_or_else(String::new, |token| format!("#token={token}"));
-    format!("console: {scheme}://{host}/console/{token}")
+    format!("console: {}/console/{token}", url_of(scheme, address))
+}
+
+/// The URL by which a program on this machine reaches an address.
+pub(super) fn url_of(scheme: &str, address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        format!("{scheme}://localhost:{}", address.port())
+    } else {
+        format!("{scheme}://{address}")
+    }
 }
 
 /// The tokens that give access.
@@ -333,7 +361,7 @@ fn build_info(store: String) -> BuildInfo {
 }
 
 /// Prints a line for the user. A closed standard output does not stop the server.
-fn print_line(line: &str) {
+pub(super) fn print_line(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

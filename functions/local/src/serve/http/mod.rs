@@ -13,4 +13,4 @@ mod tls;
 pub(super) use client_certificates::Clients;
 pub(super) use listen::listen;
 pub(super) use metrics_page::PrometheusPage;
-pub(super) use tls::{ServerTls, prepare_tls};
+pub(super) use tls::{CERTIFICATE_FILE, ServerTls, prepare_tls};

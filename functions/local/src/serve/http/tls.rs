@@ -42,7 +42,7 @@ use crate::data_dir::{DataDir, private_dir};
 use crate::serve::secrets::{read_private_file, write_private_file};
 use crate::serve::settings::Tls;
 
-const CERTIFICATE_FILE: &str = "tls-cert.pem";
+pub(in crate::serve) const CERTIFICATE_FILE: &str = "tls-cert.pem";
 const KEY_FILE: &str = "tls-key.pem";
 /// Validity of a self-signed certificate in years. It is long because every client has to be given a
 /// new certificate by hand.

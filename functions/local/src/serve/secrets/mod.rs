@@ -10,5 +10,5 @@ pub(super) use certificates::CERTIFICATES;
 pub(crate) use key::{KeyFound, create_key_file, read_key_file};
 pub(super) use key::{SharedKey, check_key, open_sealer, remember_key, temporary_sealer};
 pub(crate) use private_file::{read as read_private_file, write as write_private_file};
-pub(super) use token::{GeneratedToken, TOKENS, access_of};
+pub(super) use token::{GeneratedToken, TOKEN_FILE, TOKENS, access_of};
 pub(super) use watched_file::{Kind, WatchedFile};

@@ -16,7 +16,7 @@ use super::private_file;
 use super::watched_file::Kind;
 use crate::data_dir::DataDir;
 
-const TOKEN_FILE: &str = "token";
+pub(in crate::serve) const TOKEN_FILE: &str = "token";
 /// The most characters of a token's label.
 const LABEL_CHARS_MAX: usize = 100;
 
