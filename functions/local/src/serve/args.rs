@@ -324,7 +324,7 @@ pub(super) enum ServeRole {
     Executor,
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let local = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     local
         .as_deref()

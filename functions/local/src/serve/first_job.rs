@@ -18,14 +18,16 @@ pub(super) fn first_job(url: &str, dir: &Path, has_token: bool, is_self_signed: 
 
 fn command(url: &str, dir: &Path, names_token: bool, names_certificate: bool) -> String {
     let quoted = |file: &str| format!("'{}'", dir.join(file).display());
-    let token = match names_token {
-        true => format!("MINUTEHAND_TOKEN=\"$(cat {})\" ", quoted(TOKEN_FILE)),
-        false => String::new(),
+    let token = if names_token {
+        format!("MINUTEHAND_TOKEN=\"$(cat {})\" ", quoted(TOKEN_FILE))
+    } else {
+        String::new()
     };
     let server = if url == URL_DEFAULT { String::new() } else { format!(" --server {url}") };
-    let ca = match names_certificate {
-        true => format!(" --ca {}", quoted(CERTIFICATE_FILE)),
-        false => String::new(),
+    let ca = if names_certificate {
+        format!(" --ca {}", quoted(CERTIFICATE_FILE))
+    } else {
+        String::new()
     };
     format!(
         "first job: {token}minutehand job create hello --every 1m --url https://example.com/{server}{ca}"

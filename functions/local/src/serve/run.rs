@@ -235,13 +235,7 @@ fn start_api(
     tasks.start("api", |stop| listen(listener, acceptor, api, connections_max, stop));
     tracing::info!(%address, "listening");
     print_line(&console_line(shown, address, made.as_ref().map(|token| token.as_str())));
-    let url = url_of(shown, address);
-    if let Some(dir) = parts.home.dir.as_ref().filter(|dir| dir.is_new())
-        && io::stdout().is_terminal()
-    {
-        let is_own = matches!(settings.tls, Tls::SelfSigned(_));
-        print_line(&first_job(&url, dir.path(), made.is_some(), is_own));
-    }
+    print_first_job(parts, &url_of(shown, address), made.is_some(), &settings.tls);
     print_line(&format!("listening on {shown}://{address}"));
     Ok(tls)
 }
@@ -292,6 +286,16 @@ fn log_interrupted(actions: usize, why: &str) {
             actions,
             "{why}: interrupting actions; they will be sent again at the next start"
         );
+    }
+}
+
+/// Tells a person who starts a server for the first time how to go on.
+fn print_first_job(parts: &Parts, url: &str, has_token: bool, tls: &Tls) {
+    if let Some(dir) = parts.home.dir.as_ref().filter(|dir| dir.is_new())
+        && io::stdout().is_terminal()
+    {
+        let is_self_signed = matches!(tls, Tls::SelfSigned(_));
+        print_line(&first_job(url, dir.path(), has_token, is_self_signed));
     }
 }
 

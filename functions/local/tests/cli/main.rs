@@ -15,6 +15,8 @@ mod contexts;
 #[cfg(test)]
 mod day;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod help;
 #[cfg(test)]
 mod import;

@@ -1,7 +1,10 @@
 //! A terminal: tables that fit it, colours, and questions. `script` provides it.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use minutehand_testkit::Process;
 
 use crate::world::{Ended, World, run};
 
@@ -146,6 +149,39 @@ fn work_on_many_jobs_shows_how_far_it_is() {
     assert!(plain(&ended.out).contains("disabling"), "{ended:?}");
     let piped = world.run("job enable --matching many-* --yes");
     assert_eq!((piped.code, piped.err.as_str()), (Some(0), ""), "{piped:?}");
+}
+
+#[test]
+fn the_first_start_says_how_to_go_on() {
+    let home = tempfile::tempdir().unwrap();
+    let start = || {
+        let program = env!("CARGO_BIN_EXE_minutehand");
+        let line = format!("{program} serve --listen 127.0.0.1:0 --log-level error");
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home.path());
+        command.current_dir(home.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = Process::start(&mut command);
+        let mut lines = BufReader::new(process.child().stdout.take().unwrap()).lines();
+        let mut said = Vec::new();
+        while !said.last().is_some_and(|line: &String| line.starts_with("listening on ")) {
+            said.push(plain(&lines.next().unwrap().unwrap()));
+        }
+        // Ctrl-C.
+        process.child().stdin.take().unwrap().write_all(b"\x03").unwrap();
+        lines.for_each(drop);
+        process.wait();
+        said
+    };
+    let first = start();
+    let begins: Vec<&str> = first.iter().filter_map(|line| line.split(": ").next()).collect();
+    assert_eq!(begins[..4], ["new data directory", "token", "console", "first job"], "{first:?}");
+    // The directory is the default one, so that the command finds the token.
+    let url = first[4].strip_prefix("listening on ").unwrap();
+    let job = "minutehand job create hello --every 1m --url https://example.com/";
+    assert_eq!(first[3], format!("first job: {job} --server {url}"));
+    let second = start();
+    assert!(!second.iter().any(|line| line.starts_with("first job: ")), "{second:?}");
 }
 
 #[test]

@@ -32,9 +32,15 @@ pub(crate) struct Ended {
 
 impl Server {
     pub(crate) fn start<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Self {
+        let own = ["serve", "--listen", "127.0.0.1:0", "--log-level", "error"];
+        let arguments: Vec<S> = arguments.into_iter().collect();
+        Self::run(own.map(OsStr::new).into_iter().chain(arguments.iter().map(AsRef::as_ref)))
+    }
+
+    /// Runs a command that serves.
+    pub(crate) fn run<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
         command
-            .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error"])
             .args(arguments)
             .env_remove("MINUTEHAND_TOKEN")
             .stdin(Stdio::null())

@@ -13,13 +13,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use minutehand_client::{
-    Client, CollectionPath, GroupPath, Options, Precondition, ServerUrl,
-};
+use minutehand_client::{Client, CollectionPath, GroupPath, Options, Precondition, ServerUrl};
 use tokio::net::TcpListener;
 
 use self::jobs::{COLLECTIONS, JOBS};
-use super::args::ServeArgs;
+use super::args::{ServeArgs, address};
 use super::run::{print_line, serve_beside, url_of};
 use super::settings::ServeSettings;
 use super::tasks::Tasks;
@@ -49,8 +47,8 @@ Exit codes:
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {
     /// Loopback address and port to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070")]
-    listen: String,
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070", value_parser = loopback)]
+    listen: SocketAddr,
     /// Do not open the console in a browser
     #[arg(long)]
     no_open: bool,
@@ -67,9 +65,9 @@ struct Serve {
 ///
 /// # Errors
 ///
-/// [`BadArguments`] for an address that is not of this machine alone; others if the server cannot start.
+/// If the server cannot start, or stops for another reason than a signal.
 pub fn demo(args: &DemoArgs, environment: impl Fn(&str) -> Option<String>) -> Result<()> {
-    let settings = settings(&args.listen)?;
+    let settings = settings(args.listen)?;
     let opens = !args.no_open && io::stdout().is_terminal();
     let browser = opens.then(|| browser(&environment)).flatten();
     print_line(&format!(
@@ -79,9 +77,16 @@ pub fn demo(args: &DemoArgs, environment: impl Fn(&str) -> Option<String>) -> Re
     serve_beside(settings, move |address, tasks| start(address, browser, tasks))
 }
 
-fn settings(listen: &str) -> Result<ServeSettings> {
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address = address(text)?;
+    let why = "the demo asks for no token: give a loopback address, like 127.0.0.1:7171";
+    address.ip().is_loopback().then_some(address).ok_or_else(|| why.to_owned())
+}
+
+fn settings(listen: SocketAddr) -> Result<ServeSettings> {
+    let listen = listen.to_string();
     let words = ["demo", "--memory", "--no-auth", "--clock-rate", RATE, "--log-level", "error"];
-    let words = words.into_iter().chain(["--listen", listen]);
+    let words = words.into_iter().chain(["--listen", &listen]);
     let read = Serve::try_parse_from(words).map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
@@ -107,17 +112,15 @@ async fn play(address: SocketAddr, browser: Option<&str>) -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port for the target")?;
     let target = listener.local_addr().context("no address of the target")?;
     let url = url_of("http", address);
-    let client = Client::new(
-        ServerUrl::parse(&url).map_err(anyhow::Error::msg)?,
-        &Options::default(),
-    )?;
+    let server = ServerUrl::parse(&url).map_err(anyhow::Error::msg)?;
+    let client = Client::new(server, &Options::default())?;
     let answering = target::answer(listener);
     let seeding = async {
         seed(&client, target).await?;
         if let Some(browser) = browser {
             open(browser, &format!("{url}/console/"));
         }
-        std::future::pending().await
+        std::future::pending::<Result<()>>().await
     };
     tokio::select! {
         () = answering => Ok(()),
@@ -148,8 +151,8 @@ fn browser(environment: impl Fn(&str) -> Option<String>) -> Option<&'static str>
     if cfg!(target_os = "macos") {
         return Some("open");
     }
-    let is_set = |name: &&str| environment(name).is_some_and(|value| !value.is_empty());
-    ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| is_set(&name)).then_some("xdg-open")
+    let is_set = |name| environment(name).is_some_and(|value| !value.is_empty());
+    ["DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(is_set).then_some("xdg-open")
 }
 
 /// Opens an address. Without such a program nothing happens: the address is on the terminal.
@@ -172,17 +175,16 @@ mod tests {
         }
         assert_eq!(browser(|_| None), None);
         assert_eq!(browser(|_| Some(String::new())), None);
-        let has = |wanted: &'static str| move |name: &str| (name == wanted).then(|| ":0".to_owned());
+        let has =
+            |wanted: &'static str| move |name: &str| (name == wanted).then(|| ":0".to_owned());
         assert_eq!(browser(has("DISPLAY")), Some("xdg-open"));
         assert_eq!(browser(has("WAYLAND_DISPLAY")), Some("xdg-open"));
     }
 
     #[test]
     fn an_address_that_others_reach_is_refused() {
-        for listen in ["0.0.0.0:7070", "7070"] {
-            let error = settings(listen).unwrap_err();
-            assert!(error.downcast_ref::<BadArguments>().is_some(), "{error:#}");
-        }
-        assert!(settings("127.0.0.1:0").is_ok());
+        assert!(loopback("0.0.0.0:7070").unwrap_err().contains("give a loopback address"));
+        assert!(loopback("7070").is_err());
+        assert!(settings(loopback("127.0.0.1:0").unwrap()).is_ok());
     }
 }
