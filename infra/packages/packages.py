@@ -147,12 +147,12 @@ def wheel(release):
     rows.writerow([f"{info}/RECORD", "", ""])
     files[f"{info}/RECORD"] = record.getvalue().encode()
     path = release.folder / f"minutehand-{release.version}-py3-none-{tag}.whl"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=release.level) as wheel:
+    with zipfile.ZipFile(path, "w") as wheel:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = (0o100755 if "/scripts/" in name else 0o100644) << 16
-            wheel.writestr(entry, content)
+            wheel.writestr(entry, content, compresslevel=release.level)
     return path
 
 
