@@ -8,6 +8,7 @@
 //! | after | leaves | repaired by |
 //! |---|---|---|
 //! | claim | a lease; nothing was done | the message is delivered again, and claims when the lease is over |
+//! | claim, whose answer is lost | the same, and a worker that does not know | the worker, which asks again under the same id, or gives it back: see [`held`](super::held) |
 //! | read and check | the same | the same |
 //! | act | an action that may have been done, and no record | the message is delivered again: the action is done again |
 //! | keep the body | the same, and the body of a failure that has no record | the same; the body is deleted when its time is over |
@@ -34,7 +35,7 @@ use minutehand_domain::firing::limits::LEASE;
 use minutehand_domain::firing::{Outage, SkipReason, StartCheck, Waited, may_start, takes_turns};
 use minutehand_domain::recent::LastSkip;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{Claim, ClaimRequest, Claimed};
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed, StoreError};
 
 use super::Stop;
 use super::act::ActionResult;
@@ -145,7 +146,11 @@ impl Executor {
         place: &dyn DeliveryPlace,
     ) -> Result<Option<Performed>, AppError> {
         let Claim { job, attempt, .. } = &request.claim;
-        Ok(match self.ports.store.attempts.claim(request).await? {
+        let claimed = self.until_answered(|| self.ports.store.attempts.claim(request)).await;
+        if let Err(StoreError::Unavailable(_)) = claimed {
+            self.give_back(&Held::of(&request.claim)).await;
+        }
+        Ok(match claimed? {
             Claimed::Won => None,
             Claimed::Held { left } => Some(again_after(left, place)),
             Claimed::Ended(record) => {

@@ -169,7 +169,8 @@ impl Executor {
     /// Gives a claim back, and holds the attempt for who has waited.
     async fn hold(&self, claim: &Claim, hold: TimeDelta) -> Result<(), AppError> {
         let now = self.ports.clock.work_now();
-        self.ports.store.attempts.postpone(claim, hold, now).await?;
+        let attempts = &self.ports.store.attempts;
+        self.until_answered(|| attempts.postpone(claim, hold, now)).await?;
         self.give_back_turn(claim).await;
         Ok(())
     }

@@ -19,7 +19,7 @@ use minutehand_domain::firing::{
 };
 use minutehand_domain::recent::LastSkip;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{Claim, ClaimRequest, OwnAttempt, TurnsRead, TurnsWrite};
+use minutehand_ports::store::{Claim, ClaimRequest, OwnAttempt, StoreError, TurnsRead, TurnsWrite};
 
 use super::attempt::again_after;
 use super::execute::{Executor, Performed};
@@ -126,7 +126,12 @@ impl Executor {
     ) -> Result<bool, AppError> {
         let (job_uid, as_read) = (claim.job.uid.clone(), read.number);
         let write = TurnsWrite { job_uid, as_read, order, left_out };
-        Ok(self.ports.store.turns.write_turns(&write).await?)
+        let turns = &self.ports.store.turns;
+        let written = self.until_answered(|| turns.write_turns(&write)).await;
+        if let Err(StoreError::Unavailable(_)) = written {
+            self.give_back_turn(claim).await;
+        }
+        Ok(written?)
     }
 
     /// Loads the job of an attempt for which it is not the turn; `None` if that does not matter, because

@@ -19,12 +19,14 @@
 //! |---|---|---|
 //! | sent, not answered | all messages of a request, or none | the sender, which sends again: workers recognise a message that they receive twice |
 //! | delivered | the messages, hidden | in a file the next start: they are visible at once, and the delivery is not counted; among many processes another one, which finds this one dead: they are visible then |
+//! | delivered, and the answer is lost | the same, and a process that does not know | its next receiver, which shows them again: the delivery is not counted |
 //! | delivered, and the worker stalls | | the message is visible after [`VISIBILITY`] |
 //! | work done, not finished | as delivered | the next receiver, which finds that the work is done |
 //! | put back, set aside or buried, answered | that | |
 
 mod dead_letters;
 mod fetch_start;
+mod lost_deliveries;
 mod receiving;
 mod steps;
 
@@ -44,6 +46,7 @@ use minutehand_ports::{
 use tokio::sync::Mutex;
 
 use self::fetch_start::FetchStart;
+use self::lost_deliveries::LostDeliveries;
 use crate::database::{ANY_PROCESS, AnyDatabase, DatabaseError};
 use crate::script::{Row, Script, ScriptOutcome, Statement, Value};
 use crate::sql::queue as sql;
@@ -70,6 +73,8 @@ pub struct SqlQueue {
     has_failed_to_deliver: Arc<AtomicBool>,
     /// From where on it looks for messages, among many processes.
     fetch_start: Arc<std::sync::Mutex<FetchStart>>,
+    /// What it may have received without an answer.
+    lost: Arc<std::sync::Mutex<LostDeliveries>>,
 }
 
 /// How much is in the queue.
@@ -110,8 +115,8 @@ impl SqlQueue {
             let void = Statement::new(sql::VOID_DELIVERIES, Vec::new());
             database.perform(record("", vec![void])).await?;
         }
-        let (receiver, has_failed_to_deliver, fetch_start) = Default::default();
-        Ok(Self { database, clock, receiver, has_failed_to_deliver, fetch_start })
+        let (receiver, has_failed_to_deliver, fetch_start, lost) = Default::default();
+        Ok(Self { database, clock, receiver, has_failed_to_deliver, fetch_start, lost })
     }
 
     /// Whether the last try to receive messages failed. A receiver that waits tries every second.
@@ -237,7 +242,8 @@ impl Deliveries for SqlQueue {
             Statement::new(sql::TAKE_AGAIN, params![*id, *delivery, until, process])
         };
         let statements = receipts.iter().take(TOGETHER_MAX).map(take).collect();
-        let rows = self.perform(start("", statements)).await?;
+        let taken = self.perform(start("", statements)).await;
+        let rows = taken.inspect_err(|_| self.lost().add(until))?;
         let read = |rows: Vec<Row>| rows.into_iter().next().map(read_taken).transpose();
         rows.into_iter().map(read).collect()
     }

@@ -15,6 +15,7 @@ use minutehand_ports::{QueueError, ReceiptHandle, TakenMessage};
 use tokio::sync::oneshot;
 
 use super::fetch_start::FetchStart;
+use super::lost_deliveries::LostDeliveries;
 use super::{SqlQueue, bury, read_taken};
 use crate::script::{Row, Statement, Value};
 use crate::sql::queue as sql;
@@ -102,14 +103,26 @@ impl SqlQueue {
         let from = self.looks_from(work_now);
         // Where work has another clock than the schedule, messages stand by that one, too.
         let to = until.max(work_now + EARLY);
-        let receive = params![until, limit, work_now + VISIBILITY, self.taker(), from.clone(), to];
-        let statements = vec![
-            Statement::new(sql::SHOW_AGAIN, params![work_now]),
-            Statement::new(sql::RECEIVE, receive),
+        let (taker, hidden_until) = (self.taker(), work_now + VISIBILITY);
+        let lost = self.lost().hidden();
+        let show = |until: &DateTime<Utc>| {
+            Statement::new(sql::SHOW_LOST, params![work_now, *until, taker])
+        };
+        let mut statements: Vec<_> = lost.iter().map(show).collect();
+        statements.push(Statement::new(sql::SHOW_AGAIN, params![work_now]));
+        let before = statements.len();
+        statements.extend([
+            Statement::new(
+                sql::RECEIVE,
+                params![until, limit, hidden_until, taker, from.clone(), to],
+            ),
             Statement::new(sql::NEXT_DUE, vec![from]),
             Statement::new(sql::NEXT_SHOWN, Vec::new()),
-        ];
-        let mut rows = self.perform(start("", statements)).await?.into_iter().skip(1);
+        ]);
+        let performed = self.perform(start("", statements)).await;
+        let rows = performed.inspect_err(|_| self.lost().add(hidden_until))?;
+        self.lost().remove(&lost, work_now);
+        let mut rows = rows.into_iter().skip(before);
         let found = rows.next().unwrap_or_default();
         let stand_at =
             found.iter().filter_map(|row| row.last().cloned()).filter_map(DateTime::<Utc>::read);
@@ -134,6 +147,10 @@ impl SqlQueue {
 
     fn fetch_start(&self) -> MutexGuard<'_, FetchStart> {
         self.fetch_start.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lost(&self) -> MutexGuard<'_, LostDeliveries> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Moves messages to the dead letters that were delivered too often. This delivery is none.

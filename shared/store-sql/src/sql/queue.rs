@@ -8,6 +8,12 @@ statements! {
     SHOW_AGAIN = "UPDATE messages SET hidden_until = NULL, leased = 0 /*pg , stands_at = GREATEST(due_at, ?1)*/ WHERE id IN \
          (SELECT id FROM messages WHERE hidden_until <= ?1 /*pg FOR UPDATE SKIP LOCKED*/)";
 
+    /// Shows messages again that the process may have received without an answer: they are hidden until an
+    /// instant that such a call chose. These deliveries do not count.
+    SHOW_LOST = "UPDATE messages SET hidden_until = NULL, leased = 0, receives = receives - leased \
+         /*pg , stands_at = GREATEST(due_at, ?1)*/ \
+         WHERE hidden_until = ?2 AND hidden_until > ?1 AND leased = 1 AND process = ?3";
+
     /// Delivers the messages that are due first, of those that stand in a range.
     RECEIVE = concat!("WITH first AS MATERIALIZED (SELECT id FROM messages WHERE hidden_until IS NULL \
          AND stands_at BETWEEN ?5 AND ?6 AND due_at <= ?1", alive!("?4"),

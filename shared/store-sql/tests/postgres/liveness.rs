@@ -22,11 +22,11 @@ use crate::world::{connect, on, script};
 const COLLECTION: &str = "c0000000000000000000000000000000";
 
 /// A process with a store and a queue, on the clock of the database.
-struct Process {
+pub(crate) struct Process {
     database: PgDatabase,
     clock: PgClock,
-    store: SqlStore,
-    queue: SqlQueue,
+    pub(crate) store: SqlStore,
+    pub(crate) queue: SqlQueue,
 }
 
 impl Process {
@@ -36,11 +36,11 @@ impl Process {
         Self { store: SqlStore::new(database.clone()), database, clock, queue }
     }
 
-    async fn connect(place: &str) -> Self {
+    pub(crate) async fn connect(place: &str) -> Self {
         Self::on(connect(place).await).await
     }
 
-    fn request(&self, job: u32, claim: u32) -> ClaimRequest {
+    pub(crate) fn request(&self, job: u32, claim: u32) -> ClaimRequest {
         let now = self.clock.work_now();
         let nominal_at = now - TimeDelta::seconds(1);
         let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at });
@@ -52,14 +52,14 @@ impl Process {
     }
 
     /// The same attempt, as another process asks for it.
-    fn request_again(&self, claim: &Claim, claim_id: u32) -> ClaimRequest {
+    pub(crate) fn request_again(&self, claim: &Claim, claim_id: u32) -> ClaimRequest {
         let now = self.clock.work_now();
         let lease_until = now + TimeDelta::seconds(100);
         let claim_id = format!("{claim_id:032x}");
         ClaimRequest { claim: Claim { claim_id, lease_until, ..claim.clone() }, now }
     }
 
-    async fn claims(&self, request: &ClaimRequest) -> Claimed {
+    pub(crate) async fn claims(&self, request: &ClaimRequest) -> Claimed {
         self.store.claim(request).await.unwrap()
     }
 
@@ -76,18 +76,18 @@ impl Process {
         self.store.write_turns(&write).await.unwrap()
     }
 
-    async fn send(&self, name: &str) {
+    pub(crate) async fn send(&self, name: &str) {
         let work_item = WorkItem::PurgeCollection { collection_uid: name.to_owned() };
         let now = self.clock.now();
         self.queue.send(&[QueueMessage { work_item, due_at: now }], now).await.unwrap();
     }
 
-    async fn receives(&self) -> TakenMessage {
+    pub(crate) async fn receives(&self) -> TakenMessage {
         self.queue.receive(1).await.unwrap().remove(0)
     }
 
     /// How often an attempt was claimed.
-    async fn count_of_claims(&self, job: u32) -> i64 {
+    pub(crate) async fn count_of_claims(&self, job: u32) -> i64 {
         let read = on(
             "SELECT claims FROM attempts WHERE encode(job_uid, 'hex') = ?1",
             &[&format!("{job:032x}")],

@@ -8,6 +8,8 @@ mod liveness;
 #[cfg(test)]
 mod losing;
 #[cfg(test)]
+mod lost_answers;
+#[cfg(test)]
 mod pooler;
 #[cfg(test)]
 mod processes;
@@ -15,5 +17,7 @@ mod processes;
 mod scripts;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod way;
 #[cfg(test)]
 mod world;

@@ -1,0 +1,66 @@
+//! A way to the server on which answers get lost when a test says so.
+
+use std::io::{Read as _, Write as _, copy};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use minutehand_testkit::postgres::PostgresServer;
+
+/// It forwards connections until the test ends.
+pub(crate) struct Way {
+    address: String,
+    loses: Arc<AtomicBool>,
+}
+
+impl Way {
+    pub(crate) fn to(server: &PostgresServer) -> Self {
+        let direct = server.address("127.0.0.1");
+        let (before, after) = direct.split_once("127.0.0.1:").unwrap();
+        let (port, rest) = after.split_once('/').unwrap();
+        let port: u16 = port.parse().unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let own = listener.local_addr().unwrap();
+        let loses = Arc::new(AtomicBool::new(false));
+        let losing = loses.clone();
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let server = TcpStream::connect(("127.0.0.1", port));
+                if let (Ok(client), Ok(server)) = (client, server) {
+                    forward(&client, &server, &losing);
+                }
+            }
+        });
+        Self { address: format!("{before}{own}/{rest}"), loses }
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// From now on, an answer does not arrive, and its connection breaks; or it is as before.
+    pub(crate) fn loses_answers(&self, loses: bool) {
+        self.loses.store(loses, Ordering::Release);
+    }
+}
+
+fn forward(client: &TcpStream, server: &TcpStream, loses: &Arc<AtomicBool>) {
+    let both = || (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let (mut from, mut to) = both();
+    thread::spawn(move || {
+        let _ = copy(&mut from, &mut to);
+        let _ = to.shutdown(Shutdown::Both);
+    });
+    let ((mut to, mut from), loses) = (both(), loses.clone());
+    thread::spawn(move || {
+        let mut bytes = [0; 8192];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            if loses.load(Ordering::Acquire) || to.write_all(&bytes[..count]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+        let _ = from.shutdown(Shutdown::Both);
+    });
+}
