@@ -30,7 +30,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
+.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos vacuum copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,10 +127,15 @@ endurance: ## the binary for an hour of real time: killed, frozen, out of disk s
 	tests/endurance/run --binary $(TARGET_DIR)/debug/minutehand
 
 MINUTES ?= 5
+vacuum: MINUTES = 30
 KILL_EVERY ?= 15-40
 chaos: ## three processes on one PostgreSQL for MINUTES=5, killed and frozen while the database crashes; each call judged
 	cargo build -p minutehand --locked
 	tests/chaos/run --minutes $(MINUTES) --kill-every $(KILL_EVERY) --binary $(TARGET_DIR)/debug/minutehand
+
+vacuum: ## 200 firings a second on PostgreSQL beside a transaction that stays open, for MINUTES=30; tables shrink again
+	cargo build -p minutehand --profile e2e --locked
+	tests/vacuum/run --minutes $(MINUTES) --binary $(TARGET_DIR)/e2e/minutehand
 
 copies: ## the directory of a running server, copied with cp, tar and rsync in any order: refused, or complete
 	cargo build -p minutehand --locked
