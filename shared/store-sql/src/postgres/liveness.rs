@@ -88,6 +88,9 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
+
+    use super::super::clock::{ServerTime, ShownTime};
     use super::*;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -164,5 +167,57 @@ mod tests {
         assert!(watch.may_act(MS(4_000)), "what was answered stays answered");
         watch.learn(&Renewal { sent: MS(4_500), arrived: MS(4_501), others: Vec::new() });
         assert!(watch.may_act(MS(7_500)));
+    }
+
+    /// A process whose renewals a database answers that stalls.
+    struct Renewing {
+        watch: Watch,
+        time: ServerTime,
+        /// When its next renewal is sent.
+        next: u64,
+    }
+
+    #[test]
+    fn a_database_that_stalls_for_20_seconds_makes_nobody_dead_and_nobody_early() {
+        const WAITED_FOR: u64 = 5_000;
+        const AHEAD: u64 = 70_000;
+        for (stall, phase) in [(3_000, 0), (8_000, 300), (20_000, 0), (20_000, 950), (60_000, 500)]
+        {
+            let stalls = 10_000..10_000 + stall;
+            let renewing = |n: u64| {
+                let (watch, time) = (Watch::default(), ServerTime::default());
+                Renewing { watch, time, next: n * (100 + phase) }
+            };
+            let mut processes: Vec<_> = (0..3).map(renewing).collect();
+            let mut counters = [0_i64; 3];
+            let mut answered = [0; 3];
+            while let Some(n) =
+                (0..3).filter(|n| processes[*n].next < 90_000).min_by_key(|n| processes[*n].next)
+            {
+                let sent = processes[n].next;
+                // It is read when the database goes on, whether or not somebody still waits for the answer.
+                let read = if stalls.contains(&sent) { stalls.end + 3 } else { sent + 3 };
+                counters[n] += 1;
+                if read - sent > WAITED_FOR {
+                    processes[n].watch.miss();
+                    processes[n].next = sent + WAITED_FOR + 1_000;
+                    continue;
+                }
+                let others = (0..3).filter(|other| *other != n);
+                let sign =
+                    |n: usize| Sign { process: i64::try_from(n).unwrap(), counter: counters[n] };
+                let (sent, arrived) = (MS(sent), MS(read + 3));
+                let others = others.map(sign).collect();
+                let found = processes[n].watch.learn(&Renewal { sent, arrived, others });
+                assert!(found.is_empty(), "a stall of {stall} ms, at {read} ms: {found:?}");
+                let shown = |ms: u64| DateTime::from_timestamp_millis(ms.cast_signed()).unwrap();
+                let answer = ShownTime { shown: shown(read + AHEAD), sent, arrived };
+                assert!(!processes[n].time.learn(answer), "the clock was not set back");
+                assert!(processes[n].time.at(arrived).unwrap() <= shown(read + 3 + AHEAD));
+                processes[n].next = (read + 3).max(processes[n].next + 1_000);
+                answered[n] = read;
+            }
+            assert!(answered.iter().all(|at| *at > 88_000), "all go on: {answered:?}");
+        }
     }
 }
