@@ -48,6 +48,7 @@ pub mod retry;
 pub mod schedule;
 pub mod secret;
 pub mod sign;
+pub mod template;
 pub mod tick;
 pub mod timing;
 pub mod warnings;
