@@ -7,6 +7,7 @@ import pytest
 from aws import event, function, sns, sqs, text_of
 
 EXECUTION = "x-ms-scheduler-execution-id"
+OCCURRENCE = "x-ms-scheduler-expected-execution-time"
 TEXT = 'Grüße <b> & "c" 🔑\n'
 
 
@@ -18,9 +19,10 @@ def test_a_message_arrives_in_a_queue_with_its_attributes(scheduler, aws):
         f"Sqs Action - Message to queue '{queue}' succeeded: 'OK', as '{message['MessageId']}'"
     )
     assert message["Body"] == TEXT
-    assert set(message["MessageAttributes"]) == {"kind", "n", EXECUTION}
+    assert set(message["MessageAttributes"]) == {"kind", "n", EXECUTION, OCCURRENCE}
     assert (text_of(message, "kind"), text_of(message, "n")) == ("ärgerlich", "1")
     assert re.fullmatch(r"[0-9a-f]+\.\d+\.\d+\.m0", text_of(message, EXECUTION))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", text_of(message, OCCURRENCE))
 
 
 def test_a_fifo_queue_gets_a_group_and_the_deduplication_id_of_the_execution(scheduler, aws):
@@ -62,7 +64,9 @@ def test_a_function_is_invoked_asynchronously(scheduler, aws):
     assert result.startswith(f"Lambda Action - Invocation of '{arn}' succeeded: 'Accepted'")
     assert json.loads(aws.receive(queue)["Body"]) == {"kind": "nightly", "n": [1, "ä"]}
     scheduler.succeeds(function("report"))
-    assert json.loads(aws.receive(queue)["Body"]) == {}
+    told = json.loads(aws.receive(queue)["Body"])
+    assert set(told) == {"job", "executionId", "occurrence", "missed", "missedSince", "lastSuccess"}
+    assert re.fullmatch(r"[0-9a-f]+\.\d+\.\d+\.m0", told["executionId"]) and told["missed"] == 0
 
 
 def test_an_event_arrives_on_its_bus(scheduler, aws):

@@ -16,6 +16,8 @@ use chrono::DateTime;
 use minutehand_actions::{ActionSettings, Actions, TargetPolicy};
 use minutehand_domain::action::{HttpRequest, Target};
 use minutehand_domain::attempt::Outcome;
+use minutehand_domain::chain::Depth;
+use minutehand_domain::missed::Missed;
 use minutehand_ports::{ActionSender as _, AttemptContext};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -108,6 +110,8 @@ fn context(n: usize) -> AttemptContext {
         region: "local".to_owned(),
         signed: None,
         time_max: None,
+        missed: Missed::default(),
+        depth: Depth::default().next(),
     }
 }
 

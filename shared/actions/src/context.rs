@@ -1,27 +1,33 @@
 //! The headers and ids by which a target identifies the execution that it serves.
 
 use http::{HeaderName, HeaderValue};
+use minutehand_domain::chain::DEPTH_HEADER;
 use minutehand_domain::ids::{encode_path, guid};
 use minutehand_ports::AttemptContext;
+use minutehand_recurrence::format_instant;
 use sha2::{Digest as _, Sha256};
 
 /// The headers that the scheduler adds to a stored request.
 ///
 /// `x-ms-execution-tag` and `x-ms-client-request-id` are derived from the id of the execution. If an
 /// attempt is made twice, both requests have the same values.
-pub(crate) fn headers(context: &AttemptContext) -> [(HeaderName, HeaderValue); 8] {
-    let expected_at = minutehand_recurrence::format_instant(context.expected_at);
-    [
+pub(crate) fn headers(context: &AttemptContext) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    let last_success = context.missed.last_success.map(format_instant);
+    let last_success = last_success.map(|at| ("x-minutehand-last-success", at));
+    let known = [
         ("x-ms-execution-tag", execution_tag(context)),
         ("x-ms-client-request-id", client_request_id(context)),
-        ("x-ms-scheduler-expected-execution-time", expected_at),
+        ("x-ms-scheduler-expected-execution-time", format_instant(context.expected_at)),
         ("x-ms-scheduler-execution-region", context.region.clone()),
         ("x-ms-scheduler-jobid", context.job_uid.clone()),
         ("x-ms-scheduler-jobcollectionid", context.collection_uid.clone()),
         ("x-ms-scheduler-execution-id", context.execution_id.clone()),
         ("x-minutehand-job", encode_path(&context.job_path)),
-    ]
-    .map(|(name, value)| (HeaderName::from_static(name), header_value(&value)))
+        (DEPTH_HEADER, context.depth.to_string()),
+        ("x-minutehand-missed", context.missed.occurrences.to_string()),
+    ];
+    let all = known.into_iter().chain(last_success);
+    all.map(|(name, value)| (HeaderName::from_static(name), header_value(&value)))
 }
 
 /// The execution's tag: 32 hexadecimal digits.

@@ -11,6 +11,7 @@ use minutehand_domain::collection::Collection;
 use minutehand_domain::document::{load_collection_shown, write_collection};
 use minutehand_domain::earlier_timing::{EarlierTiming, UnreadableTiming};
 use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::missed::Latest;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::recent::{LastSkip, Recent};
 use minutehand_domain::timing::Timing;
@@ -245,6 +246,8 @@ struct JobLine {
     recent: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_skip: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    latest: Option<String>,
 }
 
 impl JobLine {
@@ -274,6 +277,7 @@ impl JobLine {
             last_execution_at: counters.last_execution_at,
             recent: STANDARD.encode(counters.recent.to_bytes()),
             last_skip: counters.last_skip.map(|skip| STANDARD.encode(skip.to_bytes())),
+            latest: counters.latest.map(|it| STANDARD.encode(it.to_bytes())),
         })
     }
 
@@ -286,6 +290,8 @@ impl JobLine {
         let earlier = earlier.collect::<Result<_, _>>()?;
         let recent = Recent::from_bytes(&bytes("recent", &self.recent)?);
         let last_skip = self.last_skip.map(|text| bytes("lastSkip", &text)).transpose()?;
+        let latest = self.latest.map(|text| bytes("latest", &text));
+        let latest = latest.transpose()?;
         let counters = JobCounters {
             executions: self.executions,
             failures: self.failures,
@@ -295,6 +301,7 @@ impl JobLine {
             recent: recent.ok_or_else(|| damaged("recent"))?,
             // A later version may have skipped for a reason that this one does not know.
             last_skip: last_skip.and_then(|bytes| LastSkip::from_bytes(&bytes)),
+            latest: latest.and_then(|bytes| Latest::from_bytes(&bytes)),
         };
         let timer = TimerRecord {
             state: JobState::read(&self.state)

@@ -249,6 +249,9 @@ pub struct Description {
     /// What was skipped last.
     #[serde(default)]
     pub last_skip: Option<SkippedLast>,
+    /// How long the action took last, in milliseconds.
+    #[serde(default)]
+    pub took_ms: Option<u32>,
     /// The definition, without secrets.
     #[serde(default)]
     pub properties: Map<String, Value>,
@@ -297,6 +300,9 @@ pub struct ListedJob {
     pub faulted: u64,
     /// How the last occurrences ended, one letter each, the newest last.
     pub recent: Option<String>,
+    /// How long the action took last, in milliseconds.
+    #[serde(rename = "tookMs")]
+    pub took_ms: Option<u32>,
 }
 
 /// The coming occurrences of a job.

@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 6] = [
         is_hashed: true,
     },
     File {
-        name: "app.7f12917106c6.js",
-        bytes: include_bytes!("../dist/app.7f12917106c6.js.gz"),
+        name: "app.7ebf61718743.js",
+        bytes: include_bytes!("../dist/app.7ebf61718743.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"7f12917106c6559393f2a196b4088e4d\"",
+        etag: "\"7ebf617187431beaf4c77cf7f4fb8766\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"e90574e31d7703d827eedd23953d72da\"",
+        etag: "\"459dd3813de6747336043197e47296c9\"",
         is_hashed: false,
     },
     File {

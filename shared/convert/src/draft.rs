@@ -35,6 +35,8 @@ pub(crate) struct Draft {
     pub(crate) recurrence: Option<Value>,
     /// The `action`; its secrets are text, marks, or missing.
     pub(crate) action: Value,
+    /// Whether names in double braces become values in the action.
+    pub(crate) has_templates: bool,
     pub(crate) is_enabled: bool,
     /// What the other scheduler does with a time that the clock skips.
     pub(crate) skipped_time: Option<&'static str>,
@@ -222,6 +224,9 @@ impl Draft {
             properties.insert("recurrence".to_owned(), recurrence);
         }
         properties.insert("action".to_owned(), self.action.take());
+        if self.has_templates {
+            properties.insert("minutehand".to_owned(), json!({"template": true}));
+        }
         properties.insert("state".to_owned(), state(self.is_enabled).into());
         let body = json!({"properties": properties});
         document::canonical_names(body, JOB).map_err(|refusal| told(&refusal))

@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_recurrence::named;
 
 use crate::cause::Cause;
+use crate::chain::Depth;
 use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
 
@@ -25,6 +26,9 @@ pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// Between the id of a run and the instant of what it repeats. No other id contains it: ids are
 /// hexadecimal.
 const REDRIVE_OF: char = 'x';
+
+/// Between the id of a run and its depth, if a job asked for it.
+const DEPTH: char = 'y';
 
 /// What an attempt is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -53,11 +57,27 @@ impl Occurrence {
         }
     }
 
-    /// A run that repeats the occurrence at an instant. Its id says which, so that every place that
-    /// keeps a run keeps that as well.
+    /// A run that is asked for, at a depth. Its id says how deep it is, so that every place that keeps a run
+    /// keeps that as well.
     #[must_use]
-    pub fn redrive(asked_at: DateTime<Utc>, id: &str, of: DateTime<Utc>) -> Self {
+    pub fn run(asked_at: DateTime<Utc>, id: &str, depth: Depth) -> Self {
+        Self::Run { asked_at, run_id: run_id(id, depth) }
+    }
+
+    /// A run that repeats the occurrence at an instant. Its id says which.
+    #[must_use]
+    pub fn redrive(asked_at: DateTime<Utc>, id: &str, depth: Depth, of: DateTime<Utc>) -> Self {
+        let id = run_id(id, depth);
         Self::Run { asked_at, run_id: format!("{id}{REDRIVE_OF}{}", ticks(of)) }
+    }
+
+    /// How deep it is in a chain of jobs that ask for each other.
+    #[must_use]
+    pub fn depth(&self) -> Depth {
+        let Self::Run { run_id, .. } = self else { return Depth::default() };
+        let id = run_id.split_once(REDRIVE_OF).map_or(run_id.as_str(), |(id, _)| id);
+        let depth = id.split_once(DEPTH).and_then(|(_, depth)| depth.parse().ok());
+        depth.map(Depth::new).unwrap_or_default()
     }
 
     /// The instant of the occurrence that it repeats, if it does.
@@ -72,6 +92,10 @@ impl Occurrence {
     pub(crate) const fn key(&self) -> OccurrenceKey<'_> {
         OccurrenceKey(self)
     }
+}
+
+fn run_id(id: &str, depth: Depth) -> String {
+    if depth.is_none() { id.to_owned() } else { format!("{id}{DEPTH}{depth}") }
 }
 
 /// The identity of an occurrence within a generation, as one short text.
@@ -283,10 +307,17 @@ mod tests {
             "3.600000000.e0"
         );
         assert_eq!(Attempt::first(3, run).id().to_string(), "3.r5f.m0");
-        let again = Occurrence::redrive(at(90), "5f", at(60));
+        let again = Occurrence::redrive(at(90), "5f", Depth::default(), at(60));
         assert_eq!((again.nominal_at(), again.redrive_of()), (at(90), Some(at(60))));
         assert_eq!(Attempt::first(3, again).id().to_string(), "3.r5fx600000000.m0");
         assert_eq!(first.occurrence.redrive_of(), None);
+        // As deep as the request that asked for it.
+        let deep = Occurrence::run(at(90), "5f", Depth::new(12));
+        assert_eq!((deep.depth(), deep.redrive_of()), (Depth::new(12), None));
+        assert_eq!(Attempt::first(3, deep).id().to_string(), "3.r5fy12.m0");
+        let again = Occurrence::redrive(at(90), "5f", Depth::new(3), at(60));
+        assert_eq!((again.depth(), again.redrive_of()), (Depth::new(3), Some(at(60))));
+        assert_eq!(Occurrence::run(at(90), "5f", Depth::default()).depth(), Depth::default());
         // A retry that is computed twice is one, whenever it is due.
         let late = Attempt { due_at: at(90), ..first.clone() };
         assert_eq!(late.id().to_string(), first.id().to_string());

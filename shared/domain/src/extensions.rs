@@ -10,11 +10,12 @@ use minutehand_recurrence::zone::{self, Zone};
 
 use crate::action::{FAILURE_ACTION, FailureAction};
 use crate::backoff::{BACKOFF, Backoff};
+use crate::chain::Depth;
 use crate::dates::{EXCLUDE, Exclude, ExtraDates, JobDates};
 use crate::duration::Span;
 use crate::ids::fnv1a;
 use crate::json::Shape::{Leaf, Object};
-use crate::json::{Fields, ObjectBuilder, Shape};
+use crate::json::{Fields, ObjectBuilder, Reading, Shape};
 use crate::limits::{Concurrent, PerSecond};
 use crate::pause::{PAUSE_ON_FAILURE, PAUSED, PauseOnFailure, Paused};
 use crate::policies::{
@@ -26,6 +27,11 @@ use crate::sign::{SIGN, Signing};
 
 /// The property that holds the extensions.
 pub const EXTENSIONS: &str = "minutehand";
+
+/// The property that says how deep a job is in a chain.
+const DEPTH: &str = "depth";
+/// The property that turns templates on.
+pub(crate) const TEMPLATE: &str = "template";
 
 const TIMEOUT_MIN: Span = Span::seconds(1);
 /// What every action may take.
@@ -50,12 +56,16 @@ pub struct JobExtensions {
     pub extra_dates: Option<ExtraDates>,
     /// How long its actions may take.
     pub timeout: Option<Span>,
+    /// Whether names in double braces become values where its actions are sent.
+    pub template: bool,
     /// The secrets that sign its requests.
     pub sign: Option<Signing>,
     /// After how many failures the job pauses.
     pub pause_on_failure: Option<PauseOnFailure>,
     /// Why the scheduler has disabled the job, if it has.
     pub paused: Option<Paused>,
+    /// How deep the request was that put the job, if a job sent it.
+    pub depth: Depth,
 }
 
 /// The extensions of a collection.
@@ -82,9 +92,11 @@ impl JobExtensions {
         ("exclude", EXCLUDE),
         ("extraDates", Leaf),
         ("timeout", Leaf),
+        ("template", Leaf),
         ("sign", SIGN),
         ("pauseOnFailure", PAUSE_ON_FAILURE),
         ("paused", PAUSED),
+        (DEPTH, Leaf),
     ]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
@@ -97,9 +109,11 @@ impl JobExtensions {
             exclude: fields.part("exclude", Exclude::read)?,
             extra_dates: ExtraDates::read(fields)?,
             timeout: fields.bounded_span("timeout", [TIMEOUT_MIN, TIMEOUT_MAX])?,
+            template: fields.flag(TEMPLATE)?.unwrap_or_default(),
             sign: fields.part("sign", Signing::read)?,
             pause_on_failure: fields.part("pauseOnFailure", PauseOnFailure::read)?,
             paused: fields.part("paused", Paused::read)?.flatten(),
+            depth: read_depth(fields)?,
         })
     }
 
@@ -113,7 +127,9 @@ impl JobExtensions {
 
     pub(crate) fn write(&self) -> ObjectBuilder {
         let Self { retry, catch_up, max_lateness, jitter, overlap, .. } = self;
-        let Self { exclude, extra_dates, timeout, sign, pause_on_failure, paused, .. } = self;
+        let Self {
+            exclude, extra_dates, timeout, template, sign, pause_on_failure, paused, ..
+        } = self;
         ObjectBuilder::default()
             .object("retry", retry.as_ref().map(Backoff::write))
             .object("catchUp", catch_up.map(CatchUp::write))
@@ -123,9 +139,11 @@ impl JobExtensions {
             .object("exclude", exclude.as_ref().map(Exclude::write))
             .maybe("extraDates", extra_dates.as_ref().map(ExtraDates::write))
             .duration("timeout", *timeout)
+            .maybe(TEMPLATE, template.then_some(true))
             .object("sign", sign.as_ref().map(Signing::write))
             .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))
             .object("paused", paused.as_ref().map(Paused::write))
+            .maybe_found(DEPTH, Some(self.depth.get()).filter(|depth| *depth > 0))
     }
 }
 
@@ -175,6 +193,16 @@ impl CollectionExtensions {
             .maybe("maxPerSecond", max_per_second.map(PerSecond::get))
             .maybe("maxConcurrent", max_concurrent.map(Concurrent::get))
     }
+}
+
+/// Reads what is stored. A request may repeat an answer, and what that says is ignored.
+fn read_depth(fields: &Fields<'_>) -> Result<Depth, Refusal> {
+    Ok(match fields.reading() {
+        Reading::Request(_) => Depth::default(),
+        Reading::Stored | Reading::StoredWithoutSecrets => {
+            fields.whole(DEPTH, 0, u32::MAX)?.map(Depth::new).unwrap_or_default()
+        }
+    })
 }
 
 fn read_time_zone(fields: &Fields<'_>) -> Result<Option<String>, Refusal> {

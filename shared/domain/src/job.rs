@@ -5,8 +5,10 @@ use minutehand_recurrence::{Recurrence, named};
 
 use crate::action::MainAction;
 use crate::attempt::Role;
+use crate::chain::Depth;
 use crate::duration::Span;
 use crate::extensions::JobExtensions;
+use crate::missed::Latest;
 use crate::pause::{PauseOnFailure, Paused};
 use crate::plan::Plan;
 use crate::recent::{LastSkip, Recent};
@@ -48,6 +50,27 @@ impl JobDefinition {
     #[must_use]
     pub fn signing(&self) -> Option<&Signing> {
         self.extensions.as_ref()?.sign.as_ref()
+    }
+
+    /// Whether names in double braces become values where its actions are sent.
+    #[must_use]
+    pub fn has_templates(&self) -> bool {
+        self.extensions.as_ref().is_some_and(|extensions| extensions.template)
+    }
+
+    /// How deep the request was that put it, if a job sent it.
+    #[must_use]
+    pub fn depth(&self) -> Depth {
+        self.extensions.as_ref().map(|extensions| extensions.depth).unwrap_or_default()
+    }
+
+    /// Notes how deep the request is that puts it.
+    pub fn set_depth(&mut self, depth: Depth) {
+        if !depth.is_none() {
+            self.extensions.get_or_insert_default().depth = depth;
+        } else if let Some(extensions) = &mut self.extensions {
+            extensions.depth = depth;
+        }
     }
 
     /// How long its actions may take.
@@ -143,6 +166,9 @@ pub struct JobCounters {
     pub recent: Recent,
     /// What was left out last.
     pub last_skip: Option<LastSkip>,
+    /// What it remembers of its latest results; `None` if an earlier version wrote it: see
+    /// [`Self::latest`].
+    pub latest: Option<Latest>,
 }
 
 impl JobCounters {

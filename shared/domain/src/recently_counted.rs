@@ -24,11 +24,11 @@ use crate::attempt::Attempt;
 use crate::ids::fnv1a;
 
 /// A list that would be longer than this is cut.
-pub const REMEMBERED_MAX: usize = 48;
+pub const REMEMBERED_MAX: usize = 44;
 /// So many fewer fit into the timer of a job with policies, which has them in its line.
 const POLICIES_INSTEAD_OF: usize = 13;
 /// How many attempts a list that is cut still remembers. The others cost one write together.
-const REMEMBERED_MIN: usize = 8;
+const REMEMBERED_MIN: usize = 4;
 
 /// Bytes of an entry: four of its identity, four of its end.
 const ENTRY: usize = 8;
@@ -276,10 +276,10 @@ mod tests {
     #[test]
     fn an_attempt_that_is_not_remembered_is_counted_if_it_was_evicted() {
         let mut counted = RecentlyCounted::default();
-        assert_eq!(count(&mut counted, 0..48), []);
+        assert_eq!(count(&mut counted, 0..44), []);
         assert_eq!(counted.recent.len(), REMEMBERED_MAX);
-        let evicted = count(&mut counted, 48..49);
-        assert_eq!(counted.recent.len(), 9);
+        let evicted = count(&mut counted, 44..45);
+        assert_eq!(counted.recent.len(), 5);
         assert_eq!((evicted.len(), evicted[0].ids.len()), (1, 40));
         assert_eq!(evicted[0].newest(), at(39 * 60 + 1).timestamp_millis());
         assert_eq!(counted.has(&attempt(0), Some(ended(0))), IsCounted::IfEvicted);
@@ -296,14 +296,14 @@ mod tests {
     #[test]
     fn attempts_that_are_counted_together_are_all_remembered() {
         let mut counted = RecentlyCounted::default();
-        for (first, evicted) in [(0, None), (500, Some(492)), (1_000, Some(500))] {
+        for (first, evicted) in [(0, None), (500, Some(496)), (1_000, Some(500))] {
             let made = counted.make_room(500);
             assert_eq!(made.map(|evicted| evicted.ids.len()), evicted);
             for minute in first..first + 500 {
                 counted.add(&attempt(minute), Some(ended(minute)));
             }
         }
-        assert_eq!(counted.recent.len(), 508);
+        assert_eq!(counted.recent.len(), 504);
         assert_eq!(again(&counted), counted);
     }
 

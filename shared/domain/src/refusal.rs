@@ -69,6 +69,8 @@ codes! {
     JobNotPaused => Conflict,
     /// An occurrence that has not failed for good cannot be repeated.
     OccurrenceNotFailed => Conflict,
+    /// A chain of jobs that ask for each other is too long.
+    ChainTooDeep => Conflict,
 }
 
 /// A refused request. The message says what to change, and contains no secret.

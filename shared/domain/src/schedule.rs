@@ -39,6 +39,8 @@ const WITH_POLICIES: &str = "2 ";
 const WITHOUT_POLICIES: &str = "1 ";
 /// The word for dates begins so.
 const DATES: &str = "dates=";
+/// How often the time between two instants is halved before it is less than the smallest step of time.
+const HALVINGS_MAX: usize = 72;
 
 /// When a job fires, and its policies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,6 +192,24 @@ impl Schedule {
             (None, Some(exceptions)) => exceptions.after(&self.timetable, instant),
             (None, None) => self.timetable.after(instant),
         }
+    }
+
+    /// The last occurrence before an instant.
+    #[must_use]
+    pub fn before(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let is_before = |at: &DateTime<Utc>| *at < instant;
+        let mut found = self.iter().next().filter(is_before)?;
+        let mut end = instant;
+        for _ in 0..HALVINGS_MAX {
+            // Between the two, the occurrences after one that was found are sought by halves.
+            let Some(next) = self.after(found).filter(is_before) else { break };
+            let middle = next + (end - next) / 2;
+            match self.at_or_after(middle).filter(is_before) {
+                Some(later) => found = later,
+                None => (found, end) = (next, middle),
+            }
+        }
+        Some(found)
     }
 
     /// The occurrences, from the first on.
@@ -371,6 +391,24 @@ mod tests {
         assert_eq!((schedule.timetable, schedule.to_string()), (plain.timetable, with.clone()));
         // A version that knows no policies.
         assert_eq!(with.parse::<Timetable>().unwrap_err().word, "2");
+    }
+
+    #[test]
+    fn the_occurrence_before_an_instant_is_found_however_many_there_are() {
+        let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
+        let minutely = "1 every=1minute start=0001-01-01T00:00:00Z";
+        let weekly = "1 every=1week minutes=0 hours=9 on=monday start=2026-12-30T12:00:00Z";
+        for (line, instant, before) in [
+            (minutely, "2027-01-01T00:00:00Z", Some("2026-12-31T23:59:00Z")),
+            (minutely, "2027-01-01T00:00:00.5Z", Some("2027-01-01T00:00:00Z")),
+            (minutely, "0001-01-01T00:00:00Z", None),
+            (weekly, "2027-01-11T09:00:00Z", Some("2027-01-04T09:00:00Z")),
+            (weekly, "2027-01-11T09:00:01Z", Some("2027-01-11T09:00:00Z")),
+            (weekly, "2027-01-04T09:00:00Z", None),
+        ] {
+            let schedule: Schedule = line.parse().unwrap();
+            assert_eq!(schedule.before(at(instant)), before.map(at), "{line} {instant}");
+        }
     }
 
     #[test]

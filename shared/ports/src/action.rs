@@ -7,6 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::action::Target;
 use minutehand_domain::attempt::Outcome;
 use minutehand_domain::cause::Cause;
+use minutehand_domain::chain::Depth;
+use minutehand_domain::missed::Missed;
 use minutehand_domain::sign::Signing;
 
 use super::Bytes;
@@ -35,6 +37,10 @@ pub struct AttemptContext {
     pub signed: Option<SignedAs>,
     /// How long the action may take by the job's own words.
     pub time_max: Option<Duration>,
+    /// What the job has missed since its last success.
+    pub missed: Missed,
+    /// How deep its requests are in a chain of jobs that ask for each other.
+    pub depth: Depth,
 }
 
 impl AttemptContext {

@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use axum::http::request::Parts;
 use minutehand_app::{Author, Condition, Etags, Manage};
+use minutehand_domain::chain::{DEPTH_HEADER, Depth};
 use serde_json::Value;
 
 use crate::Rest;
@@ -43,7 +44,8 @@ impl Call {
             Condition { is_one_of: etags(&IF_MATCH)?, is_none_of: etags(&IF_NONE_MATCH)? };
         let who = self.caller.principal.label().to_owned();
         let author = Author { who, request_id: self.request_id.clone() };
-        Ok(self.rest.manage.on_behalf_of(author).only_if(condition))
+        let depth = depth(&self.head.headers)?;
+        Ok(self.rest.manage.on_behalf_of(author).only_if(condition).at_depth(depth))
     }
 
     /// The client library that sent the request, if its answers have to differ.
@@ -51,6 +53,13 @@ impl Call {
         let sent = self.head.headers.get(USER_AGENT);
         Client::from_user_agent(sent.and_then(|sent| sent.to_str().ok()).unwrap_or_default())
     }
+}
+
+/// How deep a request is in a chain of jobs that ask for each other.
+pub(crate) fn depth(headers: &HeaderMap) -> Result<Depth, Failure> {
+    let sent = headers.get_all(DEPTH_HEADER).iter();
+    let depths = sent.map(|value| Depth::read(value.to_str().unwrap_or_default()));
+    Ok(depths.collect::<Result<Vec<_>, _>>()?.into_iter().max().unwrap_or_default())
 }
 
 /// The versions that a header names; `None` if the request does not have it.

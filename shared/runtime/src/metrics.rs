@@ -20,7 +20,11 @@ const LATE_MS: [i64; 18] = [
     300_000, 600_000,
 ];
 
-/// The most collections whose failures are counted one by one. Each is a series in Prometheus.
+/// The upper bounds of the histograms of how long actions take, in milliseconds. There are few, because each
+/// collection has a histogram.
+const TOOK_MS: [i64; 8] = [100, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
+
+/// The most collections whose failures and times are counted one by one. Each is a series in Prometheus.
 const COLLECTIONS_MAX: usize = 100;
 /// What counts the failures of all other collections. It is no path of a collection.
 const OTHER_COLLECTIONS: &str = "other";
@@ -78,33 +82,54 @@ pub struct Metrics {
     /// The attempts in each class of delay, without those of lower classes.
     late: [AtomicU64; LATE_MS.len() + 1],
     late_ms_sum: AtomicI64,
-    failures: Mutex<Failures>,
+    failures: Mutex<ByCollection<u64>>,
+    times: Mutex<ByCollection<Times>>,
     /// Failed attempts by the kind of their cause, in the order of all kinds.
     causes: [AtomicU64; CauseKind::ALL.len()],
 }
 
-/// Failed attempts by collection.
+/// What is counted by collection.
 #[derive(Debug, Default)]
-struct Failures {
-    /// By the path of the collection, for the first collections that failed.
-    by_path: BTreeMap<String, u64>,
+struct ByCollection<T> {
+    /// By the path of the collection, for the first collections.
+    by_path: BTreeMap<String, T>,
     /// Of all other collections.
-    other: u64,
+    other: T,
 }
 
-impl Failures {
-    fn note(&mut self, collection_path: Option<&str>) {
-        let Some(path) = collection_path else {
-            self.other += 1;
-            return;
-        };
-        if let Some(n) = self.by_path.get_mut(path) {
-            *n += 1;
-        } else if self.by_path.len() < COLLECTIONS_MAX {
-            self.by_path.insert(path.to_owned(), 1);
-        } else {
-            self.other += 1;
+impl<T: Default> ByCollection<T> {
+    /// What is counted of a collection.
+    fn of(&mut self, collection_path: Option<&str>) -> &mut T {
+        let Some(path) = collection_path else { return &mut self.other };
+        let is_known = self.by_path.contains_key(path);
+        if is_known || self.by_path.len() < COLLECTIONS_MAX {
+            return self.by_path.entry(path.to_owned()).or_default();
         }
+        &mut self.other
+    }
+
+    /// What is counted, with the label of each collection.
+    fn all(&self) -> impl Iterator<Item = (Cow<'_, str>, &T)> {
+        let known = self.by_path.iter().map(|(path, counted)| (label_value(path), counted));
+        known.chain([(Cow::Borrowed(OTHER_COLLECTIONS), &self.other)])
+    }
+}
+
+/// How long the actions of a collection took.
+#[derive(Debug, Default)]
+struct Times {
+    /// The attempts in each class, without those of lower classes.
+    classes: [u64; TOOK_MS.len() + 1],
+    ms_sum: i64,
+}
+
+impl Times {
+    fn note(&mut self, took_ms: i64) {
+        let class = TOOK_MS.partition_point(|end| *end < took_ms);
+        if let Some(class) = self.classes.get_mut(class) {
+            *class += 1;
+        }
+        self.ms_sum = self.ms_sum.saturating_add(took_ms);
     }
 }
 
@@ -124,11 +149,14 @@ impl EventSink for Metrics {
             }
             self.late_ms_sum.fetch_add(late_ms, Ordering::Relaxed);
         }
-        if let Event::Executed { record, collection_path, .. } = event
-            && record.outcome == Outcome::Failed
-        {
+        let Event::Executed { record, collection_path, .. } = event else { return };
+        let took = record.ended_at - record.started_at;
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.of(collection_path).note(took.num_milliseconds());
+        drop(times);
+        if record.outcome == Outcome::Failed {
             let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-            failures.note(collection_path);
+            *failures.of(collection_path) += 1;
             let kind = record.cause.as_ref().map(|cause| cause.kind as usize);
             if let Some(count) = kind.and_then(|kind| self.causes.get(kind)) {
                 add(count, 1);
@@ -153,10 +181,30 @@ impl Metrics {
             "Attempts that failed, by collection; collections beyond the first 100 together.";
         write_head(text, name, "counter", help)?;
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        for (path, n) in &failures.by_path {
-            writeln!(text, "{name}{{collection=\"{}\"}} {n}", label_value(path))?;
+        for (collection, n) in failures.all() {
+            writeln!(text, "{name}{{collection=\"{collection}\"}} {n}")?;
         }
-        writeln!(text, "{name}{{collection=\"{OTHER_COLLECTIONS}\"}} {}", failures.other)
+        Ok(())
+    }
+
+    fn write_times(&self, text: &mut String) -> fmt::Result {
+        let name = "minutehand_action_seconds";
+        let help =
+            "How long actions took, by collection; collections beyond the first 100 together.";
+        write_head(text, name, "histogram", help)?;
+        let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        for (collection, Times { classes, ms_sum }) in times.all() {
+            let label = format!("collection=\"{collection}\"");
+            let mut total = 0;
+            let ends = TOOK_MS.iter().map(|end| seconds(*end)).chain(["+Inf".to_owned()]);
+            for (end, class) in ends.zip(classes) {
+                total += class;
+                writeln!(text, "{name}_bucket{{{label},le=\"{end}\"}} {total}")?;
+            }
+            writeln!(text, "{name}_sum{{{label}}} {}", seconds(*ms_sum))?;
+            writeln!(text, "{name}_count{{{label}}} {total}")?;
+        }
+        Ok(())
     }
 
     fn write_causes(&self, text: &mut String) -> fmt::Result {
@@ -196,6 +244,7 @@ impl Metrics {
             write_head(text, &name, "counter", help)?;
             writeln!(text, "{name} {}", self.count(counter))?;
         }
+        self.write_times(text)?;
         self.write_histogram(text)
     }
 
@@ -293,12 +342,14 @@ mod tests {
         let at = DateTime::UNIX_EPOCH;
         let attempt = Attempt::first(0, Occurrence::Scheduled { nominal_at: at });
         let metrics = Metrics::default();
-        for (outcome, late) in
-            [(Outcome::Succeeded, 5), (Outcome::Succeeded, 6), (Outcome::Failed, 700_000)]
-        {
+        for (outcome, late, took) in [
+            (Outcome::Succeeded, 5, 100),
+            (Outcome::Succeeded, 6, 101),
+            (Outcome::Failed, 700_000, 60_001),
+        ] {
             let record = Record {
                 started_at: at,
-                ended_at: at,
+                ended_at: at + TimeDelta::milliseconds(took),
                 outcome,
                 message: String::new(),
                 repeat_count: 1,
@@ -334,6 +385,13 @@ mod tests {
             "minutehand_executions_total{outcome=\"succeeded\"} 2",
             "minutehand_executions_total{outcome=\"failed\"} 1",
             "minutehand_failed_executions_total{collection=\"s/g/c\"} 1",
+            "minutehand_action_seconds_bucket{collection=\"s/g/c\",le=\"0.100\"} 1",
+            "minutehand_action_seconds_bucket{collection=\"s/g/c\",le=\"0.500\"} 2",
+            "minutehand_action_seconds_bucket{collection=\"s/g/c\",le=\"60.000\"} 2",
+            "minutehand_action_seconds_bucket{collection=\"s/g/c\",le=\"+Inf\"} 3",
+            "minutehand_action_seconds_sum{collection=\"s/g/c\"} 60.202",
+            "minutehand_action_seconds_count{collection=\"s/g/c\"} 3",
+            "minutehand_action_seconds_count{collection=\"other\"} 0",
             "minutehand_skipped_total 8",
             "minutehand_dropped_total 1",
             "minutehand_late_seconds_bucket{le=\"0.002\"} 1",
@@ -351,7 +409,7 @@ mod tests {
     #[test]
     fn failures_are_counted_for_a_bounded_number_of_collections() {
         let metrics = Metrics::default();
-        let note = |path: Option<&str>| metrics.failures.lock().unwrap().note(path);
+        let note = |path: Option<&str>| *metrics.failures.lock().unwrap().of(path) += 1;
         for _ in 0..2 {
             note(None);
             for n in 0..2 * COLLECTIONS_MAX {

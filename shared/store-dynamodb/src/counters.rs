@@ -33,6 +33,9 @@ pub(crate) const CHECKSUM: &str = "checksum";
 pub(crate) const RECENT: &str = "recent";
 pub(crate) const LAST_SKIP: &str = "last_skip";
 
+/// The attribute of a job's timer that holds what it remembers of its latest results.
+pub(crate) const LATEST: &str = "latest";
+
 /// Items of evicted attempts that are read together.
 const PAGE_ITEMS: u32 = 500;
 
@@ -106,7 +109,7 @@ fn read_evicted(reader: &Reader<'_>) -> Result<Evicted, StoreError> {
 
 fn count(update: &CounterUpdate, after: &AfterUpdate) -> Write {
     let (CounterUpdate { job_uid, as_read, .. }, add) = (update, update.sum());
-    let AfterUpdate { recently_counted, recent, last_skip, .. } = after;
+    let AfterUpdate { recently_counted, recent, last_skip, latest, .. } = after;
     let mut set = format!("SET {LIST} = :settled, {CHECKSUM} = :checksum, {RECENT} = :recent");
     let mut values = vec![
         (":settled", bytes(&recently_counted.to_bytes())),
@@ -137,6 +140,10 @@ fn count(update: &CounterUpdate, after: &AfterUpdate) -> Write {
     if let Some(skip) = last_skip {
         set.extend([", ", LAST_SKIP, " = :skip"]);
         values.push((":skip", bytes(&skip.to_bytes())));
+    }
+    if let Some(latest) = latest {
+        set.extend([", ", LATEST, " = :latest"]);
+        values.push((":latest", bytes(&latest.to_bytes())));
     }
     let nothing_yet = if as_read.is_empty() {
         format!("attribute_not_exists({LIST}) OR ")

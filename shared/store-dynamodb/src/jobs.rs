@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::missed::Latest;
 use minutehand_domain::name::Name;
 use minutehand_domain::recent::{LastSkip, Recent};
 use minutehand_domain::timing::Timing;
@@ -14,7 +15,7 @@ use minutehand_ports::store::{
 use minutehand_ports::{Collections, Jobs, StoreError};
 
 use crate::attributes::{EXPIRES_AT, TIMINGS};
-use crate::counters::{LAST_SKIP, RECENT};
+use crate::counters::{LAST_SKIP, LATEST, RECENT};
 use crate::journal;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, texts, ticks};
@@ -349,6 +350,7 @@ pub(crate) fn timer(collection_uid: &str, job: &JobRecord) -> Item {
         .maybe("last_at", counters.last_execution_at.map(ticks))
         .set(RECENT, bytes(&counters.recent.to_bytes()))
         .maybe(LAST_SKIP, counters.last_skip.map(|skip| bytes(&skip.to_bytes())))
+        .maybe(LATEST, counters.latest.map(|it| bytes(&it.to_bytes())))
         .maybe("spent", timer.is_spent.then_some(AttributeValue::Bool(true)))
         .maybe(EXPIRES_AT, job.expires_at.map(seconds))
         .done()
@@ -381,6 +383,7 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
         None => Recent::without_skips_until(skipped),
     };
     let last_skip = reader.optional_bytes(LAST_SKIP)?;
+    let latest = reader.optional_bytes(LATEST)?;
     Ok(TimerRecord {
         state: read_state(reader)?,
         timing: Timing {
@@ -402,6 +405,7 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
             },
             recent,
             last_skip: last_skip.and_then(|bytes| LastSkip::from_bytes(&bytes)),
+            latest: latest.and_then(|bytes| Latest::from_bytes(&bytes)),
         },
         due_at: reader.optional_ticks("due_at")?,
         is_spent: reader.is_set("spent")?,

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::history_days::HistoryDays;
+use minutehand_domain::missed::Latest;
 use minutehand_domain::recent::LastSkip;
 use minutehand_domain::recently_counted::{Evicted, RecentlyCounted, end_of};
 use minutehand_ports::store::{AfterUpdate, CounterUpdate};
@@ -96,7 +97,7 @@ impl ListBytes {
 
 /// Counts attempts if no others were counted since the job was read.
 pub(crate) fn counting(update: &CounterUpdate, history: HistoryDays) -> Counting {
-    let AfterUpdate { recently_counted, evicted, recent, last_skip } = update.after();
+    let AfterUpdate { recently_counted, evicted, recent, last_skip, latest } = update.after();
     let (job, add) = (|| id(&update.job_uid), update.sum());
     let after = recently_counted.to_bytes();
     let parameters = params![
@@ -112,6 +113,7 @@ pub(crate) fn counting(update: &CounterUpdate, history: HistoryDays) -> Counting
         add.last_execution_at,
         last_skip.map(LastSkip::to_bytes),
         RecentlyCounted::default().to_bytes(),
+        latest.map(Latest::to_bytes),
     ];
     let mut statements = vec![changes(sql::COUNT, parameters)];
     statements.extend(evicted.map(|evicted| {

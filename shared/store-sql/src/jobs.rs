@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::missed::Latest;
 use minutehand_domain::name::Name;
 use minutehand_domain::recent::{LastSkip, Recent};
 use minutehand_domain::timing::Timing;
@@ -214,6 +215,7 @@ pub(crate) fn timer(collection_uid: &str, job: &JobRecord) -> Vec<Value> {
         counters.last_execution_at,
         counters.recent.to_bytes(),
         counters.last_skip.map(LastSkip::to_bytes),
+        counters.latest.map(Latest::to_bytes),
     ]
 }
 
@@ -278,6 +280,8 @@ fn read_timer(row: &mut Columns) -> Result<TimerRecord, StoreError> {
     let recent =
         Recent::from_bytes(&recent).ok_or_else(|| row.corrupt("its results are damaged"))?;
     let last_skip = last_skip.and_then(|bytes| LastSkip::from_bytes(&bytes));
+    let latest: Option<Vec<u8>> = row.next()?;
+    let latest = latest.and_then(|bytes| Latest::from_bytes(&bytes));
     let counters = JobCounters {
         executions,
         failures,
@@ -286,6 +290,7 @@ fn read_timer(row: &mut Columns) -> Result<TimerRecord, StoreError> {
         last_execution_at,
         recent,
         last_skip,
+        latest,
     };
     Ok(TimerRecord { state, timing, timetable, counters, due_at, is_spent })
 }

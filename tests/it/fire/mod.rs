@@ -34,4 +34,5 @@ mod runs;
 mod seats;
 mod settling;
 mod stored;
+mod told;
 mod weeks;

@@ -624,7 +624,8 @@ impl Memory {
     fn count_now(&self, update: &CounterUpdate) -> bool {
         let mut tables = self.tables();
         let is_plain = self.is(Mutation::PlainAdd);
-        let AfterUpdate { recently_counted: after, evicted, recent, last_skip } = update.after();
+        let AfterUpdate { recently_counted: after, evicted, recent, last_skip, latest } =
+            update.after();
         // As it is read back: ends of long ago are not told apart.
         let after =
             RecentlyCounted::from_bytes(&after.to_bytes(), Some(&after.checksum())).unwrap();
@@ -639,6 +640,7 @@ impl Memory {
         let counters = &mut item.record.counters;
         counters.recent = recent;
         counters.last_skip = last_skip.or(counters.last_skip);
+        counters.latest = latest.or(counters.latest);
         true
     }
 

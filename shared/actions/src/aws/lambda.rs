@@ -2,8 +2,11 @@
 
 use minutehand_domain::action::Lambda;
 use minutehand_domain::arn::Arn;
+use minutehand_domain::missed::Missed;
 use minutehand_ports::AttemptContext;
+use minutehand_recurrence::format_instant;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::json;
 
 use super::{Account, Answer, ApiCall, Service};
 use crate::outcome::ActionFailure;
@@ -15,12 +18,12 @@ impl Service for Lambda {
         Ok(account.region_of(Arn::read(&self.function, "lambda").as_ref()))
     }
 
-    fn call(&self, _context: &AttemptContext) -> ApiCall {
+    fn call(&self, context: &AttemptContext) -> ApiCall {
         let function = utf8_percent_encode(&self.function, NON_ALPHANUMERIC);
         ApiCall {
             path: format!("/2015-03-31/functions/{function}/invocations"),
             headers: vec![("content-type", "application/json"), ("x-amz-invocation-type", "Event")],
-            body: self.payload.clone().unwrap_or_else(|| "{}".to_owned()),
+            body: self.payload.clone().unwrap_or_else(|| facts(context)),
         }
     }
 
@@ -31,6 +34,21 @@ impl Service for Lambda {
     fn accepted_id(&self, answer: &Answer<'_>) -> Result<Option<String>, ActionFailure> {
         Ok(answer.header("x-amzn-requestid"))
     }
+}
+
+/// What a function without a payload of its own receives. Lambda passes the context of a client on only to
+/// functions that are waited for.
+fn facts(context: &AttemptContext) -> String {
+    let Missed { occurrences, since, last_success } = context.missed;
+    json!({
+        "job": context.job_path,
+        "executionId": context.execution_id,
+        "occurrence": format_instant(context.expected_at),
+        "missed": occurrences,
+        "missedSince": since.map(format_instant),
+        "lastSuccess": last_success.map(format_instant),
+    })
+    .to_string()
 }
 
 #[cfg(test)]
@@ -49,6 +67,18 @@ mod tests {
                     %3Alive/invocations";
         assert_eq!((call.path.as_str(), call.body.as_str()), (path, " [1] "));
         assert!(call.headers.contains(&("x-amz-invocation-type", "Event")));
-        assert_eq!(call_of("f", None).body, "{}");
+        assert_eq!(call_of("f", Some("{}")).body, "{}");
+    }
+
+    #[test]
+    fn a_function_without_a_payload_receives_the_execution() {
+        let call = Lambda { function: "f".to_owned(), payload: None }.call(&context());
+        let body: serde_json::Value = serde_json::from_str(&call.body).unwrap();
+        let expected = json!({
+            "job": "s/Grün, 1/c/nightly", "executionId": "u1.1.2.m0",
+            "occurrence": "2023-11-14T22:13:20.0000005Z", "missed": 0, "missedSince": null,
+            "lastSuccess": null,
+        });
+        assert_eq!(body, expected);
     }
 }

@@ -28,6 +28,7 @@ use minutehand_domain::arn::{Arn, is_region};
 use minutehand_domain::own::OwnResources;
 use minutehand_outbound::SigningScope;
 use minutehand_ports::{ActionOutcome, AttemptContext, NotMade};
+use minutehand_recurrence::format_instant;
 use serde_json::Value;
 use url::Url;
 
@@ -42,8 +43,25 @@ use sign::{Signer, Source};
 /// The attribute of a message that names the execution.
 const EXECUTION_ATTRIBUTE: &str = "x-ms-scheduler-execution-id";
 
+/// The attribute of a message that names the instant of the occurrence.
+const OCCURRENCE_ATTRIBUTE: &str = "x-ms-scheduler-expected-execution-time";
+
+/// The most attributes of a message.
+const ATTRIBUTES_MAX: usize = 10;
+
 /// The maximum length of the ids by which SQS and SNS detect duplicates.
 const DEDUPLICATION_ID_CHARS_MAX: usize = 128;
+
+/// The attributes by which a message names the execution, beside so many of the job's own. A job may have nine,
+/// which leave room for one.
+fn own_attributes(context: &AttemptContext, given: usize) -> Vec<(&'static str, String)> {
+    let occurrence = (OCCURRENCE_ATTRIBUTE, format_instant(context.expected_at));
+    let room = ATTRIBUTES_MAX.saturating_sub(given);
+    [(EXECUTION_ATTRIBUTE, context.execution_id.clone()), occurrence]
+        .into_iter()
+        .take(room)
+        .collect()
+}
 
 /// A service of AWS, implemented by the payload of its action.
 pub(crate) trait Service: Sync {
@@ -288,6 +306,8 @@ fn deduplication_id(context: &AttemptContext) -> &str {
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
+    use minutehand_domain::chain::Depth;
+    use minutehand_domain::missed::Missed;
 
     use super::*;
 
@@ -304,6 +324,8 @@ mod tests {
             region: "local".to_owned(),
             signed: None,
             time_max: None,
+            missed: Missed::default(),
+            depth: Depth::default().next(),
         }
     }
 

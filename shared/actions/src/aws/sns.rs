@@ -4,9 +4,7 @@ use minutehand_domain::action::Sns;
 use minutehand_ports::AttemptContext;
 use url::form_urlencoded::Serializer;
 
-use super::{
-    Account, Answer, ApiCall, EXECUTION_ATTRIBUTE, Service, deduplication_id, message_group,
-};
+use super::{Account, Answer, ApiCall, Service, deduplication_id, message_group, own_attributes};
 use crate::http::element_text;
 use crate::outcome::ActionFailure;
 
@@ -32,10 +30,11 @@ impl Service for Sns {
         if self.is_fifo() {
             form.append_pair("MessageDeduplicationId", deduplication_id(context));
         }
-        let own = (EXECUTION_ATTRIBUTE, context.execution_id.as_str());
         let given = self.attributes.iter().flatten();
+        let own = own_attributes(context, given.clone().count());
+        let own = own.iter().map(|(name, value)| (*name, value.as_str()));
         let given = given.map(|(name, value)| (name.as_str(), value.as_str()));
-        for (n, (name, value)) in (1..).zip(given.chain([own])) {
+        for (n, (name, value)) in (1..).zip(given.chain(own)) {
             let entry = format!("MessageAttributes.entry.{n}");
             form.append_pair(&format!("{entry}.Name"), name)
                 .append_pair(&format!("{entry}.Value.DataType"), "String")
@@ -81,7 +80,10 @@ mod tests {
              MessageAttributes.entry.1.Value.StringValue=a%26b&\
              MessageAttributes.entry.2.Name=x-ms-scheduler-execution-id&\
              MessageAttributes.entry.2.Value.DataType=String&\
-             MessageAttributes.entry.2.Value.StringValue=u1.1.2.m0"
+             MessageAttributes.entry.2.Value.StringValue=u1.1.2.m0&\
+             MessageAttributes.entry.3.Name=x-ms-scheduler-expected-execution-time&\
+             MessageAttributes.entry.3.Value.DataType=String&\
+             MessageAttributes.entry.3.Value.StringValue=2023-11-14T22%3A13%3A20.0000005Z"
         );
     }
 }

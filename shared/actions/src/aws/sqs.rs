@@ -6,9 +6,7 @@ use minutehand_ports::AttemptContext;
 use serde_json::{Map, json};
 use url::{Host, Url};
 
-use super::{
-    Account, Answer, ApiCall, EXECUTION_ATTRIBUTE, Service, deduplication_id, message_group,
-};
+use super::{Account, Answer, ApiCall, Service, deduplication_id, message_group, own_attributes};
 use crate::outcome::ActionFailure;
 
 /// The beginning of a host whose cryptography follows FIPS 140.
@@ -52,7 +50,9 @@ impl Service for Sqs {
         for (name, value) in self.attributes.iter().flatten() {
             add(name, value);
         }
-        add(EXECUTION_ATTRIBUTE, &context.execution_id);
+        for (name, value) in own_attributes(context, self.attributes.iter().flatten().count()) {
+            add(name, &value);
+        }
         let mut body = json!({
             "QueueUrl": self.queue_url,
             "MessageBody": self.message,
@@ -106,6 +106,7 @@ mod tests {
     use serde_json::Value;
 
     use super::super::tests::context;
+    use super::super::{EXECUTION_ATTRIBUTE, OCCURRENCE_ATTRIBUTE};
     use super::*;
 
     #[test]
@@ -136,10 +137,21 @@ mod tests {
             expected["QueueUrl"] = queue_url.into();
             expected["MessageBody"] = "text".into();
             let kind = json!({"DataType": "String", "StringValue": "a&b"});
-            expected["MessageAttributes"] = json!({"kind": kind, EXECUTION_ATTRIBUTE: own});
+            let at = json!({"DataType": "String", "StringValue": "2023-11-14T22:13:20.0000005Z"});
+            expected["MessageAttributes"] =
+                json!({"kind": kind, EXECUTION_ATTRIBUTE: own, OCCURRENCE_ATTRIBUTE: at});
             let call = message.call(&context());
             assert_eq!(serde_json::from_str::<Value>(&call.body).unwrap(), expected);
             assert_eq!(call.headers[1], ("x-amz-target", "AmazonSQS.SendMessage"));
+        }
+    }
+
+    #[test]
+    fn nine_attributes_leave_room_for_the_execution_alone() {
+        for (given, own) in [(0, 2), (8, 2), (9, 1)] {
+            let attributes = own_attributes(&context(), given);
+            assert_eq!(attributes.len(), own, "{given}");
+            assert_eq!(attributes[0], (EXECUTION_ATTRIBUTE, "u1.1.2.m0".to_owned()));
         }
     }
 

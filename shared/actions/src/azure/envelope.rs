@@ -96,6 +96,8 @@ pub(crate) fn service_bus(message: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
+    use minutehand_domain::chain::Depth;
+    use minutehand_domain::missed::Missed;
 
     use super::*;
 
@@ -111,6 +113,8 @@ mod tests {
             region: "West Europe".to_owned(),
             signed: None,
             time_max: None,
+            missed: Missed::default(),
+            depth: Depth::default().next(),
         }
     }
 

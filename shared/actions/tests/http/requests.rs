@@ -112,6 +112,26 @@ async fn a_repeated_attempt_has_the_same_ids_and_another_attempt_has_others() {
 }
 
 #[tokio::test]
+async fn a_target_is_told_what_was_missed_and_how_deep_the_chain_is() {
+    use minutehand_ports::ActionSender as _;
+
+    let server = Server::start(|_| ok("")).await;
+    let target = minutehand_domain::action::Target::Http(get(server.url("/")));
+    let mut after_success = context();
+    after_success.missed.occurrences = 3;
+    after_success.missed.last_success = chrono::DateTime::from_timestamp(0, 0);
+    after_success.depth = minutehand_domain::chain::Depth::new(2);
+    for context in [context(), after_success] {
+        succeeded(actions().send(&target, &context).await.unwrap());
+    }
+    let told = |name| server.seen().iter().map(|seen| seen.header(name)).collect::<Vec<_>>();
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(told("x-minutehand-missed"), [text("0"), text("3")]);
+    assert_eq!(told("x-minutehand-last-success"), [None, text("1970-01-01T00:00:00Z")]);
+    assert_eq!(told("x-minutehand-depth"), [text("1"), text("2")]);
+}
+
+#[tokio::test]
 async fn basic_authentication_replaces_a_stored_header() {
     let server = Server::start(|_| ok("")).await;
     let request = HttpRequest {

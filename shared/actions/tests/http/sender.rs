@@ -11,6 +11,8 @@ use chrono::DateTime;
 use minutehand_actions::{ActionSettings, Actions, Resolver, Roots, SendLimits, TargetPolicy};
 use minutehand_domain::action::{Authentication, HttpRequest, Target};
 use minutehand_domain::attempt::Outcome;
+use minutehand_domain::chain::Depth;
+use minutehand_domain::missed::Missed;
 use minutehand_domain::secret::Secret;
 use minutehand_ports::{ActionOutcome, ActionSender as _, AttemptContext};
 
@@ -75,6 +77,8 @@ pub(crate) fn context() -> AttemptContext {
         region: "West Europe".to_owned(),
         signed: None,
         time_max: None,
+        missed: Missed::default(),
+        depth: Depth::default().next(),
     }
 }
 

@@ -14,6 +14,7 @@ use minutehand_ports::{ActionOutcome, AttemptContext, ErrorType, Event, FailureB
 use super::DeliveryPlace;
 use super::execute::Executor;
 use super::loaded_job::{LoadedJob, action, job_path};
+use super::rendered::execution_id;
 use crate::error::AppError;
 
 /// How an action ended.
@@ -80,11 +81,15 @@ impl Executor {
             return Ok(notice.map(Cow::Owned).ok_or_else(|| request_failed("", "NotFound", why)));
         }
         let definition = self.definition(job, loaded).await?;
-        let found = action(definition, attempt.role).map(|Action { target, .. }| target);
-        Ok(found.map(Cow::Borrowed).ok_or_else(|| {
+        let Some(Action { target, .. }) = action(definition, attempt.role) else {
             let target = &definition.action.action.target;
-            failed(target, "NotFound", "The job has no error action any more")
-        }))
+            return Ok(Err(failed(target, "NotFound", "The job has no error action any more")));
+        };
+        if definition.has_templates() {
+            let rendered = Box::pin(self.rendered(claim, loaded, definition, target)).await?;
+            return Ok(rendered.map(Cow::Owned));
+        }
+        Ok(Ok(Cow::Borrowed(target)))
     }
 
     fn context(&self, claim: &Claim, loaded: &LoadedJob) -> AttemptContext {
@@ -95,7 +100,7 @@ impl Executor {
             Occurrence::Run { asked_at, .. } => asked_at.min(self.ports.clock.now()),
         };
         AttemptContext {
-            execution_id: format!("{}.{}", job.uid, attempt.id()),
+            execution_id: execution_id(claim),
             job: loaded.snapshot.name.to_string(),
             job_path: loaded.path(),
             job_uid: job.uid.clone(),
@@ -108,6 +113,8 @@ impl Executor {
                 signing: signing.clone(),
             }),
             time_max: loaded.time_max(attempt.role),
+            missed: loaded.snapshot.counters.missed(),
+            depth: attempt.occurrence.depth().max(loaded.depth()).next(),
         }
     }
 

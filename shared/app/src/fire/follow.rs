@@ -157,6 +157,7 @@ impl Executor {
             faulted: u64::from(is_fault),
             skipped: 0,
             last_execution_at: Some(record.started_at),
+            took: Some(record.ended_at - record.started_at),
             mark: Mark::of(attempt, record, is_fault),
             skip: None,
         };

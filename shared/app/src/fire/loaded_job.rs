@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use minutehand_domain::action::Action;
 use minutehand_domain::attempt::{Attempt, Occurrence, Role};
+use minutehand_domain::chain::Depth;
 use minutehand_domain::firing::{FollowPolicy, JobStanding, OnFailure};
 use minutehand_domain::job::{JobDefinition, JobState};
 use minutehand_domain::policies::Policies;
@@ -142,6 +143,11 @@ impl LoadedJob {
     pub(super) fn time_max(&self, role: Role) -> Option<Duration> {
         let own = self.definition.get()?.time_max().filter(|_| role != Role::Notice)?;
         Some(Duration::from_millis(own.millis()))
+    }
+
+    /// How deep the request was that put the job, once its definition is parsed.
+    pub(super) fn depth(&self) -> Depth {
+        self.definition.get().map(|definition| definition.depth()).unwrap_or_default()
     }
 
     /// Whether the attempts at the job's action take turns. The document of a disabled job says so, as it

@@ -21,6 +21,7 @@ mod notice;
 mod pause;
 mod place;
 mod record;
+mod rendered;
 mod schedules;
 mod seat;
 mod skip;

@@ -79,7 +79,7 @@ impl Executor {
 
     /// The attempts of an occurrence that are on record, notices aside. If there are too many of
     /// later occurrences, the event says nothing of them.
-    async fn attempts_of_occurrence(
+    pub(super) async fn attempts_of_occurrence(
         &self,
         job: &JobRef,
         attempt: &Attempt,

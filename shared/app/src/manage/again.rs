@@ -84,7 +84,7 @@ impl Manage {
         let found = found.into_iter().filter(|entry| entry.is_answered(since));
         check_failed(&outcomes_at(found, &job.timer), name, at)?;
         let asked_at = asked_at(&collection, now);
-        let what = Occurrence::redrive(asked_at, &self.ports.ids.new_id(), at);
+        let what = Occurrence::redrive(asked_at, &self.ports.ids.new_id(), self.depth, at);
         self.send_run(&collection, &job, what, now).await?;
         Ok(Redriven { at: asked_at, redrive_of: at })
     }

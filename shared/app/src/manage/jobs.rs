@@ -82,6 +82,7 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<(JobView, PutOutcome), AppError> {
+        self.depth.check()?;
         let body = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.parent(place, collection).await?;
@@ -115,6 +116,7 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<JobView, AppError> {
+        self.depth.check()?;
         let patch = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.parent(place, collection).await?;
@@ -157,6 +159,7 @@ impl Manage {
         mut wanted: JobDefinition,
     ) -> Result<Option<JobView>, AppError> {
         let now = self.ports.clock.now();
+        wanted.set_depth(self.depth);
         let limits = self.check(collection, &mut wanted)?;
         let timing = Timing::created(&wanted, now);
         let uid = self.ports.ids.new_id();
@@ -204,6 +207,7 @@ impl Manage {
         check_not_final(&old)?;
         let now = self.ports.clock.now();
         keep_paused(before, &mut wanted);
+        wanted.set_depth(self.depth);
         let limits = self.check(collection, &mut wanted)?;
         let change = old.timer.timing.changed([before, &wanted], &old.uid, now);
         let (timer, timer_changes) = match change.map_err(Refusal::from)? {

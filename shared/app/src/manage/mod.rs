@@ -40,6 +40,7 @@ mod why;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use minutehand_domain::chain::Depth;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::own::OwnResources;
@@ -128,13 +129,26 @@ pub struct Manage {
     settings: ManageSettings,
     condition: Condition,
     author: Author,
+    depth: Depth,
 }
 
 impl Manage {
     /// A service over these ports.
     #[must_use]
     pub fn new(ports: ManagePorts, settings: ManageSettings) -> Self {
-        Self { ports, settings, condition: Condition::default(), author: Author::default() }
+        Self {
+            ports,
+            settings,
+            condition: Condition::default(),
+            author: Author::default(),
+            depth: Depth::default(),
+        }
+    }
+
+    /// The same service for a request at a depth in a chain of jobs that ask for each other.
+    #[must_use]
+    pub fn at_depth(self, depth: Depth) -> Self {
+        Self { depth, ..self }
     }
 
     /// The settings of the installation.

@@ -31,8 +31,8 @@ impl Manage {
     ) -> Result<(), AppError> {
         let (collection, job) = self.runnable(place, collection, name).await?;
         let now = self.ports.clock.now();
-        let run_id = self.ports.ids.new_id();
-        let what = Occurrence::Run { asked_at: asked_at(&collection, now), run_id };
+        let what =
+            Occurrence::run(asked_at(&collection, now), &self.ports.ids.new_id(), self.depth);
         self.send_run(&collection, &job, what, now).await
     }
 
@@ -43,6 +43,7 @@ impl Manage {
         collection: &Name,
         name: &Name,
     ) -> Result<(CollectionRecord, JobRecord), AppError> {
+        self.depth.check()?;
         let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
         self.check_job_condition(name, Some(&job))?;

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use url::Url;
 
+use super::policy::{EXTENSIONS, object_in};
 use crate::failure::{Failure, Result};
 use crate::{input, instant};
 
@@ -36,6 +37,9 @@ pub(crate) struct ActionArgs {
     /// File with the body; - reads standard input
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub(crate) body_file: Option<PathBuf>,
+    /// Put values in place of names in double braces, such as {{occurrence}}, in URL, headers and body
+    #[arg(long, help_heading = HEADING)]
+    pub(crate) template: bool,
     /// User of Basic authentication
     #[arg(long, value_name = "NAME", help_heading = HEADING, requires = "password_file")]
     pub(crate) user: Option<String>,
@@ -98,6 +102,14 @@ impl ActionArgs {
             action.insert("errorAction".to_owned(), on_failure.into());
         }
         Ok(Some(action.into()))
+    }
+
+    /// Adds what the job's own extension says of its action to its properties.
+    pub(crate) fn put_into(&self, properties: &mut Map<String, Value>) -> Result<()> {
+        if self.template {
+            object_in(properties, EXTENSIONS)?.insert("template".to_owned(), true.into());
+        }
+        Ok(())
     }
 
     fn is_empty(&self) -> bool {

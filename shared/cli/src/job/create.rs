@@ -179,6 +179,7 @@ fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
             "it is not said what the job does: add --url URL, or -f FILE",
         ));
     }
+    args.action.put_into(&mut properties)?;
     args.backoff.put_into(&mut properties)?;
     args.policies.put_into(&mut properties)?;
     if args.disabled {

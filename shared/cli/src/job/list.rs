@@ -1,6 +1,9 @@
 //! `job list`: the jobs of a collection in a table.
 
-use chrono::{DateTime, Utc};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, ValueEnum};
 use minutehand_client::ListedJob;
 use minutehand_recurrence::zone::Zone;
@@ -13,6 +16,7 @@ use crate::input;
 use crate::output::marks::marks;
 use crate::output::plural;
 use crate::output::table::Table;
+use crate::output::times::span_text;
 use crate::repeat::Repeat;
 use crate::work::{Work, in_collection};
 
@@ -20,6 +24,9 @@ use crate::work::{Work, in_collection};
 const LIMIT_DEFAULT: usize = 500;
 /// How many of the last results are shown in a row.
 const MARKS_MAX: usize = 8;
+
+/// Where the column is that says how long actions took.
+const TOOK_COLUMN: usize = 2;
 
 /// The arguments of `job list`.
 #[derive(Debug, Args)]
@@ -35,6 +42,9 @@ pub(crate) struct ListArgs {
     /// Only jobs whose next occurrence was due over two minutes ago and has not begun
     #[arg(long)]
     late: bool,
+    /// Slowest first, by how long the action took last; without jobs that have not run
+    #[arg(long, conflicts_with = "by")]
+    slow: bool,
     /// Order of the list
     #[arg(long, value_name = "ORDER", default_value = "name")]
     by: Order,
@@ -63,7 +73,7 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
     let state = args.state.as_deref();
     let limit = if args.all { usize::MAX } else { args.limit.unwrap_or(LIMIT_DEFAULT) };
     // An order or a filter of ours is over the whole list, so all of it is read.
-    let whole = args.failing || args.late || args.by == Order::Next;
+    let whole = args.failing || args.late || args.slow || args.by == Order::Next;
     let read = if whole { usize::MAX } else { limit.saturating_add(1) };
     if let Some(json) = &work.json {
         let listing = work.client().jobs(&path, state);
@@ -72,6 +82,13 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
             let status = job.value.status();
             (status.faulted_count, status.next_execution_time)
         });
+        if args.slow {
+            // Only rows say how long the actions took.
+            let rows = work.client().rows(&path, state, read).await;
+            let rows = rows.map_err(in_collection(work, &path))?;
+            let took: HashMap<_, _> = rows.into_iter().map(|row| (row.name, row.took_ms)).collect();
+            slowest_first(&mut jobs, |job| took.get(job.value.short_name()).copied().flatten());
+        }
         let more = jobs.len() > limit;
         jobs.truncate(limit);
         json.list(&work.screen, jobs.iter().map(|job| job.text.as_str()))?;
@@ -81,6 +98,9 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
     let rows = work.client().rows(&path, state, read).await;
     let mut rows = rows.map_err(in_collection(work, &path))?;
     choose(args, work.now(), &mut rows, |row| (row.faulted, row.next.clone()));
+    if args.slow {
+        slowest_first(&mut rows, |row| row.took_ms);
+    }
     let more = rows.len() > limit;
     rows.truncate(limit);
     if rows.is_empty() {
@@ -88,7 +108,7 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
         work.screen.hint(&format!("no jobs in {collection}; `minutehand job create` makes one"));
         return Ok(());
     }
-    work.screen.table(&table(work, &rows))?;
+    work.screen.table(&table(work, &rows, args.slow))?;
     say_cut(work, more, limit);
     Ok(())
 }
@@ -116,6 +136,12 @@ fn choose<T>(
     }
 }
 
+/// Keeps the jobs of which it is known how long their actions took, the slowest first.
+fn slowest_first<T>(jobs: &mut Vec<T>, took: impl Fn(&T) -> Option<u32>) {
+    jobs.retain(|job| took(job).is_some());
+    jobs.sort_by_key(|job| Reverse(took(job)));
+}
+
 fn say_cut(work: &Work, more: bool, limit: usize) {
     if more {
         let jobs = plural(limit, "job");
@@ -123,8 +149,12 @@ fn say_cut(work: &Work, more: bool, limit: usize) {
     }
 }
 
-fn table(work: &Work, rows: &[ListedJob]) -> Table {
-    let mut table = Table::new(&["job", "state", "last", "next", "in", "runs", "failed", "fires"]);
+fn table(work: &Work, rows: &[ListedJob], with_time: bool) -> Table {
+    let mut columns = vec!["job", "state", "last", "next", "in", "runs", "failed", "fires"];
+    if with_time {
+        columns.insert(TOOK_COLUMN, "took");
+    }
+    let mut table = Table::new(&columns);
     for row in rows {
         let zone = row.zone.as_deref().and_then(Zone::named);
         let times = work.times(zone);
@@ -133,7 +163,7 @@ fn table(work: &Work, rows: &[ListedJob]) -> Table {
         let recent = row.recent.as_deref().unwrap_or_default();
         // Where the job began does not matter any more.
         let sentence = row.sentence.as_deref().unwrap_or_default().split(';').next();
-        table.row(vec![
+        let mut cells = vec![
             row.name.clone(),
             state(work, &row.state),
             marks(&work.screen, recent, MARKS_MAX),
@@ -142,7 +172,12 @@ fn table(work: &Work, rows: &[ListedJob]) -> Table {
             row.executions.to_string(),
             failed(work, row.faulted),
             sentence.unwrap_or_default().to_owned(),
-        ]);
+        ];
+        if with_time {
+            let took = row.took_ms.map(|took| span_text(TimeDelta::milliseconds(took.into())));
+            cells.insert(TOOK_COLUMN, took.unwrap_or_default());
+        }
+        table.row(cells);
     }
     table
 }

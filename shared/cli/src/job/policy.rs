@@ -179,6 +179,12 @@ fn in_words(extensions: &Value) -> Vec<String> {
     if let Some(max) = text("/timeout") {
         words.push(format!("gives up an action after {max}"));
     }
+    if let Some(depth) = number("/depth") {
+        words.push(format!("was put by a job, number {depth} in a chain"));
+    }
+    if extensions.get("template") == Some(&Value::Bool(true)) {
+        words.push("names in double braces become values".to_owned());
+    }
     if let Some(window) = text("/jitter/window") {
         words.push(format!("starts within {window} after its time"));
     }

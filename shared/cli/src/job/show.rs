@@ -1,5 +1,6 @@
 //! `job show`: a job on one page.
 
+use chrono::TimeDelta;
 use clap::Args;
 use minutehand_client::{Description, HistoryFilter, HistoryProperties, JobPath, SkippedLast};
 use serde_json::{Map, Value};
@@ -11,7 +12,7 @@ use crate::failure::Result;
 use crate::output::count;
 use crate::output::marks::marks;
 use crate::output::table::harmless;
-use crate::output::times::{Times, capitalized};
+use crate::output::times::{Times, capitalized, span_text};
 use crate::repeat::Repeat;
 use crate::work::{Work, zone_of};
 
@@ -66,6 +67,9 @@ fn page(
         line("last", &marks(&work.screen, &job.recent, RESULTS_MAX));
     }
     line("runs", &counters(job));
+    if let Some(took) = job.took_ms {
+        line("took", &span_text(TimeDelta::milliseconds(took.into())));
+    }
     if let Some(skip) = &job.last_skip {
         line("skipped", &skipped(skip, &times));
     }

@@ -61,6 +61,7 @@ pub(super) async fn create(work: &Work, wanted: &Create) -> Result<Value> {
     let schedule = zoned(work, &wanted.schedule, &path.collection).await?;
     let mut properties = Map::new();
     properties.extend(wanted.action.action()?.map(|action| ("action".to_owned(), action)));
+    wanted.action.put_into(&mut properties)?;
     one_timing(work, &schedule)?.put_into(&mut properties);
     if wanted.disabled {
         properties.insert("state".to_owned(), "disabled".into());

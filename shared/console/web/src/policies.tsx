@@ -57,6 +57,11 @@ const POLICIES: readonly Policy[] = [
     said: (read) => (read('timeout') ? `an action is given up after ${isoSpan(read('timeout'))}` : null),
   },
   {
+    name: 'Templates',
+    lines: [{ path: 'template', label: 'Names in double braces, such as {{occurrence}}', as: [['no', 'stay as they are'], ['yes', 'become values', true]], optionOf: (value) => (value === true ? 'yes' : 'no'), clears: ['template'] }],
+    said: (_, properties) => (at(properties, `${BASE}.template`) === true ? 'names in double braces become values' : null),
+  },
+  {
     name: 'Spread',
     lines: [{ path: 'jitter.window', label: 'Spread the starts over', as: 'span', placeholder: 'no time' }],
     said: (read) => (read('jitter.window') ? `starts within ${isoSpan(read('jitter.window'))} after it is due` : null),

@@ -143,6 +143,7 @@ fn draft(
         start_time,
         recurrence,
         action: property(properties, "action").cloned().unwrap_or_default(),
+        has_templates: false,
         is_enabled: state == "enabled",
         skipped_time: None,
         notes,

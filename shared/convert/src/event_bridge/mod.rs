@@ -112,6 +112,7 @@ impl Source<'_> {
                 start_time: Some(format_instant(times.start).into()),
                 recurrence: times.recurrence.clone(),
                 action: read.action,
+                has_templates: read.has_templates,
                 is_enabled: self.is_enabled()?,
                 skipped_time: Some(SKIPPED_TIME),
                 notes,

@@ -25,6 +25,8 @@ const INTERVAL_SECONDS: u64 = 60;
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) action: Value,
+    /// Whether names in double braces become values in the action.
+    pub(super) has_templates: bool,
     pub(super) notes: Vec<(ProblemKind, Unsayable)>,
 }
 
@@ -35,13 +37,6 @@ pub(super) fn read(target: &Map<String, Value>, is_rule: bool) -> Result<Read, U
     })?;
     let mut notes = Vec::new();
     let (mut action, input) = action(arn, target, is_rule, &mut notes)?;
-    if let Some(input) = &input
-        && input.contains(CONTEXT_ATTRIBUTES)
-    {
-        let why = "EventBridge replaces <aws.scheduler.…> in the input, and a job sends its text as it is";
-        let remedy = "use what the target receives beside the text, such as the execution id";
-        notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
-    }
     if let Some(policy) = retry_policy(target, &mut notes) {
         set(&mut action, "retryPolicy", policy);
     }
@@ -57,7 +52,32 @@ pub(super) fn read(target: &Map<String, Value>, is_rule: bool) -> Result<Read, U
         let remedy = "read the reason in the history of the job";
         notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
     }
-    Ok(Read { action, notes })
+    let has_templates = names_for_attributes(&mut action);
+    if action.to_string().contains(CONTEXT_ATTRIBUTES) {
+        let why = "EventBridge replaces <aws.scheduler.…> in the input, and the job sends some of it as text";
+        let remedy = "write what the target needs with the names of templates, such as {{job}}";
+        notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
+    }
+    Ok(Read { action, has_templates, notes })
+}
+
+/// What stands for an attribute of `EventBridge`'s scheduler in a template.
+const NAMES: [(&str, &str); 3] = [
+    ("<aws.scheduler.scheduled-time>", "{{occurrence}}"),
+    ("<aws.scheduler.execution-id>", "{{executionId}}"),
+    ("<aws.scheduler.attempt-number>", "{{attempt}}"),
+];
+
+/// Writes the attributes of `EventBridge`'s scheduler in the texts of an action as names of a template. Returns
+/// whether there are any. An action with double braces of its own stays as it is.
+fn names_for_attributes(action: &mut Value) -> bool {
+    let text = action.to_string();
+    if text.contains("{{") || !NAMES.iter().any(|(attribute, _)| text.contains(attribute)) {
+        return false;
+    }
+    let replaced = NAMES.iter().fold(text, |text, (attribute, name)| text.replace(attribute, name));
+    // Neither has a character that JSON escapes.
+    serde_json::from_str(&replaced).map(|replaced| *action = replaced).is_ok()
 }
 
 /// The action, and the text that it sends.

@@ -208,17 +208,51 @@ fn retries_dead_letters_and_windows_are_said_or_reported() {
     );
     assert_eq!(
         action["errorAction"],
-        json!({"type": "Sqs", "sqsMessage": {"queueUrl": "https://sqs.eu-west-1.amazonaws.com/123456789012/dead", "message": "{\"id\":\"<aws.scheduler.execution-id>\"}"}})
+        json!({"type": "Sqs", "sqsMessage": {"queueUrl": "https://sqs.eu-west-1.amazonaws.com/123456789012/dead", "message": "{\"id\":\"{{executionId}}\"}"}})
     );
     let whys = problems(&report);
     for part in [
         "flexible window of 15 minutes",
         "deletes the schedule",
-        "<aws.scheduler.…>",
         "up to 30 retries within 600 seconds",
         "dead letters are an error action",
     ] {
         assert!(whys.iter().any(|why| why.contains(part)), "{part}: {whys:#?}");
+    }
+}
+
+#[test]
+fn attributes_of_the_scheduler_become_names_of_a_template() {
+    for (input, message, has_templates, says) in [
+        (
+            "<aws.scheduler.scheduled-time> <aws.scheduler.attempt-number> <aws.scheduler.execution-id>",
+            "{{occurrence}} {{attempt}} {{executionId}}",
+            true,
+            None,
+        ),
+        (
+            "<aws.scheduler.schedule-arn>",
+            "<aws.scheduler.schedule-arn>",
+            false,
+            Some("<aws.scheduler.…>"),
+        ),
+        (
+            "{{x}} <aws.scheduler.execution-id>",
+            "{{x}} <aws.scheduler.execution-id>",
+            false,
+            Some("<aws.scheduler.…>"),
+        ),
+        ("{{x}}", "{{x}}", false, None),
+    ] {
+        let target = json!({"Arn": "arn:aws:sns:eu-west-1:123456789012:t", "Input": input});
+        let report = converted(&schedule("rate(1 hour)", json!({"Target": target})));
+        let properties = &only(&report).document["properties"];
+        assert_eq!(properties["action"]["snsMessage"]["message"], message);
+        let extensions = if has_templates { json!({"template": true}) } else { Value::Null };
+        assert_eq!(properties["minutehand"], extensions, "{input}");
+        let problems = problems(&report);
+        assert_eq!(problems.len(), usize::from(says.is_some()), "{problems:?}");
+        assert!(says.is_none_or(|says| problems[0].contains(says)), "{problems:?}");
     }
 }
 

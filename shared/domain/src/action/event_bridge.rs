@@ -1,12 +1,12 @@
 //! The action type `EventBridge`.
 
-use serde_json::Value;
-
 use super::ActionType;
+use super::texts::Text;
 use crate::arn::Arn;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
+use crate::template::TemplatePlace;
 
 /// `EventBridge` allows ten resources, and the scheduler adds one.
 const RESOURCES_MAX: usize = 9;
@@ -73,7 +73,7 @@ impl ActionType for EventBridge {
             let allowed = "AWS reserves the sources that begin with 'aws.'; use another one";
             return Err(fields.wrong("source", allowed));
         }
-        if !serde_json::from_str::<Value>(&event.detail).is_ok_and(|detail| detail.is_object()) {
+        if !fields.json(&event.detail).is_some_and(|detail| detail.is_object()) {
             let path = fields.path("detail");
             return Err(Refusal::about(&path, "must be a JSON object as a string."));
         }
@@ -91,6 +91,14 @@ impl ActionType for EventBridge {
             .set("detailType", event.detail_type.as_str())
             .set("detail", event.detail.as_str())
             .maybe("resources", event.resources.clone())
+    }
+
+    fn texts(payload: &mut Self) -> Vec<Text<'_>> {
+        let Self { detail_type, detail, .. } = payload;
+        vec![
+            Text::new("detailType", TemplatePlace::Header, detail_type),
+            Text::new("detail", TemplatePlace::Json, detail),
+        ]
     }
 
     fn set_event(bus: &mut Self, event: String) {

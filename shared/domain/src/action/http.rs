@@ -9,11 +9,13 @@ use url::Url;
 
 use super::ActionType;
 use super::http_header::{belongs_to_connection, is_header_name};
+use super::texts::{Text, place_of};
 use crate::credentials::{WITHHELD, is_credential_header, withhold_query};
 use crate::json::Shape::{Free, Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Reading, Shape};
 use crate::refusal::Refusal;
 use crate::secret::Secret;
+use crate::template::TemplatePlace;
 
 const URI_CHARS_MAX: usize = 2_048;
 const BODY_CHARS_MAX: usize = 8_192;
@@ -22,6 +24,8 @@ const HEADERS_MAX: usize = 50;
 const HEADER_CHARS_MAX: usize = 4_096;
 /// The content type of a `CloudEvents` document.
 const EVENT_TYPE: &str = "application/cloudevents+json; charset=utf-8";
+/// The content type of a form, whose values are escaped as in a URL.
+const FORM_TYPE: &str = "application/x-www-form-urlencoded";
 /// The methods that a job may use, in any case.
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 /// The scheduler sets headers with these prefixes itself.
@@ -147,6 +151,23 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
             .object("headers", request.headers.as_deref().map(write_headers))
             .maybe("body", request.body.as_deref())
             .object("authentication", request.authentication.as_ref().map(write_authentication))
+    }
+
+    fn texts(payload: &mut HttpRequest) -> Vec<Text<'_>> {
+        let form = payload.headers.iter().flatten().any(|(name, value)| {
+            name.eq_ignore_ascii_case("content-type") && value.starts_with(FORM_TYPE)
+        });
+        let headers = payload.headers.iter_mut().flatten();
+        let headers = headers.filter(|(name, _)| !is_credential_header(name));
+        let headers = headers.map(|(name, value)| {
+            Text::new(format!("headers.{name}"), TemplatePlace::Header, value)
+        });
+        let body = payload.body.iter_mut().map(|body| {
+            let place = if form { TemplatePlace::Url } else { place_of(body) };
+            Text::new("body", place, body)
+        });
+        let uri = Text::new("uri", TemplatePlace::Url, &mut payload.uri);
+        [uri].into_iter().chain(headers).chain(body).collect()
     }
 
     fn set_event(request: &mut HttpRequest, event: String) {

@@ -1,12 +1,12 @@
 //! The action type `Lambda`.
 
-use serde_json::Value;
-
 use super::ActionType;
+use super::texts::Text;
 use crate::arn::Arn;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
+use crate::template::TemplatePlace;
 
 const FUNCTION_CHARS_MAX: usize = 170;
 
@@ -44,7 +44,7 @@ impl ActionType for Lambda {
             return Err(fields.wrong("functionName", allowed));
         }
         let payload = lambda.payload.as_deref();
-        if payload.is_some_and(|text| serde_json::from_str::<Value>(text).is_err()) {
+        if payload.is_some_and(|text| fields.json(text).is_none()) {
             let path = fields.path("payload");
             return Err(Refusal::about(&path, "is not valid JSON; Lambda accepts only JSON."));
         }
@@ -55,6 +55,14 @@ impl ActionType for Lambda {
         ObjectBuilder::default()
             .set("functionName", lambda.function.as_str())
             .maybe("payload", lambda.payload.as_deref())
+    }
+
+    fn texts(payload: &mut Self) -> Vec<Text<'_>> {
+        payload
+            .payload
+            .iter_mut()
+            .map(|text| Text::new("payload", TemplatePlace::Json, text))
+            .collect()
     }
 
     fn set_event(lambda: &mut Self, event: String) {

@@ -17,6 +17,7 @@ mod service_bus;
 mod sns;
 mod sqs;
 mod storage_queue;
+mod texts;
 
 pub use event_bridge::EventBridge;
 pub use failure_action::FailureAction;
@@ -30,7 +31,10 @@ pub use sns::Sns;
 pub use sqs::Sqs;
 pub use storage_queue::StorageQueue;
 
+pub(crate) use texts::check_templates;
+
 use serde_json::Value;
+use texts::Text;
 use url::Url;
 
 use crate::json::{Fields, ObjectBuilder, Shape};
@@ -84,6 +88,9 @@ trait ActionType {
     /// Writes the payload in the order and case of the original's answers.
     fn write(payload: &Self::Payload) -> ObjectBuilder;
 
+    /// The texts in which templates may stand.
+    fn texts(payload: &mut Self::Payload) -> Vec<Text<'_>>;
+
     /// Sends an event, as JSON, instead of what the payload contains.
     fn set_event(payload: &mut Self::Payload, event: String);
 
@@ -131,6 +138,13 @@ macro_rules! action_types {
             /// The payload of each type, and the property in it that holds what is sent.
             const CONTENTS: &'static [(&'static str, &'static str)] =
                 &[$((<$kind as ActionType>::PROPERTY, <$kind as ActionType>::CONTENT)),*];
+
+            /// The texts in which templates may stand.
+            fn texts(&mut self) -> Vec<Text<'_>> {
+                match self {
+                    $(Self::$variant(payload) => <$kind as ActionType>::texts(payload),)*
+                }
+            }
 
             /// Sends an event, as JSON, instead of what the payload contains.
             fn set_event(&mut self, event: String) {

@@ -7,11 +7,13 @@ use super::ActionType;
 use super::http_header::{belongs_to_connection, is_header_name};
 use super::message_format::MessageFormat;
 use super::queue_path::{read_host_label, read_message, read_path};
+use super::texts::{Text, place_of};
 use crate::duration::Span;
 use crate::json::Shape::{Free, Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
 use crate::secret::Secret;
+use crate::template::TemplatePlace;
 
 /// Headers that every request to the HTTPS API has, or that the API itself reads.
 const BUS_HEADERS: [&str; 7] = [
@@ -155,6 +157,26 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
             .maybe("messageFormat", bus.format.map(MessageFormat::name))
             .object("brokeredMessageProperties", bus.brokered.as_ref().map(write_brokered))
             .texts("customMessageProperties", bus.custom.as_deref())
+    }
+
+    fn texts(payload: &mut ServiceBus) -> Vec<Text<'_>> {
+        let ServiceBus { message, brokered, custom, .. } = payload;
+        let brokered = brokered.iter_mut().flat_map(|brokered| {
+            let BrokeredProperties { correlation_id, label, message_id, .. } = brokered;
+            let texts =
+                [("correlationId", correlation_id), ("label", label), ("messageId", message_id)];
+            texts.into_iter().filter_map(|(name, text)| {
+                let path = format!("brokeredMessageProperties.{name}");
+                Some(Text::new(path, TemplatePlace::Header, text.as_mut()?))
+            })
+        });
+        let custom =
+            Text::values("customMessageProperties", TemplatePlace::Header, custom.as_mut());
+        [Text::new("message", place_of(message), message)]
+            .into_iter()
+            .chain(brokered)
+            .chain(custom)
+            .collect()
     }
 
     fn set_event(bus: &mut ServiceBus, event: String) {

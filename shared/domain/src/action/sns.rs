@@ -3,10 +3,12 @@
 use super::ActionType;
 use super::attributes::{FIFO, check_attributes, check_group, check_message};
 use super::queue_path::read_message;
+use super::texts::{Text, place_of};
 use crate::arn::Arn;
 use crate::json::Shape::{Free, Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
+use crate::template::TemplatePlace;
 
 const SUBJECT_CHARS_MAX: usize = 100;
 
@@ -81,6 +83,18 @@ impl ActionType for Sns {
             .maybe("subject", sns.subject.as_deref())
             .texts("messageAttributes", sns.attributes.as_deref())
             .maybe("messageGroupId", sns.group_id.as_deref())
+    }
+
+    fn texts(payload: &mut Self) -> Vec<Text<'_>> {
+        let Self { message, subject, attributes, group_id, .. } = payload;
+        let attributes =
+            Text::values("messageAttributes", TemplatePlace::Header, attributes.as_mut());
+        let lines = [("subject", subject), ("messageGroupId", group_id)];
+        let lines = lines.into_iter().filter_map(|(name, text)| {
+            Some(Text::new(name, TemplatePlace::Header, text.as_mut()?))
+        });
+        let message = Text::new("message", place_of(message), message);
+        [message].into_iter().chain(attributes).chain(lines).collect()
     }
 
     fn set_event(sns: &mut Self, event: String) {

@@ -5,9 +5,11 @@ use url::Url;
 use super::ActionType;
 use super::attributes::{FIFO, check_attributes, check_group, check_message};
 use super::queue_path::read_message;
+use super::texts::{Text, place_of};
 use crate::json::Shape::{Free, Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
+use crate::template::TemplatePlace;
 
 const QUEUE_URL_CHARS_MAX: usize = 2_048;
 
@@ -71,6 +73,16 @@ impl ActionType for Sqs {
             .set("message", sqs.message.as_str())
             .texts("messageAttributes", sqs.attributes.as_deref())
             .maybe("messageGroupId", sqs.group_id.as_deref())
+    }
+
+    fn texts(payload: &mut Self) -> Vec<Text<'_>> {
+        let Self { message, attributes, group_id, .. } = payload;
+        let attributes =
+            Text::values("messageAttributes", TemplatePlace::Header, attributes.as_mut());
+        let group =
+            group_id.iter_mut().map(|id| Text::new("messageGroupId", TemplatePlace::Header, id));
+        let message = Text::new("message", place_of(message), message);
+        [message].into_iter().chain(attributes).chain(group).collect()
     }
 
     fn set_event(sqs: &mut Self, event: String) {

@@ -4,6 +4,7 @@ use super::message_format::MessageFormat;
 use super::queue_path::{read_host_label, read_message, read_path};
 
 use super::ActionType;
+use super::texts::{Text, place_of};
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
@@ -68,6 +69,10 @@ impl ActionType for StorageQueue {
             .secret("sasToken", &queue.sas_token)
             .set("message", queue.message.as_str())
             .maybe("messageFormat", queue.format.map(MessageFormat::name))
+    }
+
+    fn texts(payload: &mut Self) -> Vec<Text<'_>> {
+        vec![Text::new("message", place_of(&payload.message), &mut payload.message)]
     }
 
     fn set_event(queue: &mut Self, event: String) {

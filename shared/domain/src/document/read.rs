@@ -4,7 +4,7 @@ use minutehand_recurrence::{Frequency, Recurrence, Rule, read_start_time};
 use serde_json::{Map, Value};
 
 use super::checks::{check_pause, check_signing};
-use crate::action::MainAction;
+use crate::action::{MainAction, check_templates};
 use crate::attempt::Role;
 use crate::collection::{CollectionDefinition, CollectionState};
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
@@ -45,6 +45,7 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
     }
     check_signing(&job)?;
     check_pause(&job)?;
+    check_templates(&job)?;
     Ok(job)
 }
 
@@ -73,11 +74,14 @@ fn read_job(properties: &Value, reading: Reading) -> Result<JobDefinition, Refus
     let zone = recurrence.as_ref().and_then(Recurrence::zone);
     let start_time =
         properties.value("startTime").map(|sent| read_start_time(sent, zone)).transpose()?;
+    let extensions = properties.part(EXTENSIONS, JobExtensions::read)?;
+    let has_templates = extensions.as_ref().is_some_and(|it| it.template);
+    let properties = properties.with_templates(has_templates);
     Ok(JobDefinition {
         start_time,
         action: MainAction::read(&properties.required_object("action")?)?,
         recurrence: recurrence.map(Box::new),
-        extensions: properties.part(EXTENSIONS, JobExtensions::read)?,
+        extensions,
         switch: read_switch(&properties)?,
     })
 }

@@ -8,6 +8,7 @@ use crate::duration::Span;
 use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::secret::Secret;
+use crate::template::sample;
 
 /// The most characters of a value that a message repeats.
 const GIVEN_CHARS_MAX: usize = 60;
@@ -29,6 +30,7 @@ pub(crate) struct Fields<'a> {
     path: String,
     map: &'a Map<String, Value>,
     reading: Reading,
+    has_templates: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -40,7 +42,7 @@ impl<'a> Fields<'a> {
     ) -> Result<Self, Refusal> {
         let path = path.into();
         match value {
-            Value::Object(map) => Ok(Self { path, map, reading }),
+            Value::Object(map) => Ok(Self { path, map, reading, has_templates: false }),
             _ => Err(Refusal::about(&path, "must be a JSON object.")),
         }
     }
@@ -57,6 +59,16 @@ impl<'a> Fields<'a> {
             stored @ (Reading::Stored | Reading::StoredWithoutSecrets) => stored,
         };
         Self { reading, ..self }
+    }
+
+    /// The same object, in whose texts templates may stand.
+    pub(crate) fn with_templates(self, has_templates: bool) -> Self {
+        Self { has_templates, ..self }
+    }
+
+    /// A text as JSON; `None` if it is none, or would be none with values in place of its names.
+    pub(crate) fn json(&self, text: &str) -> Option<Value> {
+        if self.has_templates { sample(text) } else { serde_json::from_str(text).ok() }
     }
 
     /// The object itself.
@@ -93,7 +105,9 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn object(&self, name: &str) -> Result<Option<Fields<'a>>, Refusal> {
-        self.value(name).map(|value| Fields::new(self.path(name), value, self.reading)).transpose()
+        let object =
+            self.value(name).map(|value| Fields::new(self.path(name), value, self.reading));
+        Ok(object.transpose()?.map(|object| object.with_templates(self.has_templates)))
     }
 
     /// What an object in it says.

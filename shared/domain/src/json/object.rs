@@ -83,6 +83,14 @@ impl ObjectBuilder {
         self.push(name, Node::Found(value.into()))
     }
 
+    /// Sets a value that the service found out itself, if there is one.
+    pub(crate) fn maybe_found(self, name: &'static str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.found(name, value),
+            None => self,
+        }
+    }
+
     /// Sets a value that clients get in another form than the store.
     pub(crate) fn differs(self, name: &'static str, kept: Value, answered: Value) -> Self {
         self.push(name, Node::Differs { kept, answered })

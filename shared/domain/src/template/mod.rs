@@ -28,7 +28,7 @@ const SHOWN_CHARS_MAX: usize = 40;
 
 named! {
     /// A name that may stand in a template.
-    pub enum Name {
+    pub enum Placeholder {
         /// The name of the job.
         Job = "job",
         /// The name of the job's collection.
@@ -54,7 +54,7 @@ named! {
     }
 }
 
-impl Name {
+impl Placeholder {
     /// The names that an action of a job may use.
     pub const OF_ACTIONS: &[Self] = &[
         Self::Job,
@@ -96,7 +96,7 @@ named! {
 
 /// What a template becomes a part of, which says how its values are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TemplatePlace {
     /// A text that is sent as it is.
     Text,
     /// A URL.
@@ -109,7 +109,7 @@ pub enum Place {
 
 /// The value of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum PlaceholderValue<'a> {
     /// A text.
     Text(&'a str),
     /// A number.
@@ -129,7 +129,7 @@ pub struct Template {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Literal(String),
-    Value { name: Name, format: Option<Format>, escaping: Escaping },
+    Named { name: Placeholder, format: Option<Format>, escaping: Escaping },
 }
 
 /// How a value is escaped: by the place, and in JSON by whether it stands in a string.
@@ -187,7 +187,11 @@ impl Template {
     /// # Errors
     ///
     /// If something in double braces is not one of the names, or has a format that it cannot have.
-    pub fn parse(text: &str, place: Place, names: &[Name]) -> Result<Self, TemplateError> {
+    pub fn parse(
+        text: &str,
+        place: TemplatePlace,
+        names: &[Placeholder],
+    ) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
         let (mut literal, mut rest) = (String::new(), text);
         while let Some((before, after)) = rest.split_once(OPEN) {
@@ -201,13 +205,13 @@ impl Template {
             let (name, format) = read_name(written, names)?;
             parts.push(Part::Literal(std::mem::take(&mut literal)));
             let escaping = match place {
-                Place::Text => Escaping::Nothing,
-                Place::Url => Escaping::Url,
-                Place::Header => Escaping::Header,
-                Place::Json if is_in_string(&parts) => Escaping::InJsonString,
-                Place::Json => Escaping::AsJson,
+                TemplatePlace::Text => Escaping::Nothing,
+                TemplatePlace::Url => Escaping::Url,
+                TemplatePlace::Header => Escaping::Header,
+                TemplatePlace::Json if is_in_string(&parts) => Escaping::InJsonString,
+                TemplatePlace::Json => Escaping::AsJson,
             };
-            parts.push(Part::Value { name, format, escaping });
+            parts.push(Part::Named { name, format, escaping });
             rest = after;
         }
         literal.push_str(rest);
@@ -227,18 +231,22 @@ impl Template {
     pub fn beginning(&self) -> &str {
         match self.parts.first() {
             Some(Part::Literal(text)) => text,
-            Some(Part::Value { .. }) | None => "",
+            Some(Part::Named { .. }) | None => "",
         }
     }
 
     /// The text with the value of each name in its place. The zone is that of local instants.
     #[must_use]
-    pub fn render<'a>(&self, zone: Option<Zone>, value: &dyn Fn(Name) -> Value<'a>) -> String {
+    pub fn render<'a>(
+        &self,
+        zone: Option<Zone>,
+        value: &dyn Fn(Placeholder) -> PlaceholderValue<'a>,
+    ) -> String {
         let mut text = String::new();
         for part in &self.parts {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
-                Part::Value { name, format, escaping } => {
+                Part::Named { name, format, escaping } => {
                     push(&mut text, value(*name), *format, *escaping, zone);
                 }
             }
@@ -247,8 +255,32 @@ impl Template {
     }
 }
 
+/// A JSON text with values in place of its names; `None` if it is no JSON then. What is no template is refused
+/// by the check of all templates, with a better reason, so it counts as JSON.
+pub(crate) fn sample(text: &str) -> Option<Json> {
+    let Ok(template) = Template::parse(text, TemplatePlace::Json, &Placeholder::ALL) else {
+        return Some(Json::Object(serde_json::Map::new()));
+    };
+    serde_json::from_str(&template.render(None, &|_| PlaceholderValue::Text("x"))).ok()
+}
+
+/// The first name that stands in a text, whether or not the text is a template.
+#[must_use]
+pub fn name_in(text: &str) -> Option<Placeholder> {
+    let written = text.match_indices(OPEN).filter_map(|(at, open)| {
+        let (written, _) = text.get(at + open.len()..)?.split_once(CLOSE)?;
+        Some(written.split_once(':').map_or(written, |(name, _)| name).trim())
+    });
+    let mut known =
+        written.filter_map(|it| Placeholder::ALL.into_iter().find(|name| name.name() == it));
+    known.next()
+}
+
 /// Reads what stands in the braces.
-fn read_name(written: &str, names: &[Name]) -> Result<(Name, Option<Format>), TemplateError> {
+fn read_name(
+    written: &str,
+    names: &[Placeholder],
+) -> Result<(Placeholder, Option<Format>), TemplateError> {
     let shown = || written.chars().take(SHOWN_CHARS_MAX).collect::<String>();
     let (name, format) = match written.split_once(':') {
         Some((name, format)) => (name.trim(), Some(format.trim())),
@@ -301,18 +333,18 @@ fn is_in_string(parts: &[Part]) -> bool {
 
 fn push(
     text: &mut String,
-    value: Value<'_>,
+    value: PlaceholderValue<'_>,
     format: Option<Format>,
     escaping: Escaping,
     zone: Option<Zone>,
 ) {
-    let is_number = matches!(value, Value::Number(_)) || format == Some(Format::Unix);
+    let is_number = matches!(value, PlaceholderValue::Number(_)) || format == Some(Format::Unix);
     let written = match value {
-        Value::Absent if escaping == Escaping::AsJson => return text.push_str("null"),
-        Value::Absent => return,
-        Value::Text(value) => value.to_owned(),
-        Value::Number(number) => number.to_string(),
-        Value::Instant(at) => write_instant(at, format, zone),
+        PlaceholderValue::Absent if escaping == Escaping::AsJson => return text.push_str("null"),
+        PlaceholderValue::Absent => return,
+        PlaceholderValue::Text(value) => value.to_owned(),
+        PlaceholderValue::Number(number) => number.to_string(),
+        PlaceholderValue::Instant(at) => write_instant(at, format, zone),
     };
     match escaping {
         Escaping::Nothing => text.push_str(&written),

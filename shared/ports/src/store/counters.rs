@@ -1,6 +1,7 @@
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::job::JobCounters;
+use minutehand_domain::missed::{self, Latest};
 use minutehand_domain::recent::{LastSkip, Mark, Recent};
 use minutehand_domain::recently_counted::{Evicted, RecentlyCounted};
 use minutehand_ports_macro::port;
@@ -42,6 +43,8 @@ pub struct AfterUpdate {
     pub recent: Recent,
     /// What was left out last, if this update left anything out.
     pub last_skip: Option<LastSkip>,
+    /// What the job remembers of its latest results, if this update changes it.
+    pub latest: Option<Latest>,
 }
 
 impl CounterUpdate {
@@ -55,15 +58,26 @@ impl CounterUpdate {
         let evicted = recently_counted.make_room(ended.len());
         let mut recent = self.counters.results();
         let mut last_skip = None;
+        let mut latest = None;
+        let mut total = missed::total(&self.counters);
         for Counted { attempt, ended_at, add } in ended {
             recently_counted.add(attempt, *ended_at);
             recent = add.mark.map_or(recent, |mark| recent.and(mark));
+            if let Some(mark) = add.mark {
+                let before = latest.unwrap_or_else(|| self.counters.latest());
+                latest = Some(before.after(attempt, mark, add.skip, total));
+            }
+            if let Some(took) = add.took {
+                let before = latest.unwrap_or_else(|| self.counters.latest());
+                latest = Some(before.with_time(took));
+            }
+            total = total.wrapping_add(add.ended_badly());
             if let Some(skip) = add.skip {
                 let before = last_skip.or(self.counters.last_skip);
                 last_skip = Some(skip.after(before, self.counters.last_execution_at));
             }
         }
-        AfterUpdate { recently_counted, evicted, recent, last_skip }
+        AfterUpdate { recently_counted, evicted, recent, last_skip, latest }
     }
 
     /// What all attempts of this update add to the counters.
@@ -113,6 +127,8 @@ pub struct CountersAdd {
     pub skipped: u64,
     /// When the latest of the attempts began.
     pub last_execution_at: Option<DateTime<Utc>>,
+    /// How long the action of the attempt took.
+    pub took: Option<TimeDelta>,
     /// The result of the occurrence that the attempt ended.
     pub mark: Option<Mark>,
     /// What was left out with the occurrence that was skipped.
@@ -126,6 +142,11 @@ impl CountersAdd {
         Self { skipped: 1, mark: Some(Mark::Skipped), skip: Some(skip), ..Self::default() }
     }
 
+    /// How many occurrences failed for good or were skipped.
+    fn ended_badly(self) -> u32 {
+        u32::try_from(self.faulted.saturating_add(self.skipped)).unwrap_or(u32::MAX)
+    }
+
     fn and(self, other: Self) -> Self {
         Self {
             executions: self.executions + other.executions,
@@ -134,6 +155,7 @@ impl CountersAdd {
             skipped: self.skipped + other.skipped,
             last_execution_at: self.last_execution_at.max(other.last_execution_at),
             // These are no sums: see [`CounterUpdate::after`].
+            took: None,
             mark: None,
             skip: None,
         }
@@ -157,7 +179,6 @@ pub trait Counters: Send + Sync {
 
 #[cfg(test)]
 mod tests {
-    use chrono::TimeDelta;
     use minutehand_domain::attempt::Occurrence;
 
     use super::*;

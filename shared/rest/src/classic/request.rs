@@ -13,6 +13,7 @@ use super::xml::{self, Element};
 use crate::Rest;
 use crate::access::Caller;
 use crate::answer::{Answer, guid};
+use crate::call::depth;
 use crate::path::Captured;
 use crate::query::Query;
 use crate::request::parse_object;
@@ -45,11 +46,13 @@ impl Request {
         self.rest.manage.clone()
     }
 
-    /// The service, for a change by the sender of the request.
+    /// The service, for a change by the sender of the request. What is not readable in the header of the depth
+    /// counts as none: clients of this API never send it.
     pub(super) fn writing(&self) -> Manage {
         let who = self.caller.principal.label().to_owned();
         let author = Author { who, request_id: self.id.clone() };
-        self.rest.manage.on_behalf_of(author)
+        let depth = depth(&self.head.headers).unwrap_or_default();
+        self.rest.manage.on_behalf_of(author).at_depth(depth)
     }
 
     /// Whether the request is a change on a condition.

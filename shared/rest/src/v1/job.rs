@@ -52,6 +52,7 @@ fn job_document(job: &JobDescription, durations: Durations) -> Value {
         "skipped": counters.skipped,
         "recent": counters.results().letters(),
         "lastSkip": counters.last_skip.map(last_skip),
+        "tookMs": counters.latest().took_ms(),
         "properties": view.properties(durations),
     });
     if let (Some(start), Some(document)) = (job.next_starts_at, document.as_object_mut()) {

@@ -22,7 +22,7 @@ const LOOKED_AT_MAX: usize = 5_000;
 /// The most characters of a prefix: a name has no more.
 const PREFIX_CHARS_MAX: usize = 100;
 /// The names of the values of a row.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "name",
     "state",
     "sentence",
@@ -36,6 +36,7 @@ const COLUMNS: [&str; 13] = [
     "action",
     "target",
     "recent",
+    "tookMs",
 ];
 
 pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
@@ -94,5 +95,6 @@ fn row(row: &JobRow) -> Value {
         row.action,
         row.target,
         row.counters.results().letters(),
+        row.counters.latest().took_ms(),
     ])
 }

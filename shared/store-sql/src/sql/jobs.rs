@@ -11,7 +11,7 @@ macro_rules! job {
     () => {
         "SELECT job_uid, name, document, sealed, version, expires_at, earlier, state, generation, anchor, since, \
          used, timetable, due_at, is_spent, executions, failures, faulted, skipped, last_at, recent, last_skip, \
-         name_key FROM jobs JOIN timers ON timers.job_uid = jobs.uid "
+         latest, name_key FROM jobs JOIN timers ON timers.job_uid = jobs.uid "
     };
 }
 
@@ -85,7 +85,8 @@ statements! {
 
     CREATE_TIMER = "INSERT INTO timers (job_uid, collection_uid, job_key, state, generation, \
          anchor, since, used, timetable, due_at, is_spent, executions, failures, faulted, skipped, last_at, recent, \
-         last_skip) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) \
+         last_skip, latest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+         ?18, ?19) \
          ON CONFLICT DO NOTHING";
 
     REPLACE_JOB = "UPDATE jobs SET name = ?5, document = ?6, sealed = ?7, \
@@ -114,7 +115,7 @@ statements! {
     /// Everything that decides whether an attempt may start.
     SNAPSHOT = "SELECT job_uid, jobs.name, jobs.document, jobs.sealed, jobs.version, expires_at, \
          earlier, timers.state, generation, anchor, since, used, timetable, due_at, is_spent, executions, failures, faulted, \
-         skipped, last_at, recent, last_skip, settled, checksum, \
+         skipped, last_at, recent, last_skip, latest, settled, checksum, \
          collections.subscription || '/' || collections.resource_group || '/' || collections.name, plan, collections.state, \
          on_since, has_failure_action, per_second, concurrent \
          FROM jobs JOIN timers ON timers.job_uid = jobs.uid JOIN collections ON collections.uid = jobs.collection_uid \
@@ -195,7 +196,8 @@ statements! {
     /// Counts, if no others were counted since the job was read.
     COUNT = "UPDATE timers SET settled = ?3, checksum = ?4, recent = ?5, \
          executions = executions + ?6, failures = failures + ?7, faulted = faulted + ?8, skipped = skipped + ?9, \
-         last_at = COALESCE(?10, last_at), last_skip = COALESCE(?11, last_skip) \
+         last_at = COALESCE(?10, last_at), last_skip = COALESCE(?11, last_skip), \
+         latest = COALESCE(?13, latest) \
          WHERE job_uid = ?1 AND COALESCE(settled, ?12) = ?2";
 
     SETTLED = "SELECT job_uid, settled FROM timers WHERE job_uid = ?1";

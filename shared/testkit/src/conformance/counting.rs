@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage, SkipReason};
 use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::missed::Missed;
 use minutehand_domain::recent::{LastSkip, Mark};
 use minutehand_domain::recently_counted::{IsCounted, RecentlyCounted};
 use minutehand_ports::store::{
@@ -48,6 +49,7 @@ behaviours! { $ counting as conformance_of_counting:
     a_repeated_update_counts_once,
     each_counter_is_added_to_separately,
     results_and_skips_are_written_with_the_count,
+    what_is_missed_since_the_last_success_is_written_with_the_count,
     skips_that_a_sweeper_counts_meanwhile_are_among_the_results,
     joined_updates_are_one_write,
     an_attempt_that_is_no_longer_remembered_is_found_among_the_evicted,
@@ -121,6 +123,28 @@ async fn results_and_skips_are_written_with_the_count(subject: &Subject) {
         let found = counters.last_skip.map(|it| (it.first, it.last, it.occurrences));
         let last_skip = last_skip.map(|(first, last, n)| (at(first), at(last), n));
         assert_eq!(found, last_skip, "{second}");
+    }
+}
+
+async fn what_is_missed_since_the_last_success_is_written_with_the_count(subject: &Subject) {
+    subject.and_job().await;
+    let failed = CountersAdd { failures: 1, faulted: 1, ..marked(Mark::Failed) };
+    let skipped = CountersAdd::skipped(LastSkip::one(at(240), SkipReason::Overlap));
+    for (second, add, occurrences, since, last_success) in [
+        (60, failed, 1, Some(60), None),
+        (120, marked(Mark::Ok), 0, None, Some(120)),
+        // An attempt that a retry follows.
+        (180, one(), 0, None, Some(120)),
+        (240, skipped, 1, Some(240), Some(120)),
+        (300, failed, 2, Some(240), Some(120)),
+        (360, marked(Mark::Retried), 0, None, Some(360)),
+    ] {
+        let now = read(subject).await;
+        let update = counting(&now.recently_counted, second, add);
+        assert!(count(subject, &CounterUpdate { counters: now.counters, ..update }).await);
+        let (since, last_success) = (since.map(at), last_success.map(at));
+        let expected = Missed { occurrences, since, last_success };
+        assert_eq!(read(subject).await.counters.missed(), expected, "{second}");
     }
 }
 

@@ -7,7 +7,7 @@ use minutehand_domain::timing::Timing;
 use minutehand_ports::store::{JobRecord, Saved, TimerRecord};
 
 use super::Subject;
-use super::records::{at, job, job_ref, named, now, with_document, with_timing};
+use super::records::{at, job, job_ref, latest, named, now, with_document, with_timing};
 
 behaviours! { $ jobs as conformance_of_jobs:
     what_was_never_created_is_not_found,
@@ -194,6 +194,7 @@ async fn counters_survive_a_change_of_the_timing(subject: &Subject) {
         last_execution_at: Some(at("2026-12-31T23:59:59.9999999Z")),
         recent: Recent::default().and(Mark::Ok),
         last_skip: Some(LastSkip::one(now(), SkipReason::Overtaken)),
+        latest: Some(latest()),
     };
     let mut ran = job("j");
     ran.timer.counters = counters;

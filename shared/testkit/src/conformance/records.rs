@@ -1,10 +1,13 @@
 //! Records to keep: valid, unlike each other, and the same in every run.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::collection::{Collection, CollectionDefinition};
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::missed::Latest;
 use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::recent::Mark;
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
@@ -15,6 +18,13 @@ pub const DOCUMENT_BYTES_MAX: usize = 16 * 1_024;
 /// An instant, as the API writes it.
 pub fn at(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()
+}
+
+/// What a job remembers of its latest results.
+pub(crate) fn latest() -> Latest {
+    let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at: now() });
+    let latest = Latest::default().after(&attempt, Mark::Ok, None, 0x0102_0304);
+    latest.with_time(TimeDelta::milliseconds(1_234))
 }
 
 /// When the tests play.

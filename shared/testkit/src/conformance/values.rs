@@ -13,7 +13,7 @@ use minutehand_ports::store::{JobRecord, TimerRecord};
 use minutehand_recurrence::Frequency;
 
 use super::Subject;
-use super::records::{DOCUMENT_BYTES_MAX, at, collection, job, long_document, now};
+use super::records::{DOCUMENT_BYTES_MAX, at, collection, job, latest, long_document, now};
 
 behaviours! { $ values as conformance_of_values:
     everything_said_of_a_collection_comes_back,
@@ -185,6 +185,7 @@ async fn counters_come_back_as_large_as_they_get(subject: &Subject) {
             last_execution_at: None,
             recent: Recent::without_skips_until(large - 3).and(Mark::Failed),
             last_skip: Some(LastSkip::one(now(), SkipReason::CollectionOff)),
+            latest: Some(latest()),
         };
         comes_back(subject, &job).await;
     }

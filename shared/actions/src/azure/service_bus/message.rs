@@ -91,6 +91,8 @@ fn annotations(brokered: &BrokeredProperties) -> Option<MessageAnnotations> {
 
 #[cfg(test)]
 mod tests {
+    use minutehand_domain::chain::Depth;
+    use minutehand_domain::missed::Missed;
     use minutehand_domain::secret::Secret;
 
     use super::*;
@@ -122,6 +124,8 @@ mod tests {
             region: "local".to_owned(),
             signed: None,
             time_max: None,
+            missed: Missed::default(),
+            depth: Depth::default().next(),
         };
         message(&bus, &context)
     }
