@@ -219,8 +219,8 @@ impl Client {
     /// # Errors
     ///
     /// [`Error`], as of every call.
-    pub async fn run_job(&self, path: &JobPath) -> Result<(), Error> {
-        self.done(Request::new(Method::POST, path.arm_path("/run"))).await
+    pub async fn run_job(&self, path: &JobPath, key: Option<&str>) -> Result<(), Error> {
+        self.done(Request::new(Method::POST, path.arm_path("/run")).once(key)).await
     }
 
     /// Lists the attempts of a job, newest occurrence first.

@@ -8,8 +8,8 @@ use std::time::Duration;
 pub use http::Method;
 use http::StatusCode;
 use http::header::{
-    AUTHORIZATION, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
-    RETRY_AFTER, USER_AGENT,
+    AUTHORIZATION, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH,
+    IF_NONE_MATCH, RETRY_AFTER, USER_AGENT,
 };
 use http_body_util::{BodyExt as _, Collected, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
@@ -105,6 +105,9 @@ pub(crate) struct Received {
     pub(crate) date: Option<String>,
 }
 
+/// The header that names a request which is to be done once.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
 impl Request {
     pub(crate) fn new(method: Method, path: String) -> Self {
         let repeatable = method.is_idempotent() || method == Method::PATCH;
@@ -129,6 +132,15 @@ impl Request {
         self.headers.insert(name, value.unwrap_or(HeaderValue::from_static("\"\"")));
         self.repeatable = false;
         self
+    }
+
+    /// Names the request, so that it is done once, and may be sent again.
+    pub(crate) fn once(mut self, key: Option<&str>) -> Self {
+        let Some(key) = key else { return self };
+        // The server refuses an empty key, as it refuses one that is not allowed in a header.
+        let value = HeaderValue::from_str(key).unwrap_or(HeaderValue::from_static(""));
+        self.headers.insert(IDEMPOTENCY_KEY, value);
+        self.repeatable()
     }
 
     /// Marks a POST that has the same effect if it is sent twice.

@@ -49,7 +49,7 @@ fn collection() -> CollectionPath {
 async fn a_server_that_asks_for_a_pause_is_asked_again() {
     let (client, requests) = server(vec![BUSY.to_owned(), BUSY.to_owned(), OK.to_owned()]);
     // A run is no request that may be repeated, but nothing has been done yet.
-    client.run_job(&collection().job("j")).await.unwrap();
+    client.run_job(&collection().job("j"), None).await.unwrap();
     let asked: Vec<String> = requests.try_iter().collect();
     assert_eq!(asked.len(), 3, "{asked:?}");
     assert!(asked.iter().all(|request| request.contains("/jobs/j/run?api-version=")), "{asked:?}");
@@ -67,7 +67,7 @@ async fn a_server_that_stays_busy_is_reported_as_it_answered() {
 #[tokio::test]
 async fn a_run_is_not_asked_for_twice_if_its_answer_is_lost() {
     let (client, requests) = server(vec![String::new(), OK.to_owned()]);
-    let error = client.run_job(&collection().job("j")).await.unwrap_err();
+    let error = client.run_job(&collection().job("j"), None).await.unwrap_err();
     assert!(matches!(error, Error::Broken { .. }), "{error:?}");
     assert_eq!(requests.try_iter().count(), 1);
 }

@@ -27,6 +27,9 @@ pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// hexadecimal.
 const REDRIVE_OF: char = 'x';
 
+/// Between the instant of what a run repeats and when that failed.
+const FAILED_AT: char = 'z';
+
 /// Between the id of a run and its depth, if a job asked for it.
 const DEPTH: char = 'y';
 
@@ -64,11 +67,16 @@ impl Occurrence {
         Self::Run { asked_at, run_id: run_id(id, depth) }
     }
 
-    /// A run that repeats the occurrence at an instant. Its id says which.
+    /// A run that repeats the occurrence at an instant, whose last attempt failed then. Its id says both.
     #[must_use]
-    pub fn redrive(asked_at: DateTime<Utc>, id: &str, depth: Depth, of: DateTime<Utc>) -> Self {
-        let id = run_id(id, depth);
-        Self::Run { asked_at, run_id: format!("{id}{REDRIVE_OF}{}", ticks(of)) }
+    pub fn redrive(
+        asked_at: DateTime<Utc>,
+        id: &str,
+        depth: Depth,
+        [of, failed_at]: [DateTime<Utc>; 2],
+    ) -> Self {
+        let (id, of, failed_at) = (run_id(id, depth), ticks(of), ticks(failed_at));
+        Self::Run { asked_at, run_id: format!("{id}{REDRIVE_OF}{of}{FAILED_AT}{failed_at}") }
     }
 
     /// How deep it is in a chain of jobs that ask for each other.
@@ -83,9 +91,20 @@ impl Occurrence {
     /// The instant of the occurrence that it repeats, if it does.
     #[must_use]
     pub fn redrive_of(&self) -> Option<DateTime<Utc>> {
+        self.redriven().map(|(of, _)| of)
+    }
+
+    /// The failure that it repeats, if it does: the instant of the occurrence, and when its last attempt
+    /// failed. An earlier version did not note the second.
+    #[must_use]
+    pub fn redriven(&self) -> Option<(DateTime<Utc>, Option<DateTime<Utc>>)> {
         let Self::Run { run_id, .. } = self else { return None };
         let (_, of) = run_id.rsplit_once(REDRIVE_OF)?;
-        from_ticks(of.parse().ok()?)
+        let (of, failed_at) = match of.split_once(FAILED_AT) {
+            Some((of, failed_at)) => (of, Some(from_ticks(failed_at.parse().ok()?)?)),
+            None => (of, None),
+        };
+        Some((from_ticks(of.parse().ok()?)?, failed_at))
     }
 
     /// Tells it from the other occurrences of a generation.
@@ -307,15 +326,18 @@ mod tests {
             "3.600000000.e0"
         );
         assert_eq!(Attempt::first(3, run).id().to_string(), "3.r5f.m0");
-        let again = Occurrence::redrive(at(90), "5f", Depth::default(), at(60));
+        let again = Occurrence::redrive(at(90), "5f", Depth::default(), [at(60), at(61)]);
         assert_eq!((again.nominal_at(), again.redrive_of()), (at(90), Some(at(60))));
-        assert_eq!(Attempt::first(3, again).id().to_string(), "3.r5fx600000000.m0");
+        assert_eq!(again.redriven(), Some((at(60), Some(at(61)))));
+        assert_eq!(Attempt::first(3, again).id().to_string(), "3.r5fx600000000z610000000.m0");
+        let earlier = Occurrence::Run { asked_at: at(90), run_id: "5fx600000000".to_owned() };
+        assert_eq!(earlier.redriven(), Some((at(60), None)));
         assert_eq!(first.occurrence.redrive_of(), None);
         // As deep as the request that asked for it.
         let deep = Occurrence::run(at(90), "5f", Depth::new(12));
         assert_eq!((deep.depth(), deep.redrive_of()), (Depth::new(12), None));
         assert_eq!(Attempt::first(3, deep).id().to_string(), "3.r5fy12.m0");
-        let again = Occurrence::redrive(at(90), "5f", Depth::new(3), at(60));
+        let again = Occurrence::redrive(at(90), "5f", Depth::new(3), [at(60), at(61)]);
         assert_eq!((again.depth(), again.redrive_of()), (Depth::new(3), Some(at(60))));
         assert_eq!(Occurrence::run(at(90), "5f", Depth::default()).depth(), Depth::default());
         // A retry that is computed twice is one, whenever it is due.

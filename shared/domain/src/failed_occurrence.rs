@@ -37,6 +37,19 @@ pub struct FailedOccurrence {
     pub target: Option<String>,
 }
 
+/// Tells an occurrence that failed for good from the others in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailureKey<'a> {
+    /// The job.
+    pub job_uid: &'a str,
+    /// The path of its collection.
+    pub collection_path: &'a CollectionPlace,
+    /// The instant of the occurrence.
+    pub nominal_at: DateTime<Utc>,
+    /// When its last attempt ended.
+    pub ended_at: DateTime<Utc>,
+}
+
 /// What a list of failures says of the job of an occurrence.
 #[derive(Debug, Clone, Copy)]
 pub struct FailedJob<'a> {

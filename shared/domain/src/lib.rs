@@ -28,6 +28,7 @@ pub mod firing;
 pub mod goes_on;
 pub mod history_days;
 pub mod history_name;
+pub mod idempotency_key;
 pub mod ids;
 pub mod job;
 pub mod journal;

@@ -69,6 +69,8 @@ codes! {
     JobNotPaused => Conflict,
     /// An occurrence that has not failed for good cannot be repeated.
     OccurrenceNotFailed => Conflict,
+    /// An occurrence that a redrive has mended cannot be repeated.
+    OccurrenceMended => Conflict,
     /// A chain of jobs that ask for each other is too long.
     ChainTooDeep => Conflict,
 }

@@ -1,7 +1,8 @@
 //! The operations on jobs.
 
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use minutehand_app::PutOutcome;
+use minutehand_domain::idempotency_key::{IDEMPOTENCY_KEY, IdempotencyKey};
 
 use crate::answer::Answer;
 use crate::call::Call;
@@ -60,6 +61,16 @@ pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
 
 pub(crate) async fn run(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    call.changing()?.run_job(&place, &collection, &name).await?;
+    let manage = call.changing()?;
+    match idempotency_key(&call.head.headers)? {
+        Some(key) => manage.run_job_once(&place, &collection, &name, &key).await?,
+        None => manage.run_job(&place, &collection, &name).await?,
+    }
     Ok(Answer::empty(StatusCode::OK))
+}
+
+/// The key of a request that is to be done once, if it has one.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Failure> {
+    let sent = headers.get(IDEMPOTENCY_KEY).map(|value| value.to_str().unwrap_or_default());
+    Ok(sent.map(IdempotencyKey::read).transpose()?)
 }

@@ -20,7 +20,7 @@ use aws_sdk_dynamodb::operation::query::QueryInput;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Outcome, Record, Then};
-use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::tick;
@@ -114,6 +114,12 @@ impl Attempts for DynamoStore {
             .write(MeteredCall::LeaveOut, left_out::write(job_uid, left_out, self.history))
             .await
             .map(drop)
+    }
+
+    async fn remove_failure(&self, failure: FailureKey<'_>) -> Result<(), StoreError> {
+        let FailureKey { job_uid, collection_path, nominal_at, ended_at } = failure;
+        let at = keys::failure(collection_path.subscription(), [ended_at, nominal_at], job_uid);
+        self.table.write(MeteredCall::AddFailure, Write::delete(at)).await.map(drop)
     }
 
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {

@@ -10,10 +10,11 @@ use minutehand_domain::name::Name;
 use minutehand_domain::recent::{LastSkip, Recent};
 use minutehand_domain::timing::Timing;
 use minutehand_ports::store::{
-    CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved, TimerRecord,
+    AskedRun, CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved, TimerRecord,
 };
 use minutehand_ports::{Collections, Jobs, StoreError};
 
+use crate::asked;
 use crate::attributes::{EXPIRES_AT, TIMINGS};
 use crate::counters::{LAST_SKIP, LATEST, RECENT};
 use crate::journal;
@@ -34,6 +35,23 @@ const CREATIONS: &str = "creations";
 
 #[async_trait]
 impl Jobs for DynamoStore {
+    async fn keep_asked(
+        &self,
+        job_uid: &str,
+        asked: &AskedRun,
+        instead_of: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<AskedRun>, StoreError> {
+        let keep = asked::keep(job_uid, asked, instead_of, now.timestamp());
+        match self.table.write(MeteredCall::Change, keep).await? {
+            WriteOutcome::Done => Ok(None),
+            WriteOutcome::ConditionFailed(Some(other)) => asked::read(&other).map(Some),
+            WriteOutcome::ConditionFailed(None) => {
+                Err(StoreError::Throttled("the item of a run is gone".into()))
+            }
+        }
+    }
+
     async fn find(
         &self,
         collection_uid: &str,

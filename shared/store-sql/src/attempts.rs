@@ -20,7 +20,7 @@ use minutehand_domain::attempt::{
     Attempt, MESSAGE_BYTES_MAX, Occurrence, Outcome as Ended, Record, Role, Then,
 };
 use minutehand_domain::cause::Cause;
-use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::name::PathSegment;
@@ -131,6 +131,14 @@ impl Attempts for SqlStore {
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
         let statement = leave_out(job_uid, left_out, self.history);
         self.perform(record(job_uid, vec![statement])).await.map(drop)
+    }
+
+    async fn remove_failure(&self, failure: FailureKey<'_>) -> Result<(), StoreError> {
+        let FailureKey { job_uid, collection_path, nominal_at, ended_at } = failure;
+        let subscription = subscription_key(collection_path.subscription());
+        let parameters = params![subscription, ended_at, nominal_at, id(job_uid)];
+        let remove = Statement::new(sql::REMOVE_FAILURE, parameters);
+        self.perform(rest(job_uid, vec![remove])).await.map(drop)
     }
 
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {

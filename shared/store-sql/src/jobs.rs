@@ -10,7 +10,7 @@ use minutehand_domain::name::Name;
 use minutehand_domain::recent::{LastSkip, Recent};
 use minutehand_domain::timing::Timing;
 use minutehand_ports::store::{
-    CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved, TimerRecord,
+    AskedRun, CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved, TimerRecord,
 };
 use minutehand_ports::{Jobs, StoreError};
 
@@ -25,6 +25,44 @@ const LAST_CHARACTER: char = char::MAX;
 
 #[async_trait]
 impl Jobs for SqlStore {
+    async fn keep_asked(
+        &self,
+        job_uid: &str,
+        asked: &AskedRun,
+        instead_of: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<AskedRun>, StoreError> {
+        let AskedRun { key, generation, asked_at, run_id, expires_at } = asked;
+        let keep = params![
+            id(job_uid),
+            key.as_str(),
+            *generation,
+            *asked_at,
+            run_id.as_str(),
+            second(*expires_at),
+            second(now),
+            instead_of.unwrap_or(run_id),
+        ];
+        let mut script = rest(job_uid, vec![changes(sql::KEEP_ASKED, keep)]);
+        script.otherwise = Some(Statement::new(sql::ASKED, params![id(job_uid), key.as_str()]));
+        let other = match self.perform(script).await? {
+            ScriptOutcome::Done(_) => return Ok(None),
+            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
+        };
+        let Some(other) = other else {
+            return Err(StoreError::Throttled("the row of a run is gone".into()));
+        };
+        let mut row = Columns::new("asked", other);
+        row.id()?;
+        Ok(Some(AskedRun {
+            key: key.clone(),
+            generation: row.next()?,
+            asked_at: row.next()?,
+            run_id: row.next()?,
+            expires_at: row.next()?,
+        }))
+    }
+
     async fn find(
         &self,
         collection_uid: &str,

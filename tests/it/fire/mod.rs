@@ -29,6 +29,7 @@ mod overlap;
 mod pauses;
 mod places;
 mod policies;
+mod redrives;
 mod retries;
 mod runs;
 mod seats;

@@ -27,7 +27,7 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_domain::work_item::{JobRef, encode_waiting};
-use minutehand_ports::store::{PageRequest, PulseOf, ResourceGroup};
+use minutehand_ports::store::{JobRecord, PageRequest, PulseOf, ResourceGroup};
 use minutehand_ports::{Clock, Collections, History, Jobs};
 use minutehand_recurrence::WrittenDate;
 use minutehand_sealer_aes::AesSealer;
@@ -599,6 +599,12 @@ impl World {
     pub(super) async fn counters(&self, name: &str) -> JobCounters {
         let status = self.view(name).await.status;
         status.unwrap_or_else(|| panic!("{name} has no status")).counters
+    }
+
+    /// A job as it is stored.
+    pub(super) async fn record(&self, name: &str) -> JobRecord {
+        let job = self.job(name).await;
+        Jobs::find(self.store.as_ref(), &job.collection_uid, &named(name)).await.unwrap().unwrap()
     }
 
     /// How messages and the store name a job.

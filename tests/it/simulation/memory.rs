@@ -13,7 +13,7 @@ use minutehand_domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record,
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::document::write_collection;
 use minutehand_domain::earlier_timing::EarlierTiming;
-use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
 use minutehand_domain::firing::{
     LeftOut, LeftOutReason, Pulse, Slot, SlotBook, TurnHolder, TurnOrder,
 };
@@ -27,7 +27,7 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_domain::tick::{from_ticks, ticks};
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Advance, AfterUpdate, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
+    Advance, AfterUpdate, AskedRun, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
     CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
     JobTimer, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded,
     Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey, TimerRecord, TurnsRead,
@@ -101,6 +101,8 @@ pub(super) struct Tables {
     pub(super) switches: BTreeMap<String, CollectionRecord>,
     /// What jobs have counted and no longer remember.
     evicted: BTreeMap<String, Vec<Evicted>>,
+    /// The runs that were asked for under keys, by job.
+    asked: BTreeMap<String, BTreeMap<String, AskedRun>>,
     pulses: PulseRecord,
     index: BTreeMap<IndexKey, Vec<(i64, Option<Due>)>>,
     /// The events for the judge.
@@ -870,6 +872,26 @@ impl Collections for Memory {
 
 #[async_trait]
 impl Jobs for Memory {
+    async fn keep_asked(
+        &self,
+        job_uid: &str,
+        asked: &AskedRun,
+        instead_of: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<AskedRun>, StoreError> {
+        let mut tables = self.tables();
+        let of_job = tables.asked.entry(job_uid.to_owned()).or_default();
+        let other = of_job.get(&asked.key).filter(|other| {
+            let is_replaced = [Some(asked.run_id.as_str()), instead_of];
+            other.expires_at > now && !is_replaced.contains(&Some(other.run_id.as_str()))
+        });
+        if let Some(other) = other {
+            return Ok(Some(other.clone()));
+        }
+        of_job.insert(asked.key.clone(), asked.clone());
+        Ok(None)
+    }
+
     async fn find(
         &self,
         collection_uid: &str,
@@ -1204,6 +1226,10 @@ impl Attempts for Memory {
 
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
         self.leave_out_now(&mut self.tables(), job_uid, left_out);
+        Ok(())
+    }
+
+    async fn remove_failure(&self, _failure: FailureKey<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 

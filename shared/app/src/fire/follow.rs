@@ -1,9 +1,9 @@
 //! What follows a record: the next attempt, the counters, the end of the job. Every worker that
 //! finds the record does the same, however often it does it.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
-use minutehand_domain::failed_occurrence::{FailedJob, FailedOccurrence};
+use minutehand_domain::failed_occurrence::{FailedJob, FailedOccurrence, FailureKey};
 use minutehand_domain::firing::limits::LONG_RETRIES_MAX;
 use minutehand_domain::firing::{
     FollowPolicy, NO_RETRY_FOLLOWS, NextStep, decide_then, is_final_failure, next_step,
@@ -148,8 +148,14 @@ impl Executor {
             return Ok(Following { next, ..Following::default() });
         }
         let is_fault = is_final_failure(attempt, record, policy);
-        if is_fault {
-            self.list_failure(ended, loaded).await;
+        match attempt.occurrence.redriven() {
+            // What it repeats is in the list, and stays there until it is mended.
+            Some(_) if is_fault => {}
+            Some((of, Some(failed_at))) if record.outcome == Outcome::Succeeded => {
+                self.mend(ended, loaded, [of, failed_at]).await;
+            }
+            None if is_fault => self.list_failure(ended, loaded).await,
+            Some(_) | None => {}
         }
         let add = CountersAdd {
             executions: 1,
@@ -187,6 +193,25 @@ impl Executor {
                 job.uid = job.uid,
                 error = minutehand_ports::chain(&error),
                 "an occurrence that failed for good is missing in the list of failures"
+            );
+        }
+    }
+
+    /// Takes an occurrence off the list of failures that a redrive has mended.
+    async fn mend(
+        &self,
+        ended: EndedAttempt<'_>,
+        loaded: &LoadedJob,
+        [nominal_at, ended_at]: [DateTime<Utc>; 2],
+    ) {
+        let (job_uid, collection_path) = (&ended.job.uid, &loaded.snapshot.collection_path);
+        let failure = FailureKey { job_uid, collection_path, nominal_at, ended_at };
+        if let Err(error) = self.ports.store.attempts.remove_failure(failure).await {
+            tracing::warn!(
+                job.path = loaded.path(),
+                job.uid = job_uid,
+                error = minutehand_ports::chain(&error),
+                "an occurrence that a redrive has mended is still in the list of failures"
             );
         }
     }

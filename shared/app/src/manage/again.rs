@@ -2,18 +2,22 @@
 //! that failed for good.
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::attempt::Occurrence;
+use minutehand_domain::attempt::{Occurrence, Role};
 use minutehand_domain::job::{JobState, Switch};
 use minutehand_domain::name::Name;
 use minutehand_domain::refusal::{Code, Refusal};
 use minutehand_ports::store::ResourceGroup;
 use minutehand_recurrence::format_instant;
 
+use super::asked::{Fate, asked_run, redrive_key};
 use super::occurrences::{PastOutcome, outcomes_at};
 use super::run::asked_at;
 use super::{JobView, Manage, retry_on_stale};
 use crate::definition::shown_definition;
 use crate::error::AppError;
+
+/// How often a redrive is tried while others redrive the same failure.
+const ROUNDS_MAX: usize = 5;
 
 /// A run that repeats an occurrence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +69,7 @@ impl Manage {
     }
 
     /// Runs a job once for an occurrence that failed for good. The run says in the history which one it
-    /// repeats.
+    /// repeats. While one is under way, asking for another one returns it.
     ///
     /// # Errors
     ///
@@ -78,16 +82,48 @@ impl Manage {
         at: DateTime<Utc>,
     ) -> Result<Redriven, AppError> {
         let (collection, job) = self.runnable(place, collection, name).await?;
+        let found = self.attempts_at(&job, at).await?;
+        // As the list of failures has it.
+        let main = found.iter().filter(|entry| entry.attempt.role == Role::Main);
+        let failed_at = main.filter_map(|entry| Some(entry.record.as_ref()?.ended_at)).max();
+        let failed_at = failed_at.unwrap_or(at);
+        check_failed(&outcomes_at(found.into_iter(), &job.timer), name, at)?;
         let now = self.ports.clock.now();
-        let found = self.ports.browse.attempts(&job.uid, at).await?;
-        let since = self.history_since();
-        let found = found.into_iter().filter(|entry| entry.is_answered(since));
-        check_failed(&outcomes_at(found, &job.timer), name, at)?;
         let asked_at = asked_at(&collection, now);
-        let what = Occurrence::redrive(asked_at, &self.ports.ids.new_id(), self.depth, at);
-        self.send_run(&collection, &job, what, now).await?;
-        Ok(Redriven { at: asked_at, redrive_of: at })
+        let id = self.ports.ids.new_id();
+        let run = Occurrence::redrive(asked_at, &id, self.depth, [at, failed_at]);
+        let expires_at = self.settings.history.kept_until(now);
+        let asked = asked_run(&job, redrive_key(at), &run, expires_at);
+        let mut instead_of = None;
+        for _ in 0..ROUNDS_MAX {
+            let kept = self.ports.jobs.keep_asked(&job.uid, &asked, instead_of.as_deref(), now);
+            let kept = kept.await?.unwrap_or_else(|| asked.clone());
+            let fate = if kept == asked {
+                Fate::Open
+            } else {
+                self.fate(&collection, &job, &kept).await?
+            };
+            match fate {
+                Fate::Open => {
+                    self.send_asked(&collection, &job, &kept, now).await?;
+                    return Ok(Redriven { at: kept.asked_at, redrive_of: at });
+                }
+                Fate::Failed => instead_of = Some(kept.run_id),
+                Fate::Succeeded => return Err(mended(at, kept.asked_at).into()),
+            }
+        }
+        Err(AppError::Busy { what: format!("job '{name}'") })
     }
+}
+
+/// Refuses to repeat what a redrive has mended.
+fn mended(at: DateTime<Utc>, by: DateTime<Utc>) -> Refusal {
+    let (at, by) = (format_instant(at), format_instant(by));
+    let message = format!(
+        "The failure of {at} was mended by the redrive of {by}, which succeeded. To run the job once more, \
+         use 'run'."
+    );
+    Refusal::new(Code::OccurrenceMended, message)
 }
 
 /// Refuses to repeat what has not failed for good.

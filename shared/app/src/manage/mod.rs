@@ -15,6 +15,7 @@
 
 mod again;
 mod ahead;
+mod asked;
 mod browse;
 mod check;
 mod cloud_services;

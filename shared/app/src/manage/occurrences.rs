@@ -237,8 +237,7 @@ fn outcome(attempts: &[(Attempt, Option<Record>)], timer: &TimerRecord) -> PastO
     let goes_on = timer.timetable.as_deref().and_then(GoesOn::of_line);
     let is_current =
         attempt.generation == generation || goes_on.is_some_and(|it| it.has(generation, attempt));
-    let goes_on = (is_run || is_current)
-        && !timer.state.is_final()
+    let goes_on = (is_run || (is_current && !timer.state.is_final()))
         && !attempts.iter().any(|(other, _)| other.role == Role::Error);
     match (record.outcome, record.then) {
         (Outcome::Succeeded, _) => PastOutcome::Succeeded,

@@ -22,7 +22,7 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the job does not exist or has ended, or its collection is disabled.
+    /// If the job does not exist, or its collection is disabled.
     pub async fn run_job(
         &self,
         place: &ResourceGroup,
@@ -33,7 +33,8 @@ impl Manage {
         let now = self.ports.clock.now();
         let what =
             Occurrence::run(asked_at(&collection, now), &self.ports.ids.new_id(), self.depth);
-        self.send_run(&collection, &job, what, now).await
+        let generation = job.timer.timing.generation;
+        self.send_run(&collection, &job, (what, generation), now).await
     }
 
     /// A job that a user may run now, and its collection.
@@ -55,19 +56,18 @@ impl Manage {
             )
             .into());
         }
-        check_not_final(&job)?;
         if says_lost(&job) {
             self.whole_definition(&job).await?;
         }
         Ok((collection, job))
     }
 
-    /// Sends the first attempt at a run, which is due now.
+    /// Sends the first attempt at a run under a timing, which is due now.
     pub(super) async fn send_run(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
-        run: Occurrence,
+        run: (Occurrence, u64),
         now: DateTime<Utc>,
     ) -> Result<(), AppError> {
         Ok(self.ports.queue.send(&[message(collection, job, run, now)], now).await?)
@@ -83,10 +83,10 @@ pub(super) fn asked_at(collection: &CollectionRecord, now: DateTime<Utc>) -> Dat
 fn message(
     collection: &CollectionRecord,
     job: &JobRecord,
-    what: Occurrence,
+    (what, generation): (Occurrence, u64),
     due_at: DateTime<Utc>,
 ) -> QueueMessage {
-    let first = Attempt { due_at, ..Attempt::first(job.timer.timing.generation, what) };
+    let first = Attempt { due_at, ..Attempt::first(generation, what) };
     let schedule = stored_schedule(job);
     let is_guarded = schedule.as_ref().is_some_and(Schedule::is_guarded);
     let policies = policies(job, schedule);

@@ -21,6 +21,9 @@ const LOOK_AT: usize = 50;
 pub(crate) struct RunArgs {
     /// Name of the job, or COLLECTION/JOB
     name: String,
+    /// Begin the run once, however often this is called with the same key within 24 hours
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
     /// Wait for the result; exit with 5 if the action fails
     #[arg(long)]
     wait: bool,
@@ -38,10 +41,11 @@ pub(super) async fn run(work: &Work, args: &RunArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
     let name = work.defaults().short_job(&path);
     if args.wait {
-        let (attempt, text) = run_and_wait(work, &path, args.timeout).await?;
+        let key = args.idempotency_key.as_deref();
+        let (attempt, text) = run_and_wait(work, &path, key, args.timeout).await?;
         return ended(work, &name, &attempt, &text);
     }
-    work.client().run_job(&path).await?;
+    work.client().run_job(&path, args.idempotency_key.as_deref()).await?;
     if work.json.is_none() {
         work.screen.line(&format!("{name} runs now"))?;
         work.screen.hint(&format!("minutehand job history {name}"));
@@ -53,10 +57,11 @@ pub(super) async fn run(work: &Work, args: &RunArgs) -> Result<()> {
 pub(crate) async fn run_and_wait(
     work: &Work,
     path: &JobPath,
+    key: Option<&str>,
     timeout: Duration,
 ) -> Result<(HistoryProperties, String)> {
     let before = attempts(work, path).await?;
-    work.client().run_job(path).await?;
+    work.client().run_job(path, key).await?;
     let mut waited = Duration::ZERO;
     loop {
         let now = attempts(work, path).await?;

@@ -50,6 +50,9 @@ pub(super) struct Run {
     /// Wait for the result, and answer it
     #[arg(long)]
     wait: bool,
+    /// Key of the run: a second call with it within a day begins no other run
+    #[arg(long)]
+    idempotency_key: Option<String>,
 }
 
 pub(super) async fn create(work: &Work, wanted: &Create) -> Result<Value> {
@@ -104,11 +107,12 @@ pub(super) async fn update(work: &Work, wanted: &Update) -> Result<Value> {
 pub(super) async fn run(work: &Work, wanted: &Run) -> Result<Value> {
     let path = wanted.job.path(work)?;
     let name = work.defaults().short_job(&path);
+    let key = wanted.idempotency_key.as_deref();
     if !wanted.wait {
-        work.client().run_job(&path).await?;
+        work.client().run_job(&path, key).await?;
         return Ok(json!({"name": name, "done": "the job runs now; job_history shows the result"}));
     }
-    let (attempt, _) = run_and_wait(work, &path, RESULT_WAIT).await?;
+    let (attempt, _) = run_and_wait(work, &path, key, RESULT_WAIT).await?;
     let result = if attempt.failed() { "failed" } else { "succeeded" };
     Ok(json!({"name": name, "result": result, "message": attempt.message,
         "started": attempt.start_time, "ended": attempt.end_time}))

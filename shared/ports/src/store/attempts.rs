@@ -1,6 +1,6 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Record};
-use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
@@ -129,6 +129,9 @@ pub trait Attempts: Send + Sync {
     /// Adds an occurrence that failed for good to the list of its subscription. Adding it again changes
     /// nothing.
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError>;
+
+    /// Takes an occurrence off that list, because a redrive of it succeeded. Doing so again changes nothing.
+    async fn remove_failure(&self, failure: FailureKey<'_>) -> Result<(), StoreError>;
 }
 
 /// Reads what jobs have done. Its own trait, so that a reader of history cannot claim.

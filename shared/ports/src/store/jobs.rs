@@ -85,6 +85,21 @@ pub struct Recount {
     pub jobs: u32,
 }
 
+/// A run that was asked for under a key, so that it is begun once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedRun {
+    /// The key, which is the job's own.
+    pub key: String,
+    /// The generation of the job's timing, under which it was sent.
+    pub generation: u64,
+    /// The instant of the request.
+    pub asked_at: DateTime<Utc>,
+    /// The id of the run.
+    pub run_id: String,
+    /// Until when the key stands for the run.
+    pub expires_at: DateTime<Utc>,
+}
+
 /// Stores the definitions of jobs, each with its timer. Names match without regard to case.
 #[port]
 pub trait Jobs: Send + Sync {
@@ -137,4 +152,14 @@ pub trait Jobs: Send + Sync {
         job: &JobRecord,
         entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError>;
+
+    /// Keeps a run under its key, unless another one is kept under it that has not expired and whose id is
+    /// not `instead_of`: returns that one. Keeping a run again changes nothing.
+    async fn keep_asked(
+        &self,
+        job_uid: &str,
+        asked: &AskedRun,
+        instead_of: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<AskedRun>, StoreError>;
 }

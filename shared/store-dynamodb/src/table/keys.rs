@@ -155,6 +155,11 @@ pub(crate) fn left_out_before(before: DateTime<Utc>) -> String {
     format!("{:016x}", ticks(before).cast_unsigned() ^ (1 << 63))
 }
 
+/// A run of a job that was asked for under a key.
+pub(crate) fn asked(job_uid: &str, key_of_run: &str) -> Key {
+    key(timers(job_uid), format!("Q#{key_of_run}"))
+}
+
 /// The prefix of the sort keys of the attempts that a job counted long ago.
 pub(crate) const EVICTED: &str = "K#";
 

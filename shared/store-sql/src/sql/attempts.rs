@@ -111,6 +111,9 @@ statements! {
          path, name, is_run, attempts, message, target, cause, said, \
          expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING";
 
+    REMOVE_FAILURE = "DELETE FROM failures WHERE subscription_key = ?1 AND ended_at = ?2 \
+         AND nominal_at = ?3 AND job_uid = ?4";
+
     /// A page of failures that ended from one instant on, behind a position.
     FAILURES = "SELECT job_uid, path, name, nominal_at, is_run, attempts, ended_at, message, \
          target, cause, said FROM failures WHERE subscription_key = ?1 AND ended_at >= ?2 AND ended_at <= ?3 \

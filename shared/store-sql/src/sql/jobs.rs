@@ -200,6 +200,16 @@ statements! {
          latest = COALESCE(?13, latest) \
          WHERE job_uid = ?1 AND COALESCE(settled, ?12) = ?2";
 
+    /// Keeps a run under its key, unless another one is kept under it.
+    KEEP_ASKED = "INSERT INTO asked (job_uid, asked_key, generation, asked_at, run_id, expires_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (job_uid, asked_key) DO UPDATE SET \
+         generation = excluded.generation, asked_at = excluded.asked_at, run_id = excluded.run_id, \
+         expires_at = excluded.expires_at \
+         WHERE asked.expires_at <= ?7 OR asked.run_id IN (?8, excluded.run_id)";
+
+    ASKED = "SELECT job_uid, generation, asked_at, run_id, expires_at FROM asked \
+         WHERE job_uid = ?1 AND asked_key = ?2";
+
     SETTLED = "SELECT job_uid, settled FROM timers WHERE job_uid = ?1";
 
     EVICT = "INSERT INTO counted (job_uid, newest, ids, expires_at) VALUES (?1, ?2, ?3, ?4) \

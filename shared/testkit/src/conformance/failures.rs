@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use minutehand_domain::cause::CauseKind;
 use minutehand_domain::collection_place::CollectionPlace;
-use minutehand_domain::failed_occurrence::FailedOccurrence;
+use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
 
 use super::Subject;
 use super::firing::{JOB, at};
@@ -13,6 +13,7 @@ use super::subject::whole_list;
 behaviours! { $ failures as conformance_of_failures:
     a_failure_is_listed_once_however_often_it_is_added,
     failures_come_by_day_the_newest_first_in_pages,
+    a_failure_that_is_mended_leaves_the_list,
 }
 
 /// An occurrence that ended at this second.
@@ -61,4 +62,18 @@ async fn failures_come_by_day_the_newest_first_in_pages(subject: &Subject) {
     assert_eq!(listed(subject, "sub", 1, 10).await, [failed(DAY + 120)]);
     assert_eq!(listed(subject, "other", 0, 10).await, [other]);
     assert_eq!(listed(subject, "sub", 2, 10).await, []);
+}
+
+async fn a_failure_that_is_mended_leaves_the_list(subject: &Subject) {
+    for failed in [failed(120), failed(180)] {
+        subject.store.add_failure(&failed).await.unwrap();
+    }
+    let mended = failed(120);
+    let FailedOccurrence { job_uid, collection_path, nominal_at, ended_at, .. } = &mended;
+    let (nominal_at, ended_at) = (*nominal_at, *ended_at);
+    for ended_at in [ended_at + TimeDelta::seconds(1), ended_at, ended_at] {
+        let failure = FailureKey { job_uid, collection_path, nominal_at, ended_at };
+        subject.store.remove_failure(failure).await.unwrap();
+    }
+    assert_eq!(listed(subject, "sub", 0, 10).await, [failed(180)]);
 }

@@ -1,10 +1,11 @@
 //! Jobs: what is conditional about creating, replacing and deleting them.
 
+use chrono::TimeDelta;
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::recent::{LastSkip, Mark, Recent};
 use minutehand_domain::timing::Timing;
-use minutehand_ports::store::{JobRecord, Saved, TimerRecord};
+use minutehand_ports::store::{AskedRun, JobRecord, Saved, TimerRecord};
 
 use super::Subject;
 use super::records::{at, job, job_ref, latest, named, now, with_document, with_timing};
@@ -29,6 +30,7 @@ behaviours! { $ jobs as conformance_of_jobs:
     a_delete_of_what_is_missing_is_stale,
     a_delete_of_a_namesake_is_stale_and_changes_nothing,
     a_deleted_job_begins_anew_when_it_is_created_again,
+    a_run_that_is_asked_for_under_a_key_is_kept_once,
 }
 
 /// Another job that has the same name and version.
@@ -253,4 +255,32 @@ async fn a_deleted_job_begins_anew_when_it_is_created_again(subject: &Subject) {
     assert_eq!(subject.delete_job(&jc, &ran).await, Saved::Kept);
     let anew = JobRecord { uid: "another".to_owned(), ..job("j") };
     assert_eq!(subject.with_job(&jc, &anew).await, anew);
+}
+
+async fn a_run_that_is_asked_for_under_a_key_is_kept_once(subject: &Subject) {
+    let asked = |key: &str, run_id: &str, minutes: i64| AskedRun {
+        key: key.to_owned(),
+        generation: u64::MAX,
+        asked_at: at("2026-12-31T23:59:59.9999999Z"),
+        run_id: run_id.to_owned(),
+        expires_at: now() + TimeDelta::minutes(minutes),
+    };
+    let keep = async |job: &str, asked: &AskedRun, instead_of: Option<&str>| {
+        subject.store.keep_asked(job, asked, instead_of, now()).await.unwrap()
+    };
+    let first = asked("k1", "a", 5);
+    assert_eq!(keep("u1", &first, None).await, None);
+    // The answer was lost.
+    assert_eq!(keep("u1", &first, None).await, None);
+    for instead_of in [None, Some("z")] {
+        assert_eq!(keep("u1", &asked("k1", "b", 5), instead_of).await, Some(first.clone()));
+    }
+    // Other keys and other jobs have their own.
+    assert_eq!(keep("u1", &asked("k2", "b", 0), None).await, None);
+    assert_eq!(keep("u2", &asked("k1", "b", 5), None).await, None);
+    // What is replaced by its id, and what has expired.
+    assert_eq!(keep("u1", &asked("k1", "c", 5), Some("a")).await, None);
+    assert_eq!(keep("u1", &first, Some("b")).await, Some(asked("k1", "c", 5)));
+    assert_eq!(keep("u1", &asked("k2", "d", 5), None).await, None);
+    assert_eq!(keep("u1", &first, Some("c")).await, None);
 }

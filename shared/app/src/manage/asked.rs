@@ -1,0 +1,114 @@
+//! Runs that are begun once, however often they are asked for.
+//!
+//! Such a run is kept under a key before its message is sent, and the first one under a key wins. A crash
+//! between the two leaves a run without a message: whoever asks again sends the message of the run that is
+//! kept. It is the same attempt each time, and an attempt is claimed once.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_domain::attempt::Occurrence;
+use minutehand_domain::idempotency_key::{IDEMPOTENCY_KEPT_FOR, IdempotencyKey};
+use minutehand_domain::name::Name;
+use minutehand_domain::tick::ticks;
+use minutehand_ports::store::{AskedRun, CollectionRecord, HistoryEntry, JobRecord, ResourceGroup};
+
+use super::Manage;
+use super::occurrences::{PastOutcome, outcomes_at};
+use super::run::asked_at;
+use crate::error::AppError;
+
+/// What became of a run that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It has not ended, or is to begin.
+    Open,
+    /// It succeeded.
+    Succeeded,
+    /// It failed for good, or was not made because its collection was disabled.
+    Failed,
+}
+
+impl Manage {
+    /// Runs a job once now, and no more if it is asked again with the same key within a day.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run_job`].
+    pub async fn run_job_once(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+        key: &IdempotencyKey,
+    ) -> Result<(), AppError> {
+        let (collection, job) = self.runnable(place, collection, name).await?;
+        let now = self.ports.clock.now();
+        let run = Occurrence::run(asked_at(&collection, now), &self.ports.ids.new_id(), self.depth);
+        let asked = asked_run(&job, key.stored(), &run, now + IDEMPOTENCY_KEPT_FOR);
+        let other = self.ports.jobs.keep_asked(&job.uid, &asked, None, now).await?;
+        self.send_asked(&collection, &job, &other.unwrap_or(asked), now).await
+    }
+
+    /// Sends the message of a run that is kept.
+    pub(super) async fn send_asked(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+        asked: &AskedRun,
+        now: DateTime<Utc>,
+    ) -> Result<(), AppError> {
+        let AskedRun { generation, asked_at, run_id, .. } = asked.clone();
+        let run = Occurrence::Run { asked_at, run_id };
+        self.send_run(collection, job, (run, generation), now).await
+    }
+
+    /// What became of a run that is kept.
+    pub(super) async fn fate(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+        asked: &AskedRun,
+    ) -> Result<Fate, AppError> {
+        let entries = self.attempts_at(job, asked.asked_at).await?.into_iter().filter(|entry| {
+            matches!(&entry.attempt.occurrence, Occurrence::Run { run_id, .. } if *run_id == asked.run_id)
+        });
+        Ok(match outcomes_at(entries, &job.timer).first() {
+            Some(PastOutcome::Succeeded) => Fate::Succeeded,
+            Some(PastOutcome::Failed) => Fate::Failed,
+            // What was asked for before the collection was switched on does not start any more.
+            None if collection.on_since > asked.asked_at => Fate::Failed,
+            Some(PastOutcome::UnderWay | PastOutcome::Retrying) | None => Fate::Open,
+        })
+    }
+
+    /// The attempts of a job at the occurrences of an instant, as far as they are answered.
+    pub(super) async fn attempts_at(
+        &self,
+        job: &JobRecord,
+        at: DateTime<Utc>,
+    ) -> Result<Vec<HistoryEntry>, AppError> {
+        let since = self.history_since();
+        let mut found = self.ports.browse.attempts(&job.uid, at).await?;
+        found.retain(|entry| entry.is_answered(since));
+        Ok(found)
+    }
+}
+
+/// A run as it is kept.
+pub(super) fn asked_run(
+    job: &JobRecord,
+    key: String,
+    run: &Occurrence,
+    expires_at: DateTime<Utc>,
+) -> AskedRun {
+    let run_id = match run {
+        Occurrence::Run { run_id, .. } => run_id.clone(),
+        Occurrence::Scheduled { .. } => String::new(),
+    };
+    let generation = job.timer.timing.generation;
+    AskedRun { key, generation, asked_at: run.nominal_at(), run_id, expires_at }
+}
+
+/// The key of the redrives of what failed at an instant. Keys of users begin with another letter.
+pub(super) fn redrive_key(of: DateTime<Utc>) -> String {
+    format!("x{}", ticks(of))
+}
