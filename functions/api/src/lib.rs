@@ -101,6 +101,7 @@ impl Function {
             collections: store.clone(),
             cloud_services: store.clone(),
             jobs: store.clone(),
+            alerts: store.clone(),
             history,
             browse: store,
             queue,
@@ -113,6 +114,8 @@ impl Function {
             // There is no local disk: if DynamoDB answers, it also accepts writes.
             disk: Arc::new(()),
             bodies: settings.bodies.map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
+            // The role of this function may call nothing of what jobs call.
+            sender: None,
         };
         let wanted = minutehand_app::ManageSettings {
             region: region.to_owned(),

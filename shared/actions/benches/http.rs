@@ -74,6 +74,7 @@ async fn round(actions: &Arc<Actions>, address: SocketAddr, in_flight: usize) ->
         headers: Some(vec![("Content-Type".to_owned(), "application/json".to_owned())]),
         body: Some("x".repeat(100)),
         authentication: None,
+        sealed_uri: None,
     }));
     let next = Arc::new(AtomicUsize::new(0));
     let start = Instant::now();

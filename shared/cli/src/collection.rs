@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use minutehand_client::{CollectionDocument, Error, Precondition};
 use serde_json::{Map, Value, json};
 
+use crate::alert::{self, AlertOptions};
 use crate::at_server::ServerCommand;
 use crate::editor::{self, Saved};
 use crate::failure::{Failure, Result};
@@ -40,8 +41,8 @@ enum CollectionCommand {
         /// Name of the collection
         name: String,
         /// Property and its new value, as JSON or text, or tags.NAME and its text; null removes it
-        #[arg(required_unless_present_any = ["max_per_second", "max_concurrent"],
-              value_name = "PROPERTY=VALUE")]
+        #[arg(required_unless_present_any = ["max_per_second", "max_concurrent", "alert",
+              "alert_after", "alert_recovered", "alert_every"], value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
         /// Most attempts that start in a second, or `off`; the others wait
         #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
@@ -49,6 +50,8 @@ enum CollectionCommand {
         /// Most attempts that run at the same time, or `off`; the others wait
         #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
         max_concurrent: Option<Limit>,
+        #[command(flatten)]
+        alerts: AlertOptions,
     },
     /// Change a collection in an editor
     Edit {
@@ -97,11 +100,15 @@ struct CreateArgs {
     #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
           allow_negative_numbers = true)]
     max_concurrent: Option<u32>,
+    #[command(flatten)]
+    alerts: AlertOptions,
 }
 
 /// The limits of a collection, as properties.
 const MAX_PER_SECOND: &str = "maxPerSecond";
 const MAX_CONCURRENT: &str = "maxConcurrent";
+/// The action of a collection that tells of failures.
+const ON_FAILURE: &str = "onFailure";
 
 /// A limit that is set or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,9 +131,9 @@ impl ServerCommand for CollectionArgs {
             CollectionCommand::List => list(&work).await,
             CollectionCommand::Show { name } => show(&work, name).await,
             CollectionCommand::Create(args) => create(&work, args).await,
-            CollectionCommand::Set { name, changes, max_per_second, max_concurrent } => {
+            CollectionCommand::Set { name, changes, max_per_second, max_concurrent, alerts } => {
                 let limits = [(MAX_PER_SECOND, *max_per_second), (MAX_CONCURRENT, *max_concurrent)];
-                set(&work, name, changes, limits).await
+                set(&work, name, changes, limits, alerts).await
             }
             CollectionCommand::Edit { name } => edit(&work, name).await,
             CollectionCommand::Load(args) => load(&work, args).await,
@@ -208,10 +215,43 @@ async fn show(work: &Work, name: &str) -> Result<()> {
             text.extend(["At most ", &limit.to_string(), " ", of, " ", when, "; others wait.\n"]);
         }
     }
+    if let Some(on_failure) = on_failure(collection) {
+        text.push_str(&told(on_failure));
+        // An older server knows nothing of it.
+        if let Ok(answer) = work.client().alert(&path).await
+            && let Some(trouble) = &answer.value.trouble
+        {
+            text.extend([work.screen.bad(&alert::trouble(work, trouble)), "\n".to_owned()]);
+        }
+    }
     if collection.properties.state != "Enabled" {
         text.push_str("Its jobs do not fire while it is off.\n");
     }
     work.screen.print(&text)
+}
+
+fn on_failure(collection: &CollectionDocument) -> Option<&Value> {
+    collection.properties.rest.get("minutehand")?.get(ON_FAILURE).filter(|it| it.is_object())
+}
+
+/// Who is told of failures, and when.
+fn told(on_failure: &Value) -> String {
+    let text = |name: &str| on_failure.get(name).and_then(Value::as_str);
+    let to = match text("format") {
+        Some(format) => format!("as {format}"),
+        None => format!("by its action of type {}", text("type").unwrap_or_default()),
+    };
+    let mut says = format!("Failures are told {to}");
+    if let Some(after @ 2..) = on_failure.get("after").and_then(Value::as_u64) {
+        says.extend([format!(", from {after} in a row on")]);
+    }
+    if let Some(every) = text("every") {
+        says.extend([format!(", of a job once in {every}")]);
+    }
+    if on_failure.get("recovered").and_then(Value::as_bool) == Some(true) {
+        says.push_str(", and that a job works again");
+    }
+    harmless(&says) + ".\n"
 }
 
 async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
@@ -227,6 +267,9 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
         if let Some(limit) = limit {
             extensions.insert(name.to_owned(), limit.into());
         }
+    }
+    if let Some(on_failure) = args.alerts.on_failure()? {
+        extensions.insert(ON_FAILURE.to_owned(), on_failure);
     }
     if !extensions.is_empty() {
         properties.insert("minutehand".to_owned(), extensions.into());
@@ -249,6 +292,7 @@ async fn set(
     name: &str,
     changes: &[String],
     limits: [(&str, Option<Limit>); 2],
+    alerts: &AlertOptions,
 ) -> Result<()> {
     let collection = work.defaults().collection(Some(name))?;
     let mut changes = changes.to_vec();
@@ -258,11 +302,27 @@ async fn set(
             Limit::Off => format!("minutehand.{name}=null"),
         })
     }));
-    let patch = patch(&changes)?;
+    let mut patch = patch(&changes)?;
+    if let Some(on_failure) = alerts.on_failure()? {
+        let alerts = json!({"properties": {"minutehand": {ON_FAILURE: on_failure}}});
+        merge(&mut patch, alerts);
+    }
     let answer = work.client().patch_collection(&collection, &patch).await;
     let answer = answer.map_err(in_collection(work, &collection))?;
     let name = work.defaults().short_collection(&collection);
     work.tell(&answer.text, &format!("changed {name}"))
+}
+
+/// Merges an object into another one.
+fn merge(into: &mut Value, other: Value) {
+    match (into, other) {
+        (Value::Object(into), Value::Object(other)) => {
+            for (name, value) in other {
+                merge(into.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (into, other) => *into = other,
+    }
 }
 
 /// The merge patch of a collection. Its tags stand beside its properties, and are text.
@@ -340,7 +400,7 @@ async fn switch(work: &Work, name: &str, on: bool) -> Result<()> {
     let name = work.defaults().short_collection(&path);
     let (did, says) =
         if on { ("enabled", "is on") } else { ("disabled", "is off: none of its jobs fires") };
-    told(work, &name, did, &format!("{name} {says}"))
+    done(work, &name, did, &format!("{name} {says}"))
 }
 
 async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
@@ -349,11 +409,11 @@ async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
     let name = work.defaults().short_collection(&path);
     ask::confirm(&work.screen, &format!("Delete {name} with all its jobs and history?"), yes)?;
     work.client().delete_collection(&path).await?;
-    told(work, &name, "deleted", &format!("deleted {name}"))
+    done(work, &name, "deleted", &format!("deleted {name}"))
 }
 
 /// Says what was done, for which the server answers nothing.
-fn told(work: &Work, name: &str, did: &str, says: &str) -> Result<()> {
+fn done(work: &Work, name: &str, did: &str, says: &str) -> Result<()> {
     work.tell(&json!({"collection": name, "did": did}).to_string(), says)
 }
 

@@ -5,6 +5,7 @@ use clap::Args;
 use minutehand_client::{DatabaseItem, Job};
 use serde_json::{Value, json};
 
+use crate::alert;
 use crate::at_server::ServerCommand;
 use crate::failure::{ACTION_FAILED, Failure, NOT_ALLOWED, Result};
 use crate::fleet::{Fleet, JOBS_MAX, is_late, timetable};
@@ -51,6 +52,7 @@ impl ServerCommand for DoctorArgs {
                     checks.push(Check::good("token", "it is accepted"));
                     checks.extend(database(&work).await);
                     checks.extend(jobs(&work, &fleet));
+                    checks.extend(alerts(&work).await);
                 }
                 Err(failure) => {
                     let name = if failure.code == NOT_ALLOWED { "token" } else { "jobs" };
@@ -118,6 +120,21 @@ async fn database(work: &Work) -> Vec<Check> {
             vec![Check::bad("database", &failure.message, failure.hint)]
         }
     }
+}
+
+/// The collections whose alerts do not arrive.
+async fn alerts(work: &Work) -> Vec<Check> {
+    // Without an answer, the other checks say what is wrong.
+    let Ok(overview) = work.client().overview(&work.defaults().place.subscription).await else {
+        return Vec::new();
+    };
+    let lost = overview.value.alerts.iter().map(|found| {
+        let collection = harmless(&found.collection);
+        let says = format!("{collection}: {}", alert::trouble(work, &found.trouble));
+        let remedy = format!("minutehand alert test {collection}, then correct its 'onFailure'");
+        Check::bad("alerts", &says, Some(remedy))
+    });
+    lost.take(NAMES_MAX).collect()
 }
 
 /// Whether the server has the time that it should have.

@@ -8,6 +8,7 @@
 //! Decisions about time and jobs are the server's. What is decided here is only what the words of the
 //! command line mean, in [`job::schedule`](crate) and its neighbours, and it is sent as a job.
 
+mod alert;
 mod api;
 mod apply;
 mod at_server;
@@ -98,6 +99,8 @@ pub enum Command {
     Top(AtServer<top::TopArgs>),
     /// Show how many occurrences are due in each hour of a week
     Calendar(AtServer<calendar::CalendarArgs>),
+    /// Send a test alert
+    Alert(AtServer<alert::AlertArgs>),
     /// Show the occurrences that failed for good
     Failures(AtServer<failures::FailuresArgs>),
     /// Show who changed what in a collection
@@ -174,6 +177,7 @@ impl Command {
             Self::Watch(it) => &it.options,
             Self::Top(it) => &it.options,
             Self::Calendar(it) => &it.options,
+            Self::Alert(it) => &it.options,
             Self::Failures(it) => &it.options,
             Self::Journal(it) => &it.options,
             Self::Dead(it) => &it.options,
@@ -240,6 +244,7 @@ async fn carry_out(
         Command::Watch(args) => at_server::run(args, environment).await,
         Command::Top(args) => at_server::run(args, environment).await,
         Command::Calendar(args) => at_server::run(args, environment).await,
+        Command::Alert(args) => at_server::run(args, environment).await,
         Command::Failures(args) => at_server::run(args, environment).await,
         Command::Journal(args) => at_server::run(args, environment).await,
         Command::Dead(args) => at_server::run(args, environment).await,

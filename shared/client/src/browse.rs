@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::path::{CollectionPath, escaped};
 use crate::transport::{Client, Method, Request};
 use crate::types::{
-    DatabaseItem, DeadLetterItem, DeadLettersAnswer, FailureItem, JournalChange, ListedJob,
-    LoadAnswer, OverviewAnswer, ProcessItem, UpcomingItem,
+    AlertAnswer, AlertTestAnswer, DatabaseItem, DeadLetterItem, DeadLettersAnswer, FailureItem,
+    JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem, UpcomingItem,
 };
 
 /// The most pages of one list.
@@ -130,6 +130,27 @@ impl Client {
     pub async fn database(&self) -> Result<Vec<Listed<DatabaseItem>>, Error> {
         let answer: Answer<Value> = self.get("/minutehand/v1/database".to_owned()).await?;
         self.listed(&answer.value, "items")
+    }
+
+    /// Whether the alerts of a collection arrive.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn alert(&self, collection: &CollectionPath) -> Result<Answer<AlertAnswer>, Error> {
+        self.get(collection.v1("/alert")).await
+    }
+
+    /// Sends a test alert of a collection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn test_alert(
+        &self,
+        collection: &CollectionPath,
+    ) -> Result<Answer<AlertTestAnswer>, Error> {
+        self.read(&Request::new(Method::POST, collection.v1("/alert/test"))).await
     }
 
     /// How a subscription is doing.

@@ -32,10 +32,11 @@ pub use path::{CollectionPath, GroupPath, JobPath};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{
-    Beat, ClockNote, CollectionDocument, CollectionProperties, ComingOccurrence, DatabaseItem,
-    DeadLetterItem, DeadLettersAnswer, Description, Evidence, FailureItem, Headline,
-    HistoryExtensions, HistoryItem, HistoryProperties, Job, JournalChange, Late, ListedJob,
-    LoadAnswer, MeAnswer, Near, NextAnswer, NotFiringReason, Numbers, OverviewAnswer, ProcessItem,
-    RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
+    AlertAnswer, AlertTestAnswer, AlertsOf, Beat, ClockNote, CollectionDocument,
+    CollectionProperties, ComingOccurrence, DatabaseItem, DeadLetterItem, DeadLettersAnswer,
+    Description, Evidence, FailureItem, Headline, HistoryExtensions, HistoryItem,
+    HistoryProperties, Job, JournalChange, Late, ListedJob, LoadAnswer, LostAlerts, MeAnswer, Near,
+    NextAnswer, NotFiringReason, Numbers, OverviewAnswer, ProcessItem, RedriveAnswer, SkippedLast,
+    Status, UpcomingItem, WhyAnswer,
 };
 pub use v1::ServerHealth;

@@ -406,6 +406,56 @@ pub struct OverviewAnswer {
     /// About how many messages are no longer delivered.
     #[serde(default)]
     pub dead_letters: Option<u64>,
+    /// The collections whose alerts do not arrive.
+    #[serde(default)]
+    pub alerts: Vec<AlertsOf>,
+}
+
+/// A collection whose alerts do not arrive.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AlertsOf {
+    /// Its resource group.
+    pub resource_group: String,
+    /// Its name.
+    pub collection: String,
+    /// What is wrong.
+    pub trouble: LostAlerts,
+}
+
+/// Whether the alerts of a collection arrive.
+#[derive(Debug, Clone, Deserialize)]
+pub struct AlertAnswer {
+    /// What is wrong with them.
+    pub trouble: Option<LostAlerts>,
+}
+
+/// The alerts of a collection that failed since the last one that arrived.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LostAlerts {
+    /// How many.
+    pub alerts: u64,
+    /// When the first of them failed.
+    pub since: String,
+    /// The job of the last one.
+    pub job: String,
+    /// Why the last one failed.
+    pub cause: Option<FailureCause>,
+}
+
+/// What came back when a test alert was sent.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AlertTestAnswer {
+    /// Whether the receiver accepted it.
+    pub arrived: bool,
+    /// Why it failed.
+    pub cause: Option<FailureCause>,
+    /// What the receiver or the connection said.
+    pub message: String,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
 }
 
 /// What to say first of a subscription.

@@ -172,6 +172,9 @@ pub struct Attempt {
     pub takes_turn: bool,
     /// What it had to wait for, if its collection has limits.
     pub waited: Option<Waited>,
+    /// Whether it sends an alert in a format or under rules. A worker of a version that knows neither leaves
+    /// its message to a newer one.
+    pub is_alert: bool,
 }
 
 impl Attempt {
@@ -190,6 +193,7 @@ impl Attempt {
             under_policy: false,
             takes_turn: false,
             waited: None,
+            is_alert: false,
         }
     }
 

@@ -18,19 +18,24 @@ const SIGN: u64 = 1 << 63;
 /// An attempt as text.
 #[must_use]
 pub fn attempt_key(attempt: &Attempt) -> String {
-    let Attempt { generation, occurrence, role, number, .. } = attempt;
+    let role = match attempt.role {
+        Role::Main => 'a',
+        Role::Error => 'e',
+        Role::Notice => 'f',
+    };
+    format!("{}.{role}{}", occurrence_key(attempt), sorted(attempt.number.into()))
+}
+
+/// The occurrence of an attempt as text: what the texts of all its attempts begin with.
+#[must_use]
+pub fn occurrence_key(attempt: &Attempt) -> String {
+    let Attempt { generation, occurrence, .. } = attempt;
     let nominal = nominal_key(occurrence.nominal_at());
     let what = match occurrence {
         Occurrence::Scheduled { .. } => "s".to_owned(),
         Occurrence::Run { run_id, .. } => format!("r{run_id}"),
     };
-    let role = match role {
-        Role::Main => 'a',
-        Role::Error => 'e',
-        Role::Notice => 'f',
-    };
-    let (generation, number) = (sorted(*generation), sorted((*number).into()));
-    format!("{nominal}.{generation}.{what}.{role}{number}")
+    format!("{nominal}.{}.{what}", sorted(*generation))
 }
 
 /// The instant of an occurrence, with which the texts of its attempts begin.
@@ -69,6 +74,7 @@ pub fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<Attempt
         under_policy: false,
         takes_turn: false,
         waited: None,
+        is_alert: false,
     })
 }
 

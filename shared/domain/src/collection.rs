@@ -3,6 +3,7 @@
 use minutehand_recurrence::named;
 
 use crate::action::FailureAction;
+use crate::alert::AlertUse;
 use crate::extensions::CollectionExtensions;
 use crate::limits::CollectionLimits;
 use crate::name::Name;
@@ -63,6 +64,12 @@ impl CollectionDefinition {
     /// The same, to change it.
     pub fn on_failure_mut(&mut self) -> Option<&mut FailureAction> {
         self.extensions.as_mut()?.on_failure.as_mut()
+    }
+
+    /// What the workers of its jobs have to know of its alerts.
+    #[must_use]
+    pub fn alert_use(&self) -> AlertUse {
+        self.on_failure().map_or(AlertUse::None, FailureAction::alert_use)
     }
 
     /// The limits of its attempts.

@@ -11,8 +11,10 @@ use crate::cause::Cause;
 use crate::ids::encode_path;
 use crate::pause::Paused;
 
-/// The type of the event.
-const TYPE: &str = "minutehand.occurrence.failed";
+/// The types of the event.
+const FAILED: &str = "minutehand.occurrence.failed";
+const RECOVERED: &str = "minutehand.job.recovered";
+const TEST: &str = "minutehand.alert.test";
 /// The most characters of a message of an attempt that the event repeats.
 const MESSAGE_CHARS_MAX: usize = 2_048;
 
@@ -26,7 +28,33 @@ pub struct JobNames<'a> {
     pub job: &'a str,
 }
 
-/// An occurrence that has failed for good.
+/// What is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// The occurrence has failed for good.
+    Failed {
+        /// How many occurrences of the job have failed in a row, where rules for alerts count them.
+        in_row: Option<u32>,
+        /// How many alerts were held back since the last one.
+        held_back: u32,
+    },
+    /// The occurrence is the first one that succeeded after an alert.
+    Recovered {
+        /// When the alert was sent.
+        since: DateTime<Utc>,
+        /// How many alerts were held back since the last one.
+        held_back: u32,
+    },
+    /// Someone tries whether alerts arrive.
+    Test,
+}
+
+impl Told {
+    /// A failure of which nothing more is known.
+    pub const FAILED: Self = Self::Failed { in_row: None, held_back: 0 };
+}
+
+/// An occurrence that has failed for good, or what else a failure action tells of a job.
 #[derive(Debug, Clone)]
 pub struct FailureEvent<'a> {
     /// The same each time that the event is sent, and different for every occurrence.
@@ -41,11 +69,15 @@ pub struct FailureEvent<'a> {
     pub next_at: Option<DateTime<Utc>>,
     /// Why the scheduler has disabled the job, if it has.
     pub paused: Option<&'a Paused>,
+    /// What the target said of the failure in its own words.
+    pub said: Option<String>,
+    /// What is told of it.
+    pub told: Told,
 }
 
 impl JobNames<'_> {
     /// The short path, as the log and messages for people name the job.
-    fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let Self { subscription, group, collection, job } = self;
         format!("{subscription}/{group}/{collection}/{job}")
     }
@@ -69,7 +101,12 @@ impl FailureEvent<'_> {
         set("specversion", "1.0".into());
         set("id", self.id.as_str().into());
         set("source", self.names.source().into());
-        set("type", TYPE.into());
+        let event_type = match self.told {
+            Told::Failed { .. } => FAILED,
+            Told::Recovered { .. } => RECOVERED,
+            Told::Test => TEST,
+        };
+        set("type", event_type.into());
         set("subject", self.names.job.into());
         if let Some(ended_at) = self.attempts.iter().map(|(_, record)| record.ended_at).max() {
             set("time", format_instant(ended_at).into());
@@ -89,6 +126,7 @@ impl FailureEvent<'_> {
         let Value::Object(properties) = &mut data else {
             return data;
         };
+        properties.extend(self.told());
         if let Some(ending) = main {
             properties.insert("attempts".to_owned(), ending.attempts.into());
             if let Some(cause) = &ending.cause {
@@ -117,10 +155,35 @@ impl FailureEvent<'_> {
         data
     }
 
+    /// What the rules for alerts add.
+    fn told(&self) -> Map<String, Value> {
+        let mut told = Map::new();
+        let held_back = match self.told {
+            Told::Failed { in_row, held_back } => {
+                told.extend(in_row.map(|in_row| ("failuresInRow".to_owned(), in_row.into())));
+                held_back
+            }
+            Told::Recovered { since, held_back } => {
+                told.insert("failingSince".to_owned(), format_instant(since).into());
+                held_back
+            }
+            Told::Test => 0,
+        };
+        if held_back > 0 {
+            told.insert("heldBack".to_owned(), held_back.into());
+        }
+        told
+    }
+
+    /// The last attempt at an action.
+    pub(crate) fn last_of(&self, role: Role) -> Option<&(Attempt, Record)> {
+        let of_role = self.attempts.iter().filter(|(attempt, _)| attempt.role == role);
+        of_role.max_by_key(|(attempt, _)| attempt.number)
+    }
+
     /// How an action ended: what its last attempt says.
     fn ending(&self, role: Role) -> Option<Ending> {
-        let of_role = self.attempts.iter().filter(|(attempt, _)| attempt.role == role);
-        let (attempt, record) = of_role.max_by_key(|(attempt, _)| attempt.number)?;
+        let (attempt, record) = self.last_of(role)?;
         Some(Ending {
             attempts: attempt.number.saturating_add(1),
             outcome: record.outcome,
@@ -165,8 +228,8 @@ mod tests {
     fn event(attempts: &[(Attempt, Record)], next_at: Option<DateTime<Utc>>) -> String {
         let names = JobNames { subscription: "me", group: "My Group", collection: "ops", job: "j" };
         let occurrence = Occurrence::Scheduled { nominal_at: at(0) };
-        let (occurrence, paused) = (&occurrence, None);
-        FailureEvent { id: "u.1.n0".to_owned(), names, occurrence, attempts, next_at, paused }
+        let (id, occurrence, paused, told) = ("u.1.n0".to_owned(), &occurrence, None, Told::FAILED);
+        FailureEvent { id, names, occurrence, attempts, next_at, paused, said: None, told }
             .to_json()
     }
 
@@ -211,9 +274,39 @@ mod tests {
             attempts: &attempts,
             next_at: Some(at(3_600)),
             paused: None,
+            said: None,
+            told: Told::FAILED,
         };
         let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(parsed(documented), parsed(&sent.to_json()));
+    }
+
+    #[test]
+    fn rules_for_alerts_add_what_they_counted() {
+        let occurrence = Occurrence::Scheduled { nominal_at: at(0) };
+        let of = |told: Told| {
+            let names = JobNames { subscription: "me", group: "g", collection: "ops", job: "j" };
+            let (id, occurrence) = (String::new(), &occurrence);
+            let event = FailureEvent {
+                id,
+                names,
+                occurrence,
+                attempts: &[],
+                next_at: None,
+                paused: None,
+                said: None,
+                told,
+            };
+            let event: Value = serde_json::from_str(&event.to_json()).unwrap();
+            let of_data = ["failuresInRow", "heldBack", "failingSince"]
+                .map(|name| event["data"].get(name).map(Value::to_string).unwrap_or_default());
+            format!("{} {}", event["type"].as_str().unwrap(), of_data.join(" "))
+        };
+        assert_eq!(of(Told::FAILED), format!("{FAILED}   "));
+        assert_eq!(of(Told::Failed { in_row: Some(3), held_back: 2 }), format!("{FAILED} 3 2 "));
+        let recovered = Told::Recovered { since: at(0), held_back: 0 };
+        assert_eq!(of(recovered), format!("{RECOVERED}   \"2027-01-01T08:00:00Z\""));
+        assert_eq!(of(Told::Test), format!("{TEST}   "));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! The words of recurrences and of firing are explained in `shared/GLOSSARY.md`.
 
 pub mod action;
+pub mod alert;
 pub mod arn;
 pub mod attempt;
 pub mod attempt_key;

@@ -73,6 +73,10 @@ codes! {
     OccurrenceMended => Conflict,
     /// A chain of jobs that ask for each other is too long.
     ChainTooDeep => Conflict,
+    /// A collection without a failure action sends no alerts.
+    NoFailureAction => Conflict,
+    /// This kind of installation cannot do it.
+    NotOnThisInstallation => Conflict,
 }
 
 /// A refused request. The message says what to change, and contains no secret.

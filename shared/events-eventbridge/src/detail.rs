@@ -80,6 +80,7 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
         }
         | Event::Started { .. }
         | Event::Retried { .. }
+        | Event::AlertLost { .. }
         | Event::MessageUnreadable
         | Event::DeadLetter => None,
     }

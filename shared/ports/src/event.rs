@@ -72,6 +72,11 @@ pub enum Event<'a> {
         /// Why, in a sentence.
         reason: &'a str,
     },
+    /// An alert of a job failed for good.
+    AlertLost {
+        /// The job.
+        job: &'a JobRef,
+    },
     /// A message is damaged, or a newer version wrote it.
     MessageUnreadable,
     /// A message was delivered for the last time without success.

@@ -36,6 +36,6 @@ pub use queue::{DispatchQueue, QueueError, QueueMessage};
 pub use seal::{SealError, Sealer};
 pub use steps::{DispatchStep, SettleStep, Settled, Settlement, StepError};
 pub use store::{
-    Attempts, Browse, CloudServices, Collections, Counters, History, Installation, Jobs, Pulses,
-    Removal, RetryTimers, Seats, Slots, Snapshots, StoreError, Timers, Turns,
+    Alerts, Attempts, Browse, CloudServices, Collections, Counters, History, Installation, Jobs,
+    Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError, Timers, Turns,
 };

@@ -72,7 +72,7 @@ named! {
     pub enum Scope {
         /// Requests that change nothing: GET and HEAD.
         Read = "read",
-        /// Also `POST …/run`, and `POST …/redrive` of an occurrence.
+        /// Also `POST …/run`, `POST …/redrive` of an occurrence, and `POST …/alert/test`.
         Run = "run",
         /// Every request.
         All = "all",

@@ -167,7 +167,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 45] = [
+pub(crate) static ROUTES: [Route; 47] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -218,6 +218,8 @@ pub(crate) static ROUTES: [Route; 45] = [
     get(our_subscription!("/failures"), &v1::failures).any_version(),
     get(our_collection!("/journal"), &v1::journal).any_version(),
     get(our_collection!("/rows"), &v1::rows).any_version(),
+    get(our_collection!("/alert"), &v1::alert).any_version(),
+    post(our_collection!("/alert/test"), &v1::test_alert).any_version().with_scope_run(),
     get(our_job!(""), &v1::get_job).any_version(),
     get(our_job!("/next"), &v1::next).any_version(),
     get(our_job!("/occurrences"), &v1::occurrences).any_version(),

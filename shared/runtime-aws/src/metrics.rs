@@ -59,6 +59,8 @@ named! {
         Healed,
         /// Messages that could not be read. A kind of trouble.
         MessagesUnreadable,
+        /// Alerts of collections that did not arrive. A kind of trouble.
+        AlertsLost,
         /// Messages that were delivered for the last time and go to the dead-letter queue.
         DeadLetters,
         /// Events that could not be sent to the event bus. A kind of trouble.
@@ -85,6 +87,7 @@ impl Metric {
                 | Self::Healed
                 | Self::MessagesUnreadable
                 | Self::EventsLost
+                | Self::AlertsLost
                 | Self::Throttled
                 | Self::ArchivesFailed
                 | Self::RecordsUnreadable
@@ -125,6 +128,7 @@ impl EventSink for Tally {
             Counter::Dropped => self.add(Metric::Dropped, n),
             Counter::Finished => self.add(Metric::Finished, n),
             Counter::MessagesUnreadable => self.add(Metric::MessagesUnreadable, n),
+            Counter::AlertsLost => self.add(Metric::AlertsLost, n),
             Counter::DeadLetters => self.add(Metric::DeadLetters, n),
         }
     }

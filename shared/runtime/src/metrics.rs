@@ -44,6 +44,8 @@ pub enum Counter {
     Dropped,
     /// Jobs that completed or faulted.
     Finished,
+    /// Alerts that failed for good.
+    AlertsLost,
     /// Messages that cannot be read.
     MessagesUnreadable,
     /// Messages that were delivered for the last time without success.
@@ -69,6 +71,7 @@ impl Counter {
             Event::Overtaken { occurrences, .. } => (Self::Skipped, *occurrences),
             Event::Retried { .. } => (Self::Retried, 1),
             Event::Finished { .. } => (Self::Finished, 1),
+            Event::AlertLost { .. } => (Self::AlertsLost, 1),
             Event::MessageUnreadable => (Self::MessagesUnreadable, 1),
             Event::DeadLetter => (Self::DeadLetters, 1),
         })
@@ -239,6 +242,11 @@ impl Metrics {
                 Counter::Dropped,
             ),
             ("finished_jobs", "Jobs that completed or faulted.", Counter::Finished),
+            (
+                "alerts_lost",
+                "Alerts of collections that did not arrive, after their last retry.",
+                Counter::AlertsLost,
+            ),
         ] {
             let name = format!("minutehand_{name}_total");
             write_head(text, &name, "counter", help)?;
@@ -368,6 +376,7 @@ mod tests {
             });
         }
         metrics.note(Event::Overtaken { job: &job, occurrences: 7 });
+        metrics.note(Event::AlertLost { job: &job });
         metrics.note(Event::Dropped {
             job: &job,
             attempt: &attempt,
@@ -394,6 +403,7 @@ mod tests {
             "minutehand_action_seconds_count{collection=\"other\"} 0",
             "minutehand_skipped_total 8",
             "minutehand_dropped_total 1",
+            "minutehand_alerts_lost_total 1",
             "minutehand_late_seconds_bucket{le=\"0.002\"} 1",
             "minutehand_late_seconds_bucket{le=\"0.005\"} 2",
             "minutehand_late_seconds_bucket{le=\"0.010\"} 3",

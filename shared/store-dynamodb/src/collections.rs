@@ -27,6 +27,8 @@ use crate::table::{List, keys, transact_item as item};
 pub(crate) const PATH: &str = "path";
 /// Of a switch: the collection has an action for occurrences that fail for good.
 pub(crate) const FAILURE_ACTION: &str = "failure_action";
+/// Of a switch: whether that action has a format or rules.
+pub(crate) const ALERT_USE: &str = "alert_use";
 /// Of a switch: the plan.
 const PLAN: &str = "plan";
 /// Of a switch: the plan of a collection with limits.
@@ -201,6 +203,7 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
         .text(PATH, record.place.collection_path(&record.collection.name).as_str())
         .set("on", AttributeValue::Bool(on))
         .maybe(FAILURE_ACTION, has_failure_action.then_some(AttributeValue::Bool(true)))
+        .maybe(ALERT_USE, record.collection.definition.alert_use().to_number().map(number))
         .date("on_since", record.on_since)
         .text(plan, record.collection.definition.plan.name())
         .maybe(PER_SECOND, limits.per_second.map(|limit| number(limit.get())))

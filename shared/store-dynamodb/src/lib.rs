@@ -56,6 +56,7 @@
 //! | begin an import | import | there is none, or it is the same one |
 //! | beat | pulse | the last beat is the one that was read |
 
+mod alerts;
 mod asked;
 mod attempts;
 mod attributes;

@@ -13,13 +13,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::future::try_join;
+use minutehand_domain::alert::AlertUse;
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{CollectionRecord, JobSnapshot};
 use minutehand_ports::{Snapshots, StoreError};
 
-use crate::collections::{FAILURE_ACTION, collection_path, read_limits, read_plan};
+use crate::collections::{ALERT_USE, FAILURE_ACTION, collection_path, read_limits, read_plan};
 use crate::counters::{CHECKSUM, LIST};
 use crate::definitions::Definition;
 use crate::jobs::read_timer;
@@ -162,6 +163,7 @@ fn snapshot(
         plan: read_plan(&switch)?,
         collection_on_since: switch.is_set("on")?.then_some(on_since),
         has_failure_action: switch.value(FAILURE_ACTION).is_some(),
+        alert_use: AlertUse::from_number(switch.optional_number(ALERT_USE)?),
         limits: read_limits(&switch)?,
     })))
 }

@@ -158,6 +158,7 @@ fn switch(record: &CollectionRecord) -> Vec<Value> {
         limits.per_second.map(PerSecond::get),
         limits.concurrent.map(Concurrent::get),
         definition.on_failure().is_some(),
+        definition.alert_use().to_number(),
     ]
 }
 

@@ -55,6 +55,7 @@
 //!
 //! A change of a user has its entry of the journal in the same script.
 
+mod alerts;
 mod attempts;
 mod browse;
 pub mod changed;

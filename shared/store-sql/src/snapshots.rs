@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use minutehand_domain::alert::AlertUse;
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::limits::{CollectionLimits, Concurrent, PerSecond};
@@ -88,6 +89,7 @@ fn read(row: Row) -> Result<JobSnapshot, StoreError> {
     let state = row.named("state", CollectionState::read)?;
     let on_since = row.next()?;
     let has_failure_action = row.next()?;
+    let alert_use = AlertUse::from_number(row.next()?);
     let limits = CollectionLimits {
         per_second: row.next::<Option<u32>>()?.and_then(PerSecond::new),
         concurrent: row.next::<Option<u32>>()?.and_then(Concurrent::new),
@@ -107,6 +109,7 @@ fn read(row: Row) -> Result<JobSnapshot, StoreError> {
         plan,
         collection_on_since: state.is_on().then_some(on_since),
         has_failure_action,
+        alert_use,
         limits,
     })
 }

@@ -94,6 +94,7 @@ macro_rules! behaviours {
     };
 }
 
+pub mod alerts;
 mod back_end;
 pub mod browse;
 pub mod claims;
@@ -168,6 +169,7 @@ pub fn queue_behaviours() -> Vec<Behaviour<QueueSubject>> {
 #[must_use]
 pub fn behaviours() -> Vec<Behaviour> {
     let groups = [
+        alerts::BEHAVIOURS,
         browse::BEHAVIOURS,
         claims::BEHAVIOURS,
         cloud_services::BEHAVIOURS,
@@ -298,6 +300,7 @@ async fn holds<S>(behaviour: &Behaviour<S>, subject: &S) -> bool {
 #[macro_export]
 macro_rules! conformance {
     ($back_end:expr) => {
+        $crate::conformance_of_alerts!($back_end);
         $crate::conformance_of_browse!($back_end);
         $crate::conformance_of_claims!($back_end);
         $crate::conformance_of_cloud_services!($back_end);

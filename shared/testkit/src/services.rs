@@ -26,8 +26,9 @@ use minutehand_ports::store::{
     JobRecord, Page, PageRequest, Part, PulseRecord, ResourceGroup, Saved,
 };
 use minutehand_ports::{
-    ActionSender, Browse, CertificateReader, Clock, CloudServices, Collections, DispatchQueue,
-    History, IdSource, Installation, Jobs, SealError, Sealer, Snapshots, StoreError, Timers,
+    ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
+    DispatchQueue, History, IdSource, Installation, Jobs, SealError, Sealer, Snapshots, StoreError,
+    Timers,
 };
 
 /// The ports of `Manage`. Secrets are not encrypted, certificates are refused, events are dropped, and
@@ -38,7 +39,7 @@ pub fn manage_ports<S>(
     clock: Arc<dyn Clock>,
 ) -> ManagePorts
 where
-    S: Collections + Jobs + History + Snapshots + Timers + 'static,
+    S: Alerts + Collections + Jobs + History + Snapshots + Timers + 'static,
 {
     let events = Arc::new(());
     let dispatcher =
@@ -47,6 +48,7 @@ where
         collections: store.clone(),
         cloud_services: Arc::new(NoCloudServices),
         jobs: store.clone(),
+        alerts: store.clone(),
         history: store,
         browse: Arc::new(NothingToBrowse),
         queue,
@@ -58,6 +60,7 @@ where
         ids: Arc::new(CountedIds::default()),
         disk: Arc::new(()),
         bodies: None,
+        sender: None,
     }
 }
 

@@ -11,6 +11,7 @@ mod transit;
 pub(crate) mod watch;
 mod world;
 
+mod alerts;
 mod changes;
 mod classic;
 mod collections;

@@ -12,10 +12,10 @@ use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::firing::Pulse;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Advance, AttemptsLayer, Call, Claim, CountersLayer, Due, DueTimer, Finish, HistoryLayer,
-    JobSnapshot, JobTimer, Layer, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord,
-    PulsesLayer, RemovalLayer, RetryTimersLayer, SeatsLayer, SlotsLayer, SnapshotsLayer,
-    TimersLayer, TurnsLayer,
+    Advance, AlertsLayer, AttemptsLayer, Call, Claim, CountersLayer, Due, DueTimer, Finish,
+    HistoryLayer, JobSnapshot, JobTimer, Layer, LongRetry, Page, PageRequest, Pause, PulseOf,
+    PulseRecord, PulsesLayer, RemovalLayer, RetryTimersLayer, SeatsLayer, SlotsLayer,
+    SnapshotsLayer, TimersLayer, TurnsLayer,
 };
 use minutehand_ports::{Snapshots, StoreError};
 
@@ -221,6 +221,7 @@ impl TimersLayer for Fronted {
 
 impl HistoryLayer for Fronted {}
 impl AttemptsLayer for Fronted {}
+impl AlertsLayer for Fronted {}
 impl SlotsLayer for Fronted {}
 impl SeatsLayer for Fronted {}
 impl TurnsLayer for Fronted {}

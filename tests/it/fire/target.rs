@@ -217,6 +217,7 @@ pub(super) struct Happened {
     pub(super) overtaken: u64,
     pub(super) retried: usize,
     pub(super) paused: Vec<String>,
+    pub(super) alerts_lost: Vec<String>,
     pub(super) finished: Vec<(String, JobState)>,
 }
 
@@ -248,6 +249,7 @@ impl EventSink for Noted {
             Event::Retried { .. } => noted.retried += 1,
             Event::Paused { job, .. } => noted.paused.push(key(job)),
             Event::Finished { job, state } => noted.finished.push((key(job), state)),
+            Event::AlertLost { job } => noted.alerts_lost.push(key(job)),
             Event::MessageUnreadable | Event::DeadLetter => {
                 unreachable!("no worker is tested here")
             }

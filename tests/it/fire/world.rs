@@ -721,6 +721,7 @@ fn services(
         collections: store.clone(),
         cloud_services: store.clone(),
         jobs: store.clone(),
+        alerts: store.clone(),
         history: store.clone(),
         browse: store.clone(),
         queue,
@@ -732,6 +733,7 @@ fn services(
         ids: ports.ids.clone(),
         disk: Arc::new(()),
         bodies: None,
+        sender: Some(ports.sender.clone()),
     };
     let settings = FireSettings { is_alone, history, ..FireSettings::default() };
     let sweeper = Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock);

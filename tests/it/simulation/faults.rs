@@ -23,11 +23,11 @@ use minutehand_domain::policies::CatchUp;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Advance, AttemptsLayer, Call, Claim, ClaimRequest, Claimed, CollectionRecord, CollectionsLayer,
-    CounterUpdate, CountersLayer, Due, DueTimer, Finish, HistoryLayer, JobRecord, JobSnapshot,
-    JobsLayer, Layer, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord, PulsesLayer,
-    Recorded, Recount, RemovalLayer, RetryTimersLayer, SaveJob, Saved, SeatsLayer, SlotRequest,
-    SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer, TurnsRead, TurnsWrite,
+    Advance, AlertsLayer, AttemptsLayer, Call, Claim, ClaimRequest, Claimed, CollectionRecord,
+    CollectionsLayer, CounterUpdate, CountersLayer, Due, DueTimer, Finish, HistoryLayer, JobRecord,
+    JobSnapshot, JobsLayer, Layer, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord,
+    PulsesLayer, Recorded, Recount, RemovalLayer, RetryTimersLayer, SaveJob, Saved, SeatsLayer,
+    SlotRequest, SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer, TurnsRead, TurnsWrite,
 };
 use minutehand_ports::{
     Collections, Counters as _, Jobs, QueueMessage, Settled, Settlement, Snapshots, StoreError,
@@ -753,6 +753,8 @@ impl SeatsLayer for StorePort {
         self.op(true, give_back).await
     }
 }
+
+impl AlertsLayer for StorePort {}
 
 #[async_trait]
 impl TurnsLayer for StorePort {

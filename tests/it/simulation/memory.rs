@@ -27,15 +27,15 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_domain::tick::{from_ticks, ticks};
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Advance, AfterUpdate, AskedRun, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
-    CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
-    JobTimer, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded,
-    Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey, TimerRecord, TurnsRead,
-    TurnsWrite,
+    Advance, AfterUpdate, AlertRead, AlertWrite, AskedRun, CLAIMS_MAX, Claim, ClaimRequest,
+    Claimed, CollectionRecord, CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry,
+    JobRecord, JobSnapshot, JobTimer, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf,
+    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey,
+    TimerRecord, TurnsRead, TurnsWrite,
 };
 use minutehand_ports::{
-    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats, Slots,
-    Snapshots, StoreError, Timers, Turns,
+    Alerts, Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats,
+    Slots, Snapshots, StoreError, Timers, Turns,
 };
 
 use super::mutation::Mutation;
@@ -91,6 +91,8 @@ pub(super) struct Tables {
     pub(super) left_out: BTreeMap<String, BTreeMap<LeftOutKey, LeftOut>>,
     /// Whose turn it is, by job.
     turns: BTreeMap<String, TurnsItem>,
+    /// The states of alerts, by job or collection.
+    alerts: BTreeMap<String, AlertRead>,
     /// The next slot, by collection.
     slots: BTreeMap<String, SlotBook>,
     /// The claims that have seats, by collection, with the ends of their leases and their processes.
@@ -475,6 +477,7 @@ impl Memory {
                         under_policy: false,
                         takes_turn: false,
                         waited: None,
+                        is_alert: false,
                         ..claim.attempt.clone()
                     },
                     claim_id: claim.claim_id.clone(),
@@ -772,6 +775,7 @@ impl Memory {
             plan: collection.collection.definition.plan,
             collection_on_since: on.then_some(collection.on_since),
             has_failure_action: collection.collection.definition.on_failure().is_some(),
+            alert_use: collection.collection.definition.alert_use(),
             limits: collection.collection.definition.limits(),
         })
     }
@@ -1252,6 +1256,24 @@ impl Turns for Memory {
     async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
         self.give_back_turn_now(claim);
         Ok(())
+    }
+}
+
+#[async_trait]
+impl Alerts for Memory {
+    async fn read_alert(&self, uid: &str) -> Result<AlertRead, StoreError> {
+        Ok(self.tables().alerts.get(uid).cloned().unwrap_or_default())
+    }
+
+    async fn write_alert(&self, write: &AlertWrite) -> Result<bool, StoreError> {
+        let AlertWrite { uid, as_read, state, .. } = write;
+        let mut tables = self.tables();
+        if tables.alerts.get(uid).map_or(0, |stored| stored.number) != *as_read {
+            return Ok(false);
+        }
+        let stored = AlertRead { number: as_read + 1, state: state.clone() };
+        tables.alerts.insert(uid.clone(), stored);
+        Ok(true)
     }
 }
 

@@ -15,9 +15,9 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::name::PathSegment;
 use minutehand_ports::store::{
-    Advance, AttemptsLayer, Call, Claim, CollectionRecord, CollectionsLayer, CountersLayer, Due,
-    Finish, HistoryEntry, HistoryLayer, JobRecord, JobSnapshot, JobsLayer, Layer, Page,
-    PageRequest, PulsesLayer, RemovalLayer, RetryTimersLayer, SeatsLayer, SlotsLayer,
+    Advance, AlertsLayer, AttemptsLayer, Call, Claim, CollectionRecord, CollectionsLayer,
+    CountersLayer, Due, Finish, HistoryEntry, HistoryLayer, JobRecord, JobSnapshot, JobsLayer,
+    Layer, Page, PageRequest, PulsesLayer, RemovalLayer, RetryTimersLayer, SeatsLayer, SlotsLayer,
     SnapshotsLayer, TimersLayer, TurnsLayer,
 };
 use minutehand_ports::{
@@ -367,6 +367,7 @@ impl SnapshotsLayer for Twin {
 }
 
 impl AttemptsLayer for Twin {}
+impl AlertsLayer for Twin {}
 impl TurnsLayer for Twin {}
 impl SlotsLayer for Twin {}
 impl SeatsLayer for Twin {}

@@ -110,6 +110,7 @@ impl World {
                 collections: jobs.clone(),
                 cloud_services: jobs.clone(),
                 jobs: jobs.clone(),
+                alerts: jobs.clone(),
                 history: jobs.clone(),
                 browse: jobs.clone(),
                 queue: letters.clone(),
@@ -121,6 +122,7 @@ impl World {
                 ids: Arc::new(RandomIds),
                 disk: Arc::new(()),
                 bodies: None,
+                sender: None,
             },
             ManageSettings {
                 region: "local".to_owned(),

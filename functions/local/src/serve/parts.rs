@@ -36,6 +36,9 @@ use crate::archive::{DailyBackups, NewestBackup};
 /// The location of collections that name none, and the region that targets are told.
 const REGION: &str = "local";
 
+/// How many idle connections the API keeps to a receiver of alerts that it tests.
+const TESTS_IDLE: usize = 1;
+
 /// The parts that several services share.
 pub(super) struct Parts {
     pub(super) clock: Arc<dyn Clock>,
@@ -96,7 +99,7 @@ impl Parts {
             tracing::warn!("--forget-secrets: the key is the right one, so nothing was forgotten");
             return Ok(());
         }
-        let Forgotten { jobs, collections } = forget(&self.manage(settings), &self.jobs).await?;
+        let Forgotten { jobs, collections } = forget(&self.manage(settings)?, &self.jobs).await?;
         secrets::remember_key(*key, dir.as_ref(), sealer, database).await?;
         tracing::warn!(
             jobs,
@@ -107,7 +110,7 @@ impl Parts {
     }
 
     /// The service that the API calls.
-    pub(super) fn manage(&self, settings: &ServeSettings) -> Manage {
+    pub(super) fn manage(&self, settings: &ServeSettings) -> Result<Manage> {
         let history: Arc<dyn History> = match settings.archive.clone() {
             Some(objects) => Arc::new(ArchivedHistory::new(self.jobs.clone(), objects)),
             None => self.jobs.clone(),
@@ -116,6 +119,7 @@ impl Parts {
             collections: self.jobs.clone(),
             cloud_services: self.jobs.clone(),
             jobs: self.jobs.clone(),
+            alerts: self.jobs.clone(),
             history,
             browse: self.jobs.clone(),
             queue: Arc::new(self.queue.clone()),
@@ -133,6 +137,7 @@ impl Parts {
                 .archive
                 .clone()
                 .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
+            sender: Some(Arc::new(self.under_way.clone().around(actions(settings, TESTS_IDLE)?))),
         };
         let settings = minutehand_app::ManageSettings {
             region: REGION.to_owned(),
@@ -141,7 +146,7 @@ impl Parts {
             own: OwnResources::default(),
             history: settings.history,
         };
-        Manage::new(ports, settings)
+        Ok(Manage::new(ports, settings))
     }
 
     /// The sweeper, which need not be told of the timers that it moves itself.

@@ -206,7 +206,7 @@ fn start_api(
         Some(_) => (Scheme::Https, "https"),
         None => (Scheme::Http, "http"),
     };
-    let manage = parts.manage(&settings);
+    let manage = parts.manage(&settings)?;
     let certificates = settings.certificates;
     let certificates = certificates
         .map(|path| watched(path, CERTIFICATES, "certificates", tasks))

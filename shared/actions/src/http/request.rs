@@ -133,6 +133,9 @@ impl HttpSender {
     ) -> Result<HttpAnswer, ActionFailure> {
         let mut hop = Hop::first(call.request, call.context, &self.user_agent)?;
         progress.secrets.add_request(&hop.headers, &call.request.uri);
+        if let Some(uri) = call.request.sealed_uri() {
+            progress.secrets.add_url(uri);
+        }
         for secret in call.context.signed.iter().flat_map(|signed| signed.signing.secrets()) {
             progress.secrets.add(secret.expose());
         }

@@ -1,6 +1,7 @@
 //! Secrets in the answers of targets.
 
 use minutehand_domain::action::HttpRequest;
+use minutehand_domain::secret::Secret;
 
 use crate::sender::{actions, basic, failed, get, headers, send, succeeded};
 use crate::server::{Server, redirect, reply};
@@ -35,6 +36,25 @@ async fn secrets_in_an_echo_are_redacted() {
     for secret in ["YWxpY2U6", "s3cr3t", "ssé", "ss\\u00e9"] {
         assert!(!message.contains(secret), "{message}");
     }
+}
+
+#[tokio::test]
+async fn the_url_of_a_receiver_of_alerts_is_redacted() {
+    // As frameworks do for a path that they do not know, and as ntfy answers.
+    let server = Server::start(|seen| {
+        reply("404 Not Found", "", &format!("Cannot {}, topic \"t0p1\"", seen.line))
+    })
+    .await;
+    let uri = server.url("/services/T0AAAAAAA/B0AAAAAAA/hunter2hunter2?sig=abcdefgh");
+    let request = HttpRequest { sealed_uri: Some(Secret::new(&*uri)), ..get(&*uri) };
+    let message = failed(send(&actions(), request).await);
+    for secret in ["T0AAAAAAA", "hunter2", "abcdefgh"] {
+        assert!(!message.contains(secret), "{message}");
+    }
+    let topic =
+        HttpRequest { sealed_uri: Some(Secret::new(server.url("/t0p1"))), ..get(server.url("/")) };
+    let message = failed(send(&actions(), topic).await);
+    assert!(!message.contains("t0p1"), "{message}");
 }
 
 #[tokio::test]

@@ -89,6 +89,7 @@ pub(crate) fn get(uri: impl Into<String>) -> HttpRequest {
         headers: None,
         body: None,
         authentication: None,
+        sealed_uri: None,
     }
 }
 

@@ -100,7 +100,7 @@ impl Executor {
         }
         let Some(state) = check.over else { return Ok(check.resend) };
         if !has_followed {
-            self.send_what_follows(job, &check).await?;
+            self.send_what_follows(job, loaded, &check).await?;
         }
         if self.finish(job, state, loaded).await? {
             return Ok(check.resend);
@@ -109,7 +109,7 @@ impl Executor {
         let Some(loaded) = self.load(job).await? else { return Ok(Vec::new()) };
         let check = self.check(job, &loaded).await?;
         if let Some(state) = check.over {
-            self.send_what_follows(job, &check).await?;
+            self.send_what_follows(job, &loaded, &check).await?;
             // If it has changed again, its timer is due again.
             self.finish(job, state, &loaded).await?;
         }
@@ -130,8 +130,16 @@ impl Executor {
 
     /// Sends the error action or the notice of the failure with which a job finishes. It may have been dropped
     /// while the job or its collection was disabled; if it was done, its worker finds the record.
-    async fn send_what_follows(&self, job: &JobRef, check: &FinishCheck) -> Result<(), AppError> {
+    async fn send_what_follows(
+        &self,
+        job: &JobRef,
+        loaded: &LoadedJob,
+        check: &FinishCheck,
+    ) -> Result<(), AppError> {
         let Some(next) = check.follows.clone() else { return Ok(()) };
+        if !self.is_told(job, &next, loaded).await? {
+            return Ok(());
+        }
         self.send(&[attempt_message(job, next)]).await
     }
 

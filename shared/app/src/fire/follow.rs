@@ -118,7 +118,7 @@ impl Executor {
                 return Ok(None);
             }
         }
-        match next {
+        match self.under_alert_rules(ended, loaded, next).await? {
             NextStep::Nothing => Ok(None),
             NextStep::Retry(next) => {
                 self.ports.events.note(Event::Retried { job, attempt: &next });
@@ -145,6 +145,7 @@ impl Executor {
         let EndedAttempt { attempt, record, .. } = ended;
         let next = self.next(ended, loaded, policy).await?;
         if attempt.role != Role::Main {
+            Box::pin(self.note_alert(ended, loaded, policy)).await;
             return Ok(Following { next, ..Following::default() });
         }
         let is_fault = is_final_failure(attempt, record, policy);

@@ -5,6 +5,7 @@
 //! loses nothing. Each file has a table of what a crash in it leaves, and how it is repaired.
 
 mod act;
+mod alert;
 mod attempt;
 mod body;
 mod counting_turns;
@@ -39,9 +40,9 @@ use std::sync::Arc;
 use minutehand_domain::firing::limits::Spans;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_ports::{
-    ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, FailureBodies, History,
-    IdSource, Pulses, Removal, RetryTimers, Sealer, Seats, SettleStep, Slots, Snapshots, Timers,
-    Turns,
+    ActionSender, Alerts, Attempts, Clock, Counters, DispatchQueue, EventSink, FailureBodies,
+    History, IdSource, Pulses, Removal, RetryTimers, Sealer, Seats, SettleStep, Slots, Snapshots,
+    Timers, Turns,
 };
 
 pub(crate) use dispatch::attempt_message;
@@ -84,6 +85,8 @@ pub struct FirePorts {
 pub struct FireStore {
     /// Claims and records attempts.
     pub attempts: Arc<dyn Attempts>,
+    /// The states of alerts.
+    pub alerts: Arc<dyn Alerts>,
     /// The turns of jobs that let no attempts overlap.
     pub turns: Arc<dyn Turns>,
     /// The slots of collections that limit their starts.
@@ -109,6 +112,7 @@ pub struct FireStore {
 /// A store that implements all that firing needs of one.
 pub trait StoreOfFiring:
     Attempts
+    + Alerts
     + Turns
     + Slots
     + Seats
@@ -124,6 +128,7 @@ pub trait StoreOfFiring:
 
 impl<S> StoreOfFiring for S where
     S: Attempts
+        + Alerts
         + Turns
         + Slots
         + Seats
@@ -143,6 +148,7 @@ impl FireStore {
     pub fn new(store: Arc<impl StoreOfFiring + 'static>) -> Self {
         Self {
             attempts: store.clone(),
+            alerts: store.clone(),
             turns: store.clone(),
             slots: store.clone(),
             seats: store.clone(),

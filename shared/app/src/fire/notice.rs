@@ -23,6 +23,7 @@ use minutehand_domain::action::{FailureAction, Target};
 use minutehand_domain::attempt::{Attempt, Record, Role};
 use minutehand_domain::failure_event::{FailureEvent, JobNames};
 use minutehand_domain::job::{JobDefinition, JobState};
+use minutehand_domain::message::said;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::CollectionRecord;
 
@@ -61,6 +62,8 @@ impl Executor {
         let is_on = loaded.snapshot.collection_on_since.is_some()
             && loaded.snapshot.state == JobState::Enabled;
         let timetable = loaded.schedule.as_ref().filter(|_| is_on);
+        let of_action = attempts.iter().filter(|(attempt, _)| attempt.role == Role::Main);
+        let last = of_action.max_by_key(|(attempt, _)| attempt.number);
         let event = FailureEvent {
             id: format!("{}.{}", job.uid, first.id()),
             names: JobNames {
@@ -73,8 +76,10 @@ impl Executor {
             attempts: &attempts,
             paused: self.definition(job, loaded).await.ok().and_then(JobDefinition::paused),
             next_at: timetable.and_then(|it| it.at_or_after(self.ports.clock.now())),
+            said: last.and_then(|(_, record)| said(&record.message)),
+            told: self.told(job, attempt, loaded).await?,
         };
-        Ok(Some(action.with_event(event.to_json())))
+        Ok(Some(action.with_event(&event)))
     }
 
     /// The attempts of an occurrence that are on record, notices aside. If there are too many of

@@ -6,6 +6,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use minutehand_domain::alert::AlertTrouble;
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::job::JobState;
 use minutehand_domain::name::{Name, PathSegment};
@@ -84,6 +85,8 @@ pub struct Overview {
     pub pulses: PulseRecord,
     /// About how many dead letters the installation has; `None` if that is not known.
     pub dead_letters: Option<u64>,
+    /// The collections whose alerts do not arrive.
+    pub alerts: Vec<(ResourceGroup, Name, AlertTrouble)>,
 }
 
 /// A collection, in short.
@@ -200,11 +203,12 @@ impl Manage {
             key: job.key.clone(),
         });
         let (late, late_jobs) = (late.len(), late_jobs.collect());
+        let alerts = self.troubled_alerts(collections.values()).await?;
         let plan_limits = self.settings.plan_limits;
         let mut collections: Vec<_> =
             collections.into_values().map(|record| in_short(record, plan_limits)).collect();
         collections.sort_by(|one, other| order(one).cmp(&order(other)));
-        Ok(Overview { collections, late, late_jobs, late_is_least, pulses, dead_letters })
+        Ok(Overview { collections, late, late_jobs, late_is_least, pulses, dead_letters, alerts })
     }
 
     /// The collections whose jobs are asked about.

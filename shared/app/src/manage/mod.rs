@@ -15,6 +15,7 @@
 
 mod again;
 mod ahead;
+mod alerts;
 mod asked;
 mod browse;
 mod check;
@@ -48,8 +49,8 @@ use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_ports::store::ResourceGroup;
 use minutehand_ports::{
-    Browse, CertificateReader, Clock, CloudServices, Collections, DeadLetters, Disk, DispatchQueue,
-    FailureBodies, History, IdSource, Jobs, Sealer,
+    ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
+    DeadLetters, Disk, DispatchQueue, FailureBodies, History, IdSource, Jobs, Sealer,
 };
 
 use crate::error::AppError;
@@ -57,6 +58,7 @@ use crate::fire::Dispatcher;
 
 pub use again::Redriven;
 pub use ahead::{Ahead, CollectionOverview, LateJob, Overview, Upcoming, UpcomingOccurrence};
+pub use alerts::{AlertSetting, AlertTested};
 pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};
@@ -84,6 +86,8 @@ pub struct ManagePorts {
     pub cloud_services: Arc<dyn CloudServices>,
     /// Stores jobs.
     pub jobs: Arc<dyn Jobs>,
+    /// The states of alerts.
+    pub alerts: Arc<dyn Alerts>,
     /// Reads what jobs have done.
     pub history: Arc<dyn History>,
     /// Reads for people, as the store was a moment ago.
@@ -106,6 +110,8 @@ pub struct ManagePorts {
     pub disk: Arc<dyn Disk>,
     /// The bodies of failures, if they are kept.
     pub bodies: Option<Arc<dyn FailureBodies>>,
+    /// Sends test alerts, if this process may call targets.
+    pub sender: Option<Arc<dyn ActionSender>>,
 }
 
 /// The settings of an installation.

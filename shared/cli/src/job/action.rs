@@ -170,7 +170,7 @@ impl ActionArgs {
 }
 
 /// A span as a job document has it.
-pub(super) fn written_span(option: &str, text: &str) -> Result<Value> {
+pub(crate) fn written_span(option: &str, text: &str) -> Result<Value> {
     let span = instant::span_of(&text.to_ascii_lowercase()).ok_or_else(|| {
         Failure::refused(format!("{option} '{text}' is not a span; write it like 30s, 5m or 1h"))
     })?;

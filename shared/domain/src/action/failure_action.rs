@@ -1,22 +1,41 @@
-//! The failure action of a collection: an action that sends an event instead of a content of its own.
+//! The failure action of a collection: an action that sends an event or an alert instead of a content of its
+//! own.
+//!
+//! With a `format`, the URL of a request is a secret as a whole: who knows the URL of such a receiver may
+//! write there.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+use url::Url;
 
-use super::{Action, Target};
+use super::{Action, HttpRequest, Target};
+use crate::alert::{AlertFormat, AlertRules, AlertText, AlertUse, CONTENT_TYPE};
+use crate::credentials::WITHHELD;
+use crate::failure_event::FailureEvent;
 use crate::json::{Fields, ObjectBuilder};
 use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::retry::Retries;
+use crate::secret::Secret;
 
 /// What stands for the event until there is one. Every type accepts it as its content.
 const PLACEHOLDER: &str = "{}";
+/// The property of the format.
+pub(crate) const FORMAT: &str = "format";
+/// The method of every receiver in a format for people.
+const METHOD: &str = "POST";
 
 /// The action of a collection for occurrences of its jobs that fail for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailureAction(Action);
+pub struct FailureAction {
+    action: Action,
+    format: Option<AlertFormat>,
+    rules: AlertRules,
+}
 
 impl FailureAction {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
+        let names = AlertFormat::ALL.map(AlertFormat::name).join(", ");
+        let format = fields.one_of(FORMAT, AlertFormat::read_name, &names)?;
         let mut action = fields.map().clone();
         for (property, content) in Target::CONTENTS {
             let Some(payload) = fields.object(property)? else {
@@ -27,40 +46,97 @@ impl FailureAction {
                 payload.insert((*content).to_owned(), PLACEHOLDER.into());
             }
         }
+        if fields.limiting_plan().is_some()
+            && let Some(request) = fields.object("request")?
+        {
+            let is_https =
+                fields.text("type")?.is_some_and(|kind| kind.eq_ignore_ascii_case("https"));
+            check_uri(&request, format, is_https)?;
+            let to_people = format.is_some_and(AlertFormat::is_for_people);
+            if let (true, Some(Value::Object(sent))) = (to_people, action.get_mut("request")) {
+                set_method(&request, sent)?;
+            }
+        }
         let action = Value::Object(action);
-        Action::read(&Fields::new(fields.place(), &action, fields.reading())?).map(Self)
+        let mut action = Action::read(&Fields::new(fields.place(), &action, fields.reading())?)?;
+        match (&mut action.target, format) {
+            (Target::Http(request) | Target::Https(request), Some(_)) => {
+                request.sealed_uri = Some(Secret::new(request.uri.clone()));
+            }
+            (_, Some(format)) if format.is_for_people() => {
+                let allowed = "needs an action of type Http or Https; change 'type'";
+                return Err(fields.wrong(FORMAT, allowed));
+            }
+            _ => {}
+        }
+        Ok(Self { action, format, rules: AlertRules::read(fields)? })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let property = self.0.target.property();
+        let property = self.action.target.property();
         let mut contents = Target::CONTENTS.iter().filter(|(known, _)| *known == property);
         let content = contents.next().map_or("", |(_, content)| content);
-        self.0.write().without(property, content)
+        let action = self.action.write().without(property, content);
+        self.rules.write(action.maybe(FORMAT, self.format.map(AlertFormat::name)))
     }
 
     /// The target.
     #[must_use]
     pub const fn target(&self) -> &Target {
-        &self.0.target
+        &self.action.target
     }
 
     /// The same, to change it.
     pub const fn target_mut(&mut self) -> &mut Target {
-        &mut self.0.target
+        &mut self.action.target
     }
 
-    /// The target with an event to send.
+    /// The format of what it sends; `None` sends an event, to a URL that is no secret.
     #[must_use]
-    pub fn with_event(&self, event: String) -> Target {
-        let mut target = self.0.target.clone();
-        target.set_event(event);
+    pub const fn format(&self) -> Option<AlertFormat> {
+        self.format
+    }
+
+    /// Which endings of occurrences it tells.
+    #[must_use]
+    pub const fn rules(&self) -> &AlertRules {
+        &self.rules
+    }
+
+    /// What the workers of a job have to know of it.
+    #[must_use]
+    pub fn alert_use(&self) -> AlertUse {
+        match self.format {
+            _ if self.rules.need_state() => AlertUse::Rules,
+            Some(_) => AlertUse::Format,
+            None => AlertUse::None,
+        }
+    }
+
+    /// The target with an event to send, in the format of the receiver.
+    #[must_use]
+    pub fn with_event(&self, event: &FailureEvent<'_>) -> Target {
+        let mut target = self.action.target.clone();
+        let alert = |uri: &str| self.format?.request(uri, &AlertText::of(event));
+        match &mut target {
+            Target::Http(request) | Target::Https(request) => match alert(&request.uri) {
+                Some(alert) => {
+                    let content_type = ("Content-Type".to_owned(), CONTENT_TYPE.to_owned());
+                    request.headers.get_or_insert_default().push(content_type);
+                    request.uri = alert.uri;
+                    request.body = Some(alert.body);
+                }
+                None => target.set_event(event.to_json()),
+            },
+            _ => target.set_event(event.to_json()),
+        }
         target
     }
 
     /// The retries of the action, which do not depend on those of a job.
     #[must_use]
     pub fn retries(&self, plan: Plan) -> Retries {
-        Retries::from_policy(self.0.retry_policy.as_ref(), plan)
+        Retries::from_policy(self.action.retry_policy.as_ref(), plan)
     }
 }
 
@@ -79,4 +155,59 @@ fn check_has_no_content(payload: &Fields<'_>, content: &str) -> Result<(), Refus
         &path,
         "cannot be set here: the action sends an event that describes the failure. Remove it.",
     ))
+}
+
+/// Checks a URL that no message may repeat.
+fn check_uri(
+    request: &Fields<'_>,
+    format: Option<AlertFormat>,
+    is_https: bool,
+) -> Result<(), Refusal> {
+    let uri = request.text("uri").ok().flatten().unwrap_or_default();
+    let wrong = |what: &str| Err(Refusal::about(request.path("uri"), format!("{what}.")));
+    let Some(format) = format else {
+        // Without a format it would be shown.
+        return if uri == WITHHELD {
+            wrong(
+                "is not shown, because it was given with 'format'; send it again to remove 'format'",
+            )
+        } else {
+            Ok(())
+        };
+    };
+    let url = Url::parse(uri).ok().filter(Url::has_host);
+    match url.as_ref().map(Url::scheme) {
+        Some("http") if is_https => {
+            return wrong("is an http URL; an action of type 'Https' requires an https URL");
+        }
+        Some("http" | "https") => {}
+        _ => {
+            return wrong(
+                "is no absolute http or https URL; send the URL that the receiver gave you",
+            );
+        }
+    }
+    format.check_uri(uri).or_else(wrong)
+}
+
+/// Sets the method, which a client may leave out.
+fn set_method(request: &Fields<'_>, sent: &mut Map<String, Value>) -> Result<(), Refusal> {
+    match request.text("method")? {
+        Some(method) if !method.eq_ignore_ascii_case(METHOD) => {
+            Err(request.wrong("method", "a receiver of alerts takes POST; leave this out"))
+        }
+        Some(_) => Ok(()),
+        None => {
+            sent.insert("method".to_owned(), METHOD.into());
+            Ok(())
+        }
+    }
+}
+
+impl HttpRequest {
+    /// The URL, if no answer, message or log may contain a part of it.
+    #[must_use]
+    pub fn sealed_uri(&self) -> Option<&str> {
+        self.sealed_uri.as_ref().map(Secret::expose)
+    }
 }

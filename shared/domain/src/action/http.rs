@@ -45,6 +45,18 @@ pub struct HttpRequest {
     pub body: Option<String>,
     /// How the request authenticates.
     pub authentication: Option<Authentication>,
+    /// The URL as it was given, if the whole of it is a secret: that of a receiver of alerts.
+    pub sealed_uri: Option<Secret>,
+}
+
+impl HttpRequest {
+    /// The URL without its secrets.
+    fn shown_uri(&self) -> String {
+        match self.sealed_uri {
+            Some(_) => WITHHELD.to_owned(),
+            None => withhold_query(&self.uri),
+        }
+    }
 }
 
 impl fmt::Debug for HttpRequest {
@@ -52,7 +64,7 @@ impl fmt::Debug for HttpRequest {
         let names: Option<Vec<&str>> =
             self.headers.as_ref().map(|all| all.iter().map(|(name, _)| name.as_str()).collect());
         f.debug_struct("HttpRequest")
-            .field("uri", &withhold_query(&self.uri))
+            .field("uri", &self.shown_uri())
             .field("method", &self.method)
             .field("headers", &names)
             .field("body", &self.body)
@@ -132,6 +144,7 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
                 Some(authentication) => read_authentication(&authentication)?,
                 None => None,
             },
+            sealed_uri: None,
         })
     }
 
@@ -146,7 +159,7 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
 
     fn write(request: &HttpRequest) -> ObjectBuilder {
         ObjectBuilder::default()
-            .withheld("uri", request.uri.as_str(), withhold_query(&request.uri))
+            .withheld("uri", request.uri.as_str(), request.shown_uri())
             .set("method", request.method.as_str())
             .object("headers", request.headers.as_deref().map(write_headers))
             .maybe("body", request.body.as_deref())

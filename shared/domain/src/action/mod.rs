@@ -20,6 +20,7 @@ mod storage_queue;
 mod texts;
 
 pub use event_bridge::EventBridge;
+pub(crate) use failure_action::FORMAT;
 pub use failure_action::FailureAction;
 pub use http::{
     Authentication, CertificateFacts, ClientCertificate, HttpRequest, host, request_failed,
@@ -250,7 +251,15 @@ macro_rules! action_types {
         ];
 
         /// The names of the failure action of a collection. Its content is refused with a reason.
-        pub(crate) const FAILURE_ACTION: Shape = Shape::Object(ERROR_ACTION);
+        pub(crate) const FAILURE_ACTION: Shape = Shape::Object(&[
+            $((<$kind as ActionType>::PROPERTY, <$kind as ActionType>::SHAPE),)*
+            ("type", Shape::Leaf),
+            ("retryPolicy", RETRY_POLICY),
+            ("format", Shape::Leaf),
+            ("after", Shape::Leaf),
+            ("recovered", Shape::Leaf),
+            ("every", Shape::Leaf),
+        ]);
 
         /// The names of an action: those of an error action, and the error action itself.
         pub(crate) const MAIN_ACTION: Shape = Shape::Object(&[

@@ -1,8 +1,10 @@
+use chrono::DateTime;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::action::Target;
-use crate::attempt::Role;
+use crate::attempt::{Occurrence, Role};
+use crate::failure_event::{FailureEvent, JobNames, Told};
 use crate::job::{JobDefinition, JobState};
 use crate::plan::Plan;
 use crate::refusal::{Code, Refusal};
@@ -1046,6 +1048,23 @@ fn notifying(action: &Value) -> Result<crate::collection::CollectionDefinition, 
     accept_collection(&canonical_names(body, COLLECTION)?)
 }
 
+/// What is sent to try a failure action.
+pub(super) fn test_event() -> FailureEvent<'static> {
+    const OCCURRENCE: Occurrence = Occurrence::Scheduled { nominal_at: DateTime::UNIX_EPOCH };
+    let names = JobNames { subscription: "s", group: "g", collection: "ops", job: "j" };
+    let (id, told) = ("1".to_owned(), Told::Test);
+    FailureEvent {
+        id,
+        names,
+        occurrence: &OCCURRENCE,
+        attempts: &[],
+        next_at: None,
+        paused: None,
+        said: None,
+        told,
+    }
+}
+
 /// A failure action of each type, and the property that it must not have.
 fn failure_actions() -> Vec<(Value, &'static str, &'static str)> {
     let sas = json!({"sasKeyName": "k", "sasKey": "hunter2"});
@@ -1133,8 +1152,8 @@ fn a_failure_action_of_any_type_sends_an_event_instead_of_a_content_of_its_own()
         assert_eq!(secrets.is_some(), action.to_string().contains("hunter2"), "{action}");
         assert_eq!(load_collection(&whole).unwrap(), collection);
         assert_eq!(write_collection(&load_collection_shown(&written).unwrap()), written);
-        let target = collection.on_failure().unwrap().with_event("{\"event\":1}".to_owned());
-        assert!(format!("{target:?}").contains("event"), "{target:?}");
+        let target = collection.on_failure().unwrap().with_event(&test_event());
+        assert!(format!("{target:?}").contains("minutehand.alert.test"), "{target:?}");
         let mut own = action;
         own[property][content] = "{}".into();
         assert_eq!(
@@ -1192,7 +1211,7 @@ fn a_failure_action_is_checked_as_any_action_is() {
         ),
         (
             notifying(&json!({"type": "Http", "errorAction": {}})),
-            "'minutehand.onFailure.errorAction' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, type, retryPolicy.",
+            "'minutehand.onFailure.errorAction' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, type, retryPolicy, format, after, recovered, every.",
         ),
     ] {
         assert_eq!(refused.unwrap_err().message, message);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::action::Target;
+use crate::action::{FORMAT, Target};
 use crate::credentials::{
     WITHHELD, fill_query, is_credential_header, is_query_withheld, query_credentials,
     withhold_query,
@@ -31,11 +31,13 @@ struct Slot {
     /// Where the value to keep stands in the stored payload, if not at the same place.
     kept_at: Option<String>,
     is_url: bool,
+    /// Whether it is a URL that is a secret as a whole: the place that others are given for.
+    is_place: bool,
 }
 
 impl Slot {
     fn text(payload: &str, pointer: String) -> Self {
-        Self { payload: payload.to_owned(), pointer, kept_at: None, is_url: false }
+        Self { payload: payload.to_owned(), pointer, kept_at: None, is_url: false, is_place: false }
     }
 
     fn within<'a>(&self, properties: &'a Value) -> Option<&'a Value> {
@@ -98,7 +100,9 @@ fn kept(slot: &Slot, properties: &Value, stored: Option<&Value>) -> Result<Strin
     let old = stored.and_then(|stored| stored.pointer(&slot.payload)).ok_or_else(here)?;
     let new = properties.pointer(&slot.payload).unwrap_or(&Value::Null);
     let text = slot_text(slot, old).ok_or_else(here)?;
-    let is_given_for_it = if slot.payload == SIGN {
+    let is_given_for_it = if slot.is_place {
+        true
+    } else if slot.payload == SIGN {
         let known = stored.map(signed_places).unwrap_or_default();
         signed_places(properties).is_subset(&known)
     } else {
@@ -154,8 +158,13 @@ fn slots(properties: &Value) -> Vec<Slot> {
         let Some(Value::Object(action_map)) = properties.pointer(action) else {
             continue;
         };
+        let has_format = action_map.get(FORMAT).is_some_and(|format| !format.is_null());
         for (property, payload) in action_map {
             let within = format!("{action}/{property}");
+            // Before the others, which are given for the place that this one tells.
+            if has_format && payload.get("uri").is_some_and(Value::is_string) {
+                slots.push(Slot { is_place: true, ..Slot::text(&within, "/uri".to_owned()) });
+            }
             for pointer in Target::secrets(property) {
                 if payload
                     .pointer(pointer)

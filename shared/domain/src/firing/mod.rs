@@ -30,7 +30,8 @@ pub use finish_check::{
 pub use may_start::{JobStanding, SkipReason, StartCheck, may_start};
 pub use next_occurrence::{NotFiring, next_occurrence, not_firing};
 pub use next_step::{
-    FollowPolicy, NO_RETRY_FOLLOWS, NextStep, OnFailure, decide_then, is_final_failure, next_step,
+    FollowPolicy, NO_RETRY_FOLLOWS, NextStep, OnFailure, alert_of, decide_then, is_final_failure,
+    next_step,
 };
 pub use outage::{Around, LeftOut, LeftOutReason, OUTAGES_MAX, Outage, Pulse, overtaken_in};
 pub use places::{Place, Places, Share};

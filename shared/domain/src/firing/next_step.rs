@@ -76,11 +76,15 @@ pub fn decide_then(
     }
 }
 
-/// What follows an attempt with this record: what the record says, or else what the policy says now.
+/// The alert that tells of the ending of an occurrence, given its last attempt.
 #[must_use]
-pub fn next_step(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> NextStep {
-    let then = || decide_then(attempt, record, policy);
-    let first_of = |role| Attempt {
+pub fn alert_of(attempt: &Attempt, record: &Record) -> Attempt {
+    Attempt { is_alert: true, ..first_of(Role::Notice, attempt, record) }
+}
+
+/// The first attempt at another action of the occurrence.
+fn first_of(role: Role, attempt: &Attempt, record: &Record) -> Attempt {
+    Attempt {
         role,
         number: 0,
         due_at: record.ended_at,
@@ -89,7 +93,14 @@ pub fn next_step(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> Ne
         takes_turn: false,
         waited: None,
         ..attempt.clone()
-    };
+    }
+}
+
+/// What follows an attempt with this record: what the record says, or else what the policy says now.
+#[must_use]
+pub fn next_step(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> NextStep {
+    let then = || decide_then(attempt, record, policy);
+    let first_of = |role| first_of(role, attempt, record);
     match record.then.unwrap_or_else(then) {
         Then::Nothing => NextStep::Nothing,
         Then::Retry { due_at, is_long } => NextStep::Retry(Attempt {

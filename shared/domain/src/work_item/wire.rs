@@ -8,7 +8,7 @@
 //!
 //! | property | meaning |
 //! |---|---|
-//! | `v` | version: 5 for attempts that take turns, which a reader of version 4 would start at once; 4 for attempts under policies, which a reader of version 3 would start without; 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
+//! | `v` | version: 6 for alerts in a format or under rules, which a reader of version 5 would send as an event; 5 for attempts that take turns, which a reader of version 4 would start at once; 4 for attempts under policies, which a reader of version 3 would start without; 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
 //! | `do` | `x` (attempt), `conclude` (check finished), `delete` (delete job), `purge` (purge collection) |
 //! | `j` | the job: `u` identity, `c` identity of its collection, `k` name; of an `x`, the job of its first attempt |
 //! | `a` | the attempts of an `x`, at least one: see [`pack`](super::pack) |
@@ -20,7 +20,7 @@
 //! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant), `l` (waits in a
 //! timer), `s` (when it was first sent, if it was due before), `p` (under policies), `o` (takes turns), `b`
 //! (what it waited for: its slot, as the instant in ticks and the number of the book, or `true` for a
-//! seat) and `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none and the job of the message.
+//! seat), `k` (alert) and `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none, `false` and the job of the message.
 //!
 //! A reader that knows neither cannot read the switch of a collection with limits either, and starts
 //! none of its attempts.
@@ -34,7 +34,7 @@ use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
 
 /// The newest version that can be read.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// The version of every message that readers of version 1 understand.
 const VERSION_1: u32 = 1;
 /// The version of a message with a notice.
@@ -43,6 +43,8 @@ const VERSION_2: u32 = 2;
 const VERSION_3: u32 = 3;
 /// The version of a message with an attempt under policies.
 const VERSION_4: u32 = 4;
+/// The version of a message with an attempt that takes turns.
+const VERSION_5: u32 = 5;
 /// The property with the deliveries before.
 const DELIVERIES: &str = "w";
 
@@ -129,7 +131,8 @@ fn message(work_item: &WorkItem) -> Value {
 /// The oldest version whose readers understand an attempt.
 fn version_of(attempt: &Attempt) -> u32 {
     match (attempt.under_policy, attempt.role) {
-        _ if attempt.takes_turn => VERSION,
+        _ if attempt.is_alert => VERSION,
+        _ if attempt.takes_turn => VERSION_5,
         (true, _) => VERSION_4,
         (false, Role::Notice) => VERSION_2,
         (false, Role::Main | Role::Error) => VERSION_1,
@@ -220,6 +223,9 @@ fn write_attempt(attempt: &Attempt) -> Value {
         Some(Waited::Slot(Slot { at, book })) => insert("b", json!([ticks(at), book])),
         Some(Waited::Seat) => insert("b", true.into()),
     }
+    if attempt.is_alert {
+        insert("k", true.into());
+    }
     Value::Object(wire)
 }
 
@@ -267,6 +273,7 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
         under_policy: flag(wire, "p")?,
         takes_turn: flag(wire, "o")?,
         waited: non_null(wire, "b").map(read_waited).transpose()?,
+        is_alert: flag(wire, "k")?,
     })
 }
 
@@ -349,6 +356,10 @@ mod tests {
             (
                 attempt(Attempt { role: Role::Notice, due_at: at(99), ..first() }),
                 r#"{"v":2,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"f":true,"d":990000000}]}"#,
+            ),
+            (
+                attempt(Attempt { role: Role::Notice, is_alert: true, ..first() }),
+                r#"{"v":6,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"f":true,"k":true}]}"#,
             ),
             (
                 attempt(first().sent_at(at(65))),
@@ -454,7 +465,7 @@ mod tests {
         for (message, expected) in [
             ("", "the message is not a work item: EOF while parsing a value at line 1 column 0"),
             ("[]", "the message is not a work item: property 'v' is missing or invalid"),
-            (r#"{"v":6,"do":"dance"}"#, "the message has version 6, and this worker reads up to 5"),
+            (r#"{"v":7,"do":"dance"}"#, "the message has version 7, and this worker reads up to 6"),
             (
                 r#"{"v":1,"do":"dance"}"#,
                 "the message is not a work item: property 'do' is missing or invalid",

@@ -10,6 +10,7 @@
 //! Every method can be repeated. If an answer is lost, the caller asks again and gets the same
 //! answer.
 
+mod alerts;
 mod attempts;
 mod browse;
 mod cloud_services;
@@ -29,6 +30,7 @@ mod snapshots;
 mod timers;
 mod turns;
 
+pub use alerts::{AlertRead, AlertWrite, Alerts, AlertsLayer};
 pub use attempts::{
     Attempts, AttemptsLayer, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry,
     HistoryLayer, Recorded,

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use minutehand_domain::alert::AlertUse;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::job::{self, JobState};
 use minutehand_domain::limits::CollectionLimits;
@@ -44,6 +45,8 @@ pub struct JobSnapshot {
     pub collection_on_since: Option<DateTime<Utc>>,
     /// Whether its collection has an action for occurrences that fail for good.
     pub has_failure_action: bool,
+    /// Whether that one has a format or rules.
+    pub alert_use: AlertUse,
     /// The limits of its collection.
     pub limits: CollectionLimits,
 }

@@ -2,10 +2,13 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::{Ahead, CollectionOverview, LateJob, Overview, UpcomingOccurrence};
+use minutehand_domain::alert::AlertTrouble;
 use minutehand_domain::name::{Name, PathSegment};
+use minutehand_ports::store::ResourceGroup;
 use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
+use super::alerts::trouble;
 use super::parameters::Parameters;
 use super::tagged;
 use crate::answer::Answer;
@@ -51,6 +54,7 @@ pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
         "sweep": {"at": beat(found.pulses.sweepers.beat_at)},
         "work": {"at": beat(found.pulses.workers.beat_at)},
         "deadLetters": found.dead_letters,
+        "alerts": found.alerts.iter().map(alert).collect::<Vec<_>>(),
     });
     Ok(tagged(&document, &call.head.headers))
 }
@@ -67,6 +71,15 @@ fn collection(found: &CollectionOverview) -> Value {
         "since": found.since.map(format_instant),
         "jobs": found.jobs,
         "jobsMax": found.jobs_max,
+    })
+}
+
+/// A collection whose alerts do not arrive.
+fn alert((place, collection, found): &(ResourceGroup, Name, AlertTrouble)) -> Value {
+    json!({
+        "resourceGroup": place.group.as_str(),
+        "collection": collection.as_str(),
+        "trouble": trouble(found),
     })
 }
 

@@ -5,6 +5,8 @@
 //! and with real clients.
 
 #[cfg(test)]
+mod alerts;
+#[cfg(test)]
 mod certificates;
 #[cfg(test)]
 mod classic;

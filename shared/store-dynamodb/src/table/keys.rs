@@ -130,6 +130,14 @@ pub(crate) fn turns(job_uid: &str) -> Key {
     key(timers(job_uid), TURNS)
 }
 
+/// The sort key of the state of alerts.
+pub(crate) const ALERT: &str = "A";
+
+/// The state of alerts of a job or a collection.
+pub(crate) fn alert(uid: &str) -> Key {
+    key(timers(uid), ALERT)
+}
+
 /// The prefix of the sort keys of occurrences that were left out.
 pub(crate) const LEFT_OUT: &str = "X#";
 

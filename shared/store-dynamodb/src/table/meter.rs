@@ -28,6 +28,10 @@ pub enum MeteredCall {
     Turns,
     /// Reading whose turn it is.
     ReadTurns,
+    /// Storing the states of alerts.
+    Alerts,
+    /// Reading the states of alerts.
+    ReadAlerts,
     /// Keeping attempts that wait for their slots or for seats.
     Postpone,
     /// Taking slots.
@@ -78,6 +82,7 @@ impl MeteredCall {
             | Self::LeaveOut
             | Self::AddFailure
             | Self::Turns
+            | Self::Alerts
             | Self::Postpone
             | Self::Slots
             | Self::Seats
@@ -92,6 +97,7 @@ impl MeteredCall {
             Self::Due
             | Self::Snapshot
             | Self::ReadTurns
+            | Self::ReadAlerts
             | Self::ReadSlots
             | Self::ReadSeats
             | Self::FindEvicted

@@ -134,6 +134,14 @@ statements! {
     GIVE_BACK_TURN = "UPDATE turns SET number = number + 1, turn = NULL, claim_id = NULL \
          WHERE job_uid = ?1 AND process = ?2 AND claim_id = ?3";
 
+    ALERT = "SELECT uid, number, state FROM alerts WHERE uid = ?1";
+
+    /// Stores the first state of alerts.
+    FIRST_ALERT = "INSERT INTO alerts (uid, number, state, expires_at) VALUES (?1, ?2 + 1, ?3, ?4) ON CONFLICT DO NOTHING";
+
+    /// Stores a state of alerts in place of the one that was read.
+    NEXT_ALERT = "UPDATE alerts SET number = ?2 + 1, state = ?3, expires_at = ?4 WHERE uid = ?1 AND number = ?2";
+
     SLOTS = "SELECT collection_uid, next_at, book, per_second FROM slots WHERE collection_uid = ?1";
 
     /// Opens the first book of slots.

@@ -86,6 +86,7 @@ pub(crate) const EXPIRING: [Expiring; 10] = [
     ),
     expiring!(2, "asked", "job_uid, asked_key", "?4, ?5", "?5, ?6", "expires_at <= ?1"),
     expiring!(1, "turns", "job_uid", "?4", "?5", "expires_at <= ?2"),
+    expiring!(1, "alerts", "uid", "?4", "?5", "expires_at <= ?1"),
     expiring!(1, "slots", "collection_uid", "?4", "?5", "expires_at <= ?1"),
     expiring!(
         3,

@@ -29,15 +29,15 @@ statements! {
 
     CREATE_COLLECTION = "INSERT INTO collections (uid, subscription, resource_group, name, \
          subscription_key, group_key, name_key, document, sealed, label, job_count, creations, on_since, state_since, \
-         version, state, plan, per_second, concurrent, has_failure_action) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) \
+         version, state, plan, per_second, concurrent, has_failure_action, alert_use) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20) \
          ON CONFLICT DO NOTHING";
 
     /// The change was checked against the jobs of the collection: no job may have been added since.
     REPLACE_COLLECTION = "UPDATE collections SET document = ?2, sealed = ?3, label = ?4, \
          on_since = ?5, state_since = COALESCE(?6, state_since), version = version + 1, state = ?7, plan = ?8, \
-         per_second = ?9, concurrent = ?10, has_failure_action = ?11 \
-         WHERE uid = ?1 AND version = ?12 AND job_count = ?13";
+         per_second = ?9, concurrent = ?10, has_failure_action = ?11, alert_use = ?12 \
+         WHERE uid = ?1 AND version = ?13 AND job_count = ?14";
 
     DELETE_COLLECTION = "DELETE FROM collections WHERE uid = ?1 AND version = ?2";
 
@@ -117,7 +117,7 @@ statements! {
          earlier, timers.state, generation, anchor, since, used, timetable, due_at, is_spent, executions, failures, faulted, \
          skipped, last_at, recent, last_skip, latest, settled, checksum, \
          collections.subscription || '/' || collections.resource_group || '/' || collections.name, plan, collections.state, \
-         on_since, has_failure_action, per_second, concurrent \
+         on_since, has_failure_action, alert_use, per_second, concurrent \
          FROM jobs JOIN timers ON timers.job_uid = jobs.uid JOIN collections ON collections.uid = jobs.collection_uid \
          WHERE jobs.collection_uid = ?1 AND jobs.name_key = ?2 AND jobs.uid = ?3";
 

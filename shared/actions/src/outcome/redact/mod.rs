@@ -18,12 +18,15 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use minutehand_domain::credentials::{is_credential_header, query_credentials};
 use percent_encoding::percent_decode_str;
-use url::Host;
+use url::{Host, Url};
 
 use search::{CHARS_ANYWHERE_MIN, Needle, find};
 
 /// The replacement of a secret.
 const REDACTED: &str = "[redacted]";
+
+/// The minimum number of characters of a part of a URL that gives the URL away.
+const URL_PART_CHARS_MIN: usize = 8;
 
 /// The maximum number of bytes of a text in which secrets are searched. The history keeps less.
 pub(crate) const TEXT_BYTES_MAX: usize = 8 * 1024;
@@ -81,6 +84,25 @@ impl Secrets {
                 self.add_key(&value);
             }
         }
+    }
+
+    /// Adds a URL that is a secret as a whole, except for its host: as it is, and the parts that give it
+    /// away. Short parts are words like `services`.
+    pub(crate) fn add_url(&mut self, uri: &str) {
+        self.add(uri);
+        let Ok(url) = Url::parse(uri) else { return };
+        let query = url.query().unwrap_or_default();
+        let of_query = query.split('&').filter_map(|part| Some(part.split_once('=')?.1));
+        let of_path: Vec<&str> = url.path().split('/').collect();
+        let parts = of_path.iter().copied().chain(of_query);
+        for part in parts.filter(|part| part.chars().count() >= URL_PART_CHARS_MIN) {
+            self.add(part);
+            self.add(&percent_decode_str(part).decode_utf8_lossy());
+        }
+        if let Some(last) = of_path.last() {
+            self.add_key(last);
+        }
+        self.add_key(url.path());
     }
 
     /// Adds a value that is a key if it is long enough. Shorter values are flags.

@@ -1,0 +1,171 @@
+//! Alerts for people: how those of a collection are doing, and a test of them.
+
+use chrono::TimeDelta;
+use minutehand_domain::alert::AlertTrouble;
+use minutehand_domain::attempt::{Occurrence, Outcome};
+use minutehand_domain::cause::Cause;
+use minutehand_domain::failure_event::{FailureEvent, JobNames, Told};
+use minutehand_domain::name::Name;
+use minutehand_domain::refusal::{Code, Refusal};
+use minutehand_ports::store::{AlertRead, AlertWrite, CollectionRecord, ResourceGroup};
+use minutehand_ports::{ActionOutcome, AttemptContext};
+
+use super::Manage;
+use crate::definition::collection_definition;
+use crate::error::AppError;
+
+/// What stands for the name of a job in a test.
+const TEST: &str = "alert-test";
+/// How long the state of a collection is kept after a test.
+const KEPT_FOR: TimeDelta = TimeDelta::days(90);
+/// The most collections whose alerts are looked at together.
+const LOOKED_AT_MAX: usize = 100;
+
+/// Whether a collection has a failure action, and whether its alerts arrive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlertSetting {
+    /// Whether it has one.
+    pub is_set: bool,
+    /// The alerts that did not arrive since the last one that did.
+    pub trouble: Option<AlertTrouble>,
+}
+
+/// What came back when a test alert was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlertTested {
+    /// Whether the receiver accepted it.
+    pub outcome: Outcome,
+    /// Why it failed.
+    pub cause: Option<Cause>,
+    /// What the receiver or the connection said.
+    pub message: String,
+    /// How long it took.
+    pub took: TimeDelta,
+}
+
+impl Manage {
+    /// Whether the alerts of a collection arrive.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::NoCollection`] if it does not exist.
+    pub async fn alert_setting(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<AlertSetting, AppError> {
+        let record = self.collection(place, name).await?;
+        let is_set = record.collection.definition.on_failure().is_some();
+        Ok(AlertSetting { is_set, trouble: self.alert_trouble(&record).await? })
+    }
+
+    /// Sends one alert of a collection now, and says what came back. It is sent once, without retries. A test
+    /// that arrives ends the trouble that earlier alerts had.
+    ///
+    /// # Errors
+    ///
+    /// If the collection has no failure action, or if this process may not call its receiver.
+    pub async fn test_alert(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<AlertTested, AppError> {
+        let record = self.collection(place, name).await?;
+        let definition = collection_definition(self.ports.sealer.as_ref(), &record).await?;
+        let Some(action) = definition.on_failure() else {
+            return Err(Refusal::new(
+                Code::NoFailureAction,
+                format!(
+                    "The job collection '{name}' has no 'onFailure' that could send an alert. Set \
+                     'properties.minutehand.onFailure' first."
+                ),
+            )
+            .into());
+        };
+        let Some(sender) = &self.ports.sender else {
+            return Err(Refusal::new(
+                Code::NotOnThisInstallation,
+                "On AWS the API may not call what jobs call, so it cannot send a test alert. Run a job \
+                 that fails instead; its history shows the alert.",
+            )
+            .into());
+        };
+        let (now, id) = (self.ports.clock.now(), self.ports.ids.new_id());
+        let occurrence = Occurrence::Run { asked_at: now, run_id: id.clone() };
+        let CollectionRecord { place, collection, .. } = &record;
+        let event = FailureEvent {
+            id: format!("{}.{TEST}.{id}", collection.uid),
+            names: JobNames {
+                subscription: place.subscription.as_str(),
+                group: place.group.as_str(),
+                collection: collection.name.as_str(),
+                job: TEST,
+            },
+            occurrence: &occurrence,
+            attempts: &[],
+            next_at: None,
+            paused: None,
+            said: None,
+            told: Told::Test,
+        };
+        let context = AttemptContext {
+            execution_id: event.id.clone(),
+            job: TEST.to_owned(),
+            job_path: format!("{}/{TEST}", place.collection_path(&collection.name)),
+            job_uid: collection.uid.clone(),
+            collection_uid: collection.uid.clone(),
+            expected_at: now,
+            sent_at: self.ports.clock.outside_now(),
+            region: self.settings.region.clone(),
+            signed: None,
+            time_max: None,
+        };
+        let ended = sender.send(&action.with_event(&event), &context).await?;
+        let ActionOutcome { outcome, cause, message, .. } = ended;
+        if outcome == Outcome::Succeeded {
+            self.end_alert_trouble(&record).await?;
+        }
+        let took = self.ports.clock.now() - now;
+        Ok(AlertTested { outcome, cause, message, took })
+    }
+
+    async fn alert_trouble(
+        &self,
+        record: &CollectionRecord,
+    ) -> Result<Option<AlertTrouble>, AppError> {
+        if record.collection.definition.on_failure().is_none() {
+            return Ok(None);
+        }
+        let read = self.ports.alerts.read_alert(&record.collection.uid).await?;
+        Ok(AlertTrouble::read_stored(&read.state))
+    }
+
+    /// If an alert fails meanwhile, its trouble stays.
+    async fn end_alert_trouble(&self, record: &CollectionRecord) -> Result<(), AppError> {
+        let uid = record.collection.uid.clone();
+        let AlertRead { number, state } = self.ports.alerts.read_alert(&uid).await?;
+        if state.is_empty() {
+            return Ok(());
+        }
+        let expires_at = self.ports.clock.now() + KEPT_FOR;
+        let write = AlertWrite { uid, as_read: number, state: String::new(), expires_at };
+        self.ports.alerts.write_alert(&write).await?;
+        Ok(())
+    }
+
+    /// The collections among these whose alerts do not arrive.
+    pub(super) async fn troubled_alerts(
+        &self,
+        collections: impl Iterator<Item = &CollectionRecord>,
+    ) -> Result<Vec<(ResourceGroup, Name, AlertTrouble)>, AppError> {
+        let with_alerts =
+            collections.filter(|record| record.collection.definition.on_failure().is_some());
+        let mut troubled = Vec::new();
+        for record in with_alerts.take(LOOKED_AT_MAX) {
+            if let Some(trouble) = self.alert_trouble(record).await? {
+                troubled.push((record.place.clone(), record.collection.name.clone(), trouble));
+            }
+        }
+        Ok(troubled)
+    }
+}

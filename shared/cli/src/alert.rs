@@ -1,0 +1,196 @@
+//! `alert`: a test of the alerts of a collection, and the options of collections that set them.
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use minutehand_client::{AlertTestAnswer, LostAlerts};
+use serde_json::{Map, Value, json};
+
+use crate::at_server::ServerCommand;
+use crate::failure::{ACTION_FAILED, Failure, Result};
+use crate::input;
+use crate::job::action::written_span;
+use crate::output::plural;
+use crate::output::table::harmless;
+use crate::work::{Work, in_collection};
+
+/// The arguments of `alert`.
+#[derive(Debug, Args)]
+pub struct AlertArgs {
+    #[command(subcommand)]
+    command: AlertCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum AlertCommand {
+    /// Send a test alert of a collection now, and say what came back
+    Test {
+        /// Name of the collection
+        collection: String,
+    },
+}
+
+impl ServerCommand for AlertArgs {
+    async fn run(self, work: Work) -> Result<()> {
+        match &self.command {
+            AlertCommand::Test { collection } => test(&work, collection).await,
+        }
+    }
+}
+
+async fn test(work: &Work, name: &str) -> Result<()> {
+    let path = work.defaults().collection(Some(name))?;
+    let answer = work.client().test_alert(&path).await.map_err(in_collection(work, &path))?;
+    let name = work.defaults().short_collection(&path);
+    let AlertTestAnswer { arrived, cause, message, took_ms } = &answer.value;
+    if *arrived {
+        return work.tell(&answer.text, &format!("the alert of {name} arrived, in {took_ms} ms"));
+    }
+    if let Some(json) = &work.json {
+        json.document(&work.screen, &answer.text)?;
+        return Err(Failure::said(ACTION_FAILED));
+    }
+    let cause = cause.as_ref().map_or("it failed", |cause| cause.text.as_str());
+    let said = harmless(&format!("the alert of {name} did not arrive: {cause}"));
+    Err(Failure::new(ACTION_FAILED, said).hint(harmless(message)))
+}
+
+/// What to say of alerts that did not arrive.
+pub(crate) fn trouble(work: &Work, found: &LostAlerts) -> String {
+    let times = work.times(None);
+    let cause = found.cause.as_ref().map_or("", |cause| cause.text.as_str());
+    let alerts = plural(usize::try_from(found.alerts).unwrap_or(usize::MAX), "alert");
+    let (since, job) = (times.written(&found.since), harmless(&found.job));
+    format!("{alerts} did not arrive since {since}, the last one of {job}: {}", harmless(cause))
+}
+
+/// The options of a collection that set its alerts.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct AlertOptions {
+    /// Tell of failures at slack, teams, discord, ntfy or cloudevents: slack=https://…, or slack=@FILE
+    /// with the URL in a file; `off` tells nothing
+    #[arg(long, value_name = "FORMAT=URL", help_heading = HEADING)]
+    alert: Option<String>,
+    /// Tell of a job from so many failures in a row on
+    #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
+          allow_negative_numbers = true, help_heading = HEADING)]
+    alert_after: Option<u32>,
+    /// Tell of the first success after an alert
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", help_heading = HEADING)]
+    alert_recovered: Option<bool>,
+    /// Tell of a job at most once in this time: 30m, 1h, or `off`
+    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    alert_every: Option<String>,
+}
+
+const HEADING: &str = "Alerts";
+
+impl AlertOptions {
+    /// The value of `onFailure` as a merge patch; `None` if nothing is given.
+    pub(crate) fn on_failure(&self) -> Result<Option<Value>> {
+        let mut action = match self.alert.as_deref() {
+            None => Map::new(),
+            Some("off") if self.has_rules() => {
+                return Err(Failure::refused(
+                    "--alert off tells nothing; leave the other options of alerts out",
+                ));
+            }
+            Some("off") => return Ok(Some(Value::Null)),
+            Some(text) => receiver(text)?,
+        };
+        if let Some(after) = self.alert_after {
+            action.insert("after".to_owned(), after.into());
+        }
+        if let Some(recovered) = self.alert_recovered {
+            action.insert("recovered".to_owned(), recovered.into());
+        }
+        match self.alert_every.as_deref() {
+            None => {}
+            Some("off") => drop(action.insert("every".to_owned(), Value::Null)),
+            Some(span) => {
+                action.insert("every".to_owned(), written_span("--alert-every", span)?);
+            }
+        }
+        Ok((!action.is_empty()).then(|| action.into()))
+    }
+
+    const fn has_rules(&self) -> bool {
+        self.alert_after.is_some() || self.alert_recovered.is_some() || self.alert_every.is_some()
+    }
+}
+
+/// The action that tells a receiver. What another receiver had beside its URL goes.
+fn receiver(text: &str) -> Result<Map<String, Value>> {
+    let Some((format, url)) = text.split_once('=').filter(|(format, _)| !format.contains(':'))
+    else {
+        // It may be a URL, which is a secret, so it is not repeated.
+        return Err(Failure::refused(
+            "--alert: write the format and the URL that the receiver gave you, like slack=https://…",
+        ));
+    };
+    let read;
+    let url = match url.strip_prefix('@') {
+        Some(path) => {
+            read = input::secret(Path::new(path))?;
+            read.trim()
+        }
+        None => url,
+    };
+    let kind = if url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://")) {
+        "Https"
+    } else {
+        "Http"
+    };
+    let request = json!({"uri": url, "method": "POST", "headers": null, "authentication": null});
+    let action = json!({"type": kind, "format": format, "request": request});
+    Ok(action.as_object().cloned().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(change: impl FnOnce(&mut AlertOptions)) -> Result<Option<Value>> {
+        let mut options = AlertOptions::default();
+        change(&mut options);
+        options.on_failure()
+    }
+
+    #[test]
+    fn options_become_a_failure_action() {
+        assert_eq!(given(|_| {}).unwrap(), None);
+        let slack =
+            given(|it| it.alert = Some("slack=https://h.test/a=b".to_owned())).unwrap().unwrap();
+        assert_eq!((&slack["type"], &slack["format"]), (&json!("Https"), &json!("slack")));
+        assert_eq!(slack["request"]["uri"], "https://h.test/a=b");
+        assert_eq!(given(|it| it.alert = Some("off".to_owned())).unwrap(), Some(Value::Null));
+        let rules = given(|it| {
+            it.alert_after = Some(2);
+            it.alert_recovered = Some(true);
+            it.alert_every = Some("1h".to_owned());
+        });
+        assert_eq!(
+            rules.unwrap().unwrap(),
+            json!({"after": 2, "recovered": true, "every": "PT3600S"})
+        );
+        let off = given(|it| it.alert_every = Some("off".to_owned())).unwrap();
+        assert_eq!(off, Some(json!({"every": null})));
+    }
+
+    #[test]
+    fn a_wrong_option_is_refused_and_no_url_is_repeated() {
+        for wrong in ["https://h.test/hunter2", "https://h.test/x?hunter2=1", "hunter2"] {
+            let message = given(|it| it.alert = Some(wrong.to_owned())).unwrap_err().message;
+            assert!(
+                message.contains("slack=https://") && !message.contains("hunter2"),
+                "{message}"
+            );
+        }
+        let message = given(|it| {
+            it.alert = Some("off".to_owned());
+            it.alert_after = Some(2);
+        });
+        assert!(message.unwrap_err().message.contains("--alert off"));
+    }
+}

@@ -1,0 +1,50 @@
+//! `GET C/alert` and `POST C/alert/test`: whether the alerts of a collection arrive, and a test of them.
+
+use axum::http::StatusCode;
+use minutehand_app::{AlertSetting, AlertTested};
+use minutehand_domain::alert::AlertTrouble;
+use minutehand_domain::attempt::Outcome;
+use minutehand_domain::cause::Cause;
+use minutehand_recurrence::format_instant;
+use serde_json::{Value, json};
+
+use super::parameters::Parameters;
+use super::tagged;
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::failure::Failure;
+
+/// Tells whether the alerts of a collection arrive.
+pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
+    Parameters::of(&call, &[])?;
+    let (place, name) = (call.path.place()?, call.path.collection()?);
+    let found: AlertSetting = call.rest.manage.alert_setting(&place, &name).await?;
+    let document = json!({"isSet": found.is_set, "trouble": found.trouble.as_ref().map(trouble)});
+    Ok(tagged(&document, &call.head.headers))
+}
+
+/// Sends a test alert, and tells what came back.
+pub(crate) async fn test(call: Call) -> Result<Answer, Failure> {
+    Parameters::of(&call, &[])?;
+    let (place, name) = (call.path.place()?, call.path.collection()?);
+    let tested = call.rest.manage.test_alert(&place, &name).await?;
+    let AlertTested { outcome, cause, message, took } = tested;
+    let document = json!({
+        "arrived": outcome == Outcome::Succeeded,
+        "cause": cause.as_ref().map(Cause::to_json),
+        "message": message,
+        "tookMs": took.num_milliseconds(),
+    });
+    Ok(Answer::json(StatusCode::OK, &document))
+}
+
+/// The trouble of alerts as the API has it.
+pub(super) fn trouble(trouble: &AlertTrouble) -> Value {
+    json!({
+        "alerts": trouble.alerts,
+        "since": format_instant(trouble.since),
+        "lastAt": format_instant(trouble.last_at),
+        "job": trouble.job,
+        "cause": trouble.cause.as_ref().map(Cause::to_json),
+    })
+}
