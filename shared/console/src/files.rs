@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 6] = [
         is_hashed: true,
     },
     File {
-        name: "app.7ebf61718743.js",
-        bytes: include_bytes!("../dist/app.7ebf61718743.js.gz"),
+        name: "app.62d36370c704.js",
+        bytes: include_bytes!("../dist/app.62d36370c704.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"7ebf617187431beaf4c77cf7f4fb8766\"",
+        etag: "\"62d36370c70419253da7831ee6cb170b\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"459dd3813de6747336043197e47296c9\"",
+        etag: "\"07e33c24f18087d2a9c694cb731893ec\"",
         is_hashed: false,
     },
     File {

@@ -46,6 +46,21 @@ export interface Process {
   answers: boolean;
 }
 
+/** The alerts of a collection that failed since the last one that arrived. */
+export interface AlertTrouble {
+  alerts: number;
+  since: string;
+  job: string;
+  cause: { text: string } | null;
+}
+
+/** What came back when a test alert was sent. */
+export interface AlertTest {
+  arrived: boolean;
+  cause: { text: string } | null;
+  message: string;
+}
+
 export interface Collection {
   name: string;
   properties: {
@@ -210,6 +225,8 @@ export interface Overview {
   work: { at: string | null };
   /** How many messages were given up, where the server counts them. */
   deadLetters?: number | null;
+  /** The collections whose alerts do not arrive. An older server does not say it. */
+  alerts?: { resourceGroup: string; collection: string; trouble: AlertTrouble }[];
 }
 
 /** A collection, in short. */
@@ -479,6 +496,7 @@ export const api = {
     const verb = on ? 'enable' : 'disable';
     await send('POST', `${collectionPath(place, name)}/${verb}?${VERSION}`);
   },
+  testAlert: (place: Place, name: string) => json<AlertTest>('POST', `${ownCollection(place, name)}/alert/test`),
   async deleteCollection(place: Place, name: string) {
     await send('DELETE', `${collectionPath(place, name)}?${VERSION}`);
   },

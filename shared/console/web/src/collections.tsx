@@ -1,9 +1,9 @@
 // The collections of a group: what is on, how full each is, and what can be done with it.
 import { useState } from 'preact/hooks';
 import { Action } from './actions';
-import { api, type Collection, type Document, FIRST_COLLECTION, type Place } from './api';
-import { at, changes, put } from './document';
-import { type Line, Lines } from './fields';
+import { api, ApiError, type Collection, type Document, FIRST_COLLECTION, type Place } from './api';
+import { at, changes, put, text } from './document';
+import { type Line, Lines, type Read } from './fields';
 import { asError, useLoad } from './load';
 import { useKeys, useListKeys } from './keys';
 import { mendings } from './mend';
@@ -11,7 +11,6 @@ import { go, inPlace, isHere, isSame, link, may, place, route, say, setQuery, ti
 import { Full } from './overview';
 import { civil, grouped, now, until, wideZone } from './time';
 import { Choice, Confirm, Dialog, ErrorPanel, Field, Key, Mendings, Panel, State, stateOf, stateWord, Title } from './ui';
-import type { ApiError } from './api';
 
 /** A group has at most this many pages of collections that are read. */
 const PAGES_MAX = 20;
@@ -249,6 +248,16 @@ const SETTINGS: readonly Line[] = [
 ];
 const TAGS: readonly Line[] = [{ path: 'tags', label: 'Tags, one a line', as: 'pairs', placeholder: 'team: billing' }];
 
+/** Who is told of failures, and when. */
+const isChat = (read: Read) => read('format') !== '';
+const ALERTS: readonly Line[] = [
+  { path: 'format', label: 'What is sent', as: [['', 'an event'], ['slack', 'a message to Slack'], ['teams', 'a card to Microsoft Teams'], ['discord', 'a message to Discord'], ['ntfy', 'a message to ntfy'], ['cloudevents', 'an event, to a secret URL']] },
+  { path: 'request.uri', label: 'URL of the receiver, which is a secret', placeholder: 'https://…; (withheld) keeps the stored one', when: isChat },
+  { path: 'after', label: 'From so many failures in a row on', as: 'number', placeholder: '1' },
+  { path: 'every', label: 'Of a job at most once in', as: 'span', placeholder: 'each failure' },
+  { path: 'recovered', label: 'When a job works again', as: [['', 'say nothing'], ['true', 'tell it', true]], optionOf: (value) => (value === true ? 'true' : '') },
+];
+
 const NOTICES = [['nothing', 'do nothing more'], ['call', 'perform an action']] as const;
 const ON_FAILURE = 'properties.minutehand.onFailure';
 
@@ -278,6 +287,15 @@ function Edit({ old, onDone, onClose }: { old: Collection | null; onDone: () => 
     onClose();
     if (!old) go(inPlace('jobs', name));
   };
+  const tryAlert = async (of: string) => {
+    try {
+      const { arrived, cause, message } = await api.testAlert(place.value, of);
+      if (arrived) say('The alert arrived. What is not saved yet was not tried.');
+      else setError(new ApiError(0, 'AlertLost', `The alert did not arrive${cause ? `: ${cause.text}` : ''}. ${message}`, null, null, null));
+    } catch (thrown) {
+      setError(asError(thrown));
+    }
+  };
   const form = { properties: settings, change, of };
   const tells = at(settings, ON_FAILURE) !== undefined;
   return (
@@ -296,11 +314,13 @@ function Edit({ old, onDone, onClose }: { old: Collection | null; onDone: () => 
             <p class="then">When an occurrence of any of its jobs has failed for good</p>
             <Choice label="When an occurrence has failed for good" value={tells ? 'call' : 'nothing'} options={NOTICES}
               onChange={(to) => change(put(settings, ON_FAILURE, to === 'call' ? { type: 'Https', request: { method: 'POST' } } : undefined))} />
-            {tells && <div class="inner"><Action {...form} base={ON_FAILURE} label="Type of the action" isKept={at(first, ON_FAILURE) !== undefined} /></div>}
+            {tells && <div class="inner"><Lines {...form} base={ON_FAILURE} lines={ALERTS} /></div>}
+            {tells && text(settings, `${ON_FAILURE}.format`) === '' && <div class="inner"><Action {...form} base={ON_FAILURE} label="Type of the action" isKept={at(first, ON_FAILURE) !== undefined} /></div>}
           </>
         )}
         {error && <ErrorPanel error={error} />}
         <p class="acts">
+          {old && at(first, ON_FAILURE) !== undefined && may('run') && <button type="button" class="btn" onClick={() => tryAlert(old.name)}>Send a test alert</button>}
           <button type="button" class="btn" onClick={onClose}>Cancel</button>
           <button type="submit" class="btn go">{old ? 'Save' : 'Create'}</button>
         </p>

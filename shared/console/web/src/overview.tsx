@@ -148,6 +148,14 @@ function Needs({ of, failed, far }: { of: Found; failed: Loaded<Failing[]>; far:
         text="Messages that were delivered again and again, and never finished." acts={<a class="btn sm" href={inPlace('dead')}>Look</a>} />,
     );
   }
+  for (const { resourceGroup, collection, trouble } of of.alerts ?? []) {
+    const why = trouble.cause ? `: ${trouble.cause.text}` : '';
+    rows.push(
+      <Need key={`alert ${resourceGroup}/${collection}`} kind="bad" title={<a href={link('in', place.value.subscription, resourceGroup, 'collections')}><b>Alerts of {collection}</b></a>}
+        text={`${grouped(trouble.alerts)} did not arrive since ${civil(Date.parse(trouble.since), zone)}, the last one of ${trouble.job}${why}.`}
+        acts={<a class="btn sm" href={link('in', place.value.subscription, resourceGroup, 'collections')}>Look</a>} />,
+    );
+  }
   const lines = inLines(failed.data ?? []);
   for (const line of lines.slice(0, NEEDS)) rows.push('jobs' in line ? <ManyFailed key={`${line.host} ${line.said}`} of={line} zone={zone} /> : <OneFailed key={nameOf(line.last)} of={line} zone={zone} />);
   const left = lines.slice(NEEDS).reduce((all, line) => all + ('jobs' in line ? line.jobs.length : 1), 0);
