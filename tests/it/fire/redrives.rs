@@ -106,8 +106,7 @@ async fn a_run_with_a_key_runs_once_however_its_job_changes_meanwhile() {
     world.put("j", json!({"startTime": "2027-03-05T10:00"})).await;
     let key = IdempotencyKey::read("once").unwrap();
     for _ in 0..3 {
-        let run = world.manage.run_job_once(&place(), &named("jc"), &named("j"), &key);
-        run.await.unwrap();
+        world.manage.run_job_once(&place(), &named("jc"), &named("j"), &key).await.unwrap();
         world.patch("j", json!({"startTime": "2027-03-06T10:00"})).await;
         world.run_for(chrono::TimeDelta::minutes(5)).await;
     }

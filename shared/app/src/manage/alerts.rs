@@ -4,7 +4,9 @@ use chrono::TimeDelta;
 use minutehand_domain::alert::AlertTrouble;
 use minutehand_domain::attempt::{Occurrence, Outcome};
 use minutehand_domain::cause::Cause;
+use minutehand_domain::chain::Depth;
 use minutehand_domain::failure_event::{FailureEvent, JobNames, Told};
+use minutehand_domain::missed::Missed;
 use minutehand_domain::name::Name;
 use minutehand_domain::refusal::{Code, Refusal};
 use minutehand_ports::store::{AlertRead, AlertWrite, CollectionRecord, ResourceGroup};
@@ -119,6 +121,8 @@ impl Manage {
             region: self.settings.region.clone(),
             signed: None,
             time_max: None,
+            missed: Missed::default(),
+            depth: Depth::default().next(),
         };
         let ended = sender.send(&action.with_event(&event), &context).await?;
         let ActionOutcome { outcome, cause, message, .. } = ended;

@@ -4,7 +4,7 @@
 //! between the two leaves a run without a message: whoever asks again sends the message of the run that is
 //! kept. It is the same attempt each time, and an attempt is claimed once.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Occurrence;
 use minutehand_domain::idempotency_key::{IDEMPOTENCY_KEPT_FOR, IdempotencyKey};
 use minutehand_domain::name::Name;

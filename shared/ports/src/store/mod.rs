@@ -41,7 +41,7 @@ pub use collections::{CollectionRecord, Collections, CollectionsLayer, ResourceG
 pub use counters::{AfterUpdate, Counted, CounterUpdate, Counters, CountersAdd, CountersLayer};
 pub use error::StoreError;
 pub use installation::{Brought, Carried, CollectionStanding, Found, Installation, Part};
-pub use jobs::{JobRecord, Jobs, JobsLayer, Recount, SaveJob, Saved, TimerRecord};
+pub use jobs::{AskedRun, JobRecord, Jobs, JobsLayer, Recount, SaveJob, Saved, TimerRecord};
 pub use layer::{Answering, Call, Layer};
 pub use page::{Page, PageRequest};
 pub use pulses::{PulseOf, PulseRecord, Pulses, PulsesLayer};

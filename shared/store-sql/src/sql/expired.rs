@@ -39,7 +39,7 @@ macro_rules! expiring {
 
 /// Every table with rows that expire. A claim does so by the clock of work, and what the archive is to have
 /// and does not have yet stays.
-pub(crate) const EXPIRING: [Expiring; 10] = [
+pub(crate) const EXPIRING: [Expiring; 11] = [
     expiring!(
         6,
         "attempts",
