@@ -17,10 +17,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use minutehand_app::fire::{Deadline, Delivery, Disposition, Performer, Wait, Worker};
 use minutehand_domain::firing::limits::FUNCTION;
 use minutehand_domain::work_item::WorkItem;
-use minutehand_ports::{Clock, Deliveries, HIDDEN_MAX, TakenMessage};
+use minutehand_ports::{Clock, Deliveries, HIDDEN_MAX, QueueError, ReceiptHandle, TakenMessage};
 use minutehand_runtime::chain;
 
 use super::places::{HeldPlace, SharedPlaces};
@@ -33,8 +34,8 @@ const TAKEN_MAX: usize = 200;
 const WAITING_MAX: usize = 1_000_000;
 /// The pause while too many messages wait.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
-/// The pause after the queue failed.
-const QUEUE_FAILED_PAUSE: Duration = Duration::from_secs(5);
+/// The pause after the queue failed. Messages are late by it when the database comes back.
+const QUEUE_FAILED_PAUSE: Duration = Duration::from_secs(1);
 
 /// Works until it is asked to stop and everything it has started has ended. At most `places_max`
 /// messages are handled concurrently; most of them wait for their instant, or for an answer.
@@ -145,11 +146,13 @@ impl<P: Performer + 'static> Host<P> {
     fn start(&self, message: TakenMessage, place: HeldPlace) {
         // A message may be taken up to two seconds before it is due; its action takes a minute at
         // most. Both fit, and the message is still hidden from other workers.
-        let deadline = Deadline::at(self.clock.work_now() + FUNCTION);
-        let (queue, worker, stop) = (self.queue.clone(), self.worker.clone(), self.stop.clone());
+        let deadline = self.clock.work_now() + FUNCTION;
+        let (queue, worker) = (self.queue.clone(), self.worker.clone());
+        let (clock, stop) = (self.clock.clone(), self.stop.clone());
         // Thousands of these tasks may wait: each holds its message once.
         tokio::spawn(async move {
-            handle(queue.as_ref(), &worker, &message, place, (deadline, &stop)).await;
+            let bounds = Bounds { clock: clock.as_ref(), deadline, stop: &stop };
+            handle(queue.as_ref(), &worker, &message, place, bounds).await;
         });
     }
 }
@@ -159,39 +162,77 @@ fn collection_uid(message: &TakenMessage) -> &str {
     message.work_item.as_ref().map_or("", WorkItem::collection_uid)
 }
 
+/// Until when a message is handled.
+#[derive(Clone, Copy)]
+struct Bounds<'a> {
+    clock: &'a dyn Clock,
+    /// In work time.
+    deadline: DateTime<Utc>,
+    stop: &'a Stop,
+}
+
 /// Handles one message, and tells the queue what becomes of it.
 async fn handle<P: Performer>(
     queue: &dyn Deliveries,
     worker: &Worker<P>,
     message: &TakenMessage,
     place: HeldPlace,
-    (deadline, stop): (Deadline, &Stop),
+    bounds: Bounds<'_>,
 ) {
     let TakenMessage { receipt, work_item, receive_count, .. } = message;
-    let receipt = *receipt;
     let delivery = Delivery {
-        message_id: &receipt,
+        message_id: receipt,
         receives: *receive_count,
         work_item: work_item.as_ref(),
         place: &place,
     };
-    let acknowledged = match worker.handle(delivery, deadline, stop).await {
-        Disposition::Delete => queue.finish(&[receipt]).await,
-        Disposition::RetryAfter(after) => queue.put_back(&[(receipt, after)]).await,
-        Disposition::RetryAtVisibilityTimeout | Disposition::Deleted => Ok(()),
-        Disposition::Wait(Wait::For(after)) => queue.set_aside(&[(receipt, after)]).await,
-        Disposition::Wait(Wait::ForOrigin(origin)) => {
-            let set_aside = queue.set_aside(&[(receipt, HIDDEN_MAX)]).await;
-            if set_aside.is_ok() {
-                place.wait(Some(&origin));
+    let disposition = worker.handle(delivery, Deadline::at(bounds.deadline), bounds.stop).await;
+    match tell_until_heard(queue, *receipt, &disposition, bounds).await {
+        Ok(()) => {
+            if let Disposition::Wait(Wait::ForOrigin(origin)) = &disposition {
+                place.wait(Some(origin));
             }
-            set_aside
         }
-        Disposition::Bury(reason) => queue.bury(&[receipt], &reason).await,
-    };
-    if let Err(error) = acknowledged {
         // The queue delivers the message again, and the store knows what is done.
-        tracing::warn!(error = chain(&error), "message could not be acknowledged");
+        Err(error) => {
+            tracing::warn!(error = chain(&error), "message could not be acknowledged");
+        }
+    }
+}
+
+/// Tells the queue what becomes of a message, and tells it again while it cannot be reached: otherwise the
+/// message would stay hidden until its visibility timeout.
+async fn tell_until_heard(
+    queue: &dyn Deliveries,
+    receipt: ReceiptHandle,
+    disposition: &Disposition,
+    Bounds { clock, deadline, stop }: Bounds<'_>,
+) -> Result<(), QueueError> {
+    loop {
+        let told = tell(queue, receipt, disposition).await;
+        match &told {
+            Err(error) if error.is_retryable() && clock.work_now() < deadline => tokio::select! {
+                biased;
+                () = stop.requested() => return told,
+                () = clock.wait(QUEUE_FAILED_PAUSE) => {}
+            },
+            _ => return told,
+        }
+    }
+}
+
+async fn tell(
+    queue: &dyn Deliveries,
+    receipt: ReceiptHandle,
+    disposition: &Disposition,
+) -> Result<(), QueueError> {
+    match disposition {
+        Disposition::Delete => queue.finish(&[receipt]).await,
+        Disposition::RetryAfter(after) => queue.put_back(&[(receipt, *after)]).await,
+        Disposition::RetryAtVisibilityTimeout | Disposition::Deleted => Ok(()),
+        Disposition::Wait(Wait::For(after)) => queue.set_aside(&[(receipt, *after)]).await,
+        Disposition::Wait(Wait::ForOrigin(_)) => queue.set_aside(&[(receipt, HIDDEN_MAX)]).await,
+        Disposition::Bury(reason) => queue.bury(&[receipt], reason).await,
     }
 }
 
@@ -200,7 +241,8 @@ mod tests {
     use std::future::pending;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use chrono::{DateTime, TimeDelta};
+    use async_trait::async_trait;
+    use chrono::TimeDelta;
     use minutehand_app::AppError;
     use minutehand_app::fire::{DeliveryPlace, Performed};
     use minutehand_domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
@@ -268,13 +310,18 @@ mod tests {
 
         /// Waits for the message and handles it.
         async fn deliver(&self) {
+            self.deliver_over(&self.queue).await;
+        }
+
+        /// The same; what becomes of the message is told over another way to the queue.
+        async fn deliver_over(&self, way: &dyn Deliveries) {
             let message = self.queue.receive(1).await.unwrap().pop().unwrap();
-            let deadline = Deadline::at(self.clock.work_now() + FUNCTION);
+            let deadline = self.clock.work_now() + FUNCTION;
             let place = SharedPlaces::new(1, Arc::new(self.clock.clone()))
                 .arrive("c", message.receipt)
                 .unwrap();
-            let until = (deadline, &Stop::never());
-            handle(&self.queue, &self.worker, &message, place, until).await;
+            let bounds = Bounds { clock: &self.clock, deadline, stop: &Stop::never() };
+            handle(way, &self.worker, &message, place, bounds).await;
         }
 
         async fn standing(&self) -> QueueStanding {
@@ -306,6 +353,63 @@ mod tests {
             world.standing().await,
             QueueStanding { dead_letters: 1, ..QueueStanding::default() }
         );
+    }
+
+    /// A way to the queue on which so many requests get lost.
+    struct Lossy {
+        queue: SqlQueue,
+        lost: AtomicI64,
+    }
+
+    #[async_trait]
+    impl Deliveries for Lossy {
+        async fn receive(&self, max: usize) -> Result<Vec<TakenMessage>, QueueError> {
+            self.queue.receive(max).await
+        }
+
+        async fn finish(&self, receipts: &[ReceiptHandle]) -> Result<(), QueueError> {
+            self.queue.finish(receipts).await
+        }
+
+        async fn put_back(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
+            if self.lost.fetch_sub(1, Ordering::Relaxed) > 0 {
+                return Err(QueueError::Unavailable("as the test asked for".into()));
+            }
+            self.queue.put_back(receipts).await
+        }
+
+        async fn set_aside(
+            &self,
+            receipts: &[(ReceiptHandle, Duration)],
+        ) -> Result<(), QueueError> {
+            self.queue.set_aside(receipts).await
+        }
+
+        async fn take_again(
+            &self,
+            receipts: &[ReceiptHandle],
+        ) -> Result<Vec<Option<TakenMessage>>, QueueError> {
+            self.queue.take_again(receipts).await
+        }
+
+        async fn bury(&self, receipts: &[ReceiptHandle], why: &str) -> Result<(), QueueError> {
+            self.queue.bury(receipts, why).await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_queue_that_cannot_be_reached_is_told_again_what_becomes_of_a_message() {
+        let world = World::with_message(Failing).await;
+        let start = world.clock.work_now();
+        let lost = AtomicI64::new(30);
+        world.deliver_over(&Lossy { queue: world.queue.clone(), lost }).await;
+        assert_eq!(world.clock.work_now() - start, TimeDelta::seconds(30));
+        assert_eq!(world.standing().await.hidden, 1);
+        world.clock.advance(TimeDelta::seconds(5));
+        assert_eq!(world.standing().await.visible, 1, "not after its visibility timeout");
+        let never = AtomicI64::new(i64::MAX);
+        world.deliver_over(&Lossy { queue: world.queue.clone(), lost: never }).await;
+        assert_eq!(world.clock.work_now() - start, TimeDelta::seconds(35) + FUNCTION);
     }
 
     #[tokio::test]
