@@ -72,6 +72,39 @@ async fn a_failure_of_any_call_loses_nothing_and_repeats_nothing() {
     }
 }
 
+/// A job whose attempt is due, and whose next call of the store loses its answer `n` times in a row.
+async fn with_lost_answers(n: u64) -> World {
+    let mut world = World::at("2027-03-01T09:59:30").await;
+    world.put("job", json!({"startTime": "2027-03-01T10:00"})).await;
+    world.worker_running = false;
+    world.run_until("2027-03-01T10:00").await;
+    world.worker_running = true;
+    world.trouble.begin(Failing { first: 1, each: 1, how: After });
+    world.trouble.end_after(n);
+    world
+}
+
+#[tokio::test]
+async fn a_worker_asks_again_for_a_claim_whose_answer_is_lost_and_its_attempt_does_not_wait_for_the_lease()
+ {
+    let mut world = with_lost_answers(1).await;
+    world.run_until("2027-03-01T10:05").await;
+    assert_eq!(world.calls("http://job/"), ["01 10:00:01"]);
+    assert_eq!(world.status("job").await, status("completed").executions(1));
+}
+
+#[tokio::test]
+async fn a_worker_that_is_never_answered_gives_its_claim_back() {
+    // It asks for 20 seconds, and its release is answered a second later.
+    let mut world = with_lost_answers(22).await;
+    // The message comes back after two minutes here; the lease is asked about before that.
+    world.visibility = chrono::TimeDelta::seconds(30);
+    world.run_until("2027-03-01T10:05").await;
+    let calls = world.calls("http://job/");
+    assert_eq!(calls, ["01 10:00:51"], "the lease ends at 10:01:40");
+    assert_eq!(world.status("job").await, status("completed").executions(1));
+}
+
 #[tokio::test]
 async fn an_attempt_that_could_not_begin_is_not_recorded_and_is_made_later() {
     let mut world = World::at("2027-03-01T09:59:30").await;

@@ -36,6 +36,8 @@ pub(super) struct Trouble(Mutex<Plan>);
 struct Plan {
     calls: u64,
     fails: Option<Failing>,
+    /// The last call that may fail.
+    last: Option<u64>,
 }
 
 /// Which calls fail.
@@ -51,7 +53,12 @@ pub(super) struct Failing {
 impl Trouble {
     /// Lets calls from now on fail.
     pub(super) fn begin(&self, fails: Failing) {
-        *self.0.lock().unwrap() = Plan { calls: 0, fails: Some(fails) };
+        *self.0.lock().unwrap() = Plan { calls: 0, fails: Some(fails), last: None };
+    }
+
+    /// Lets no call fail after so many.
+    pub(super) fn end_after(&self, calls: u64) {
+        self.0.lock().unwrap().last = Some(calls);
     }
 
     /// Calls since that was said.
@@ -63,7 +70,7 @@ impl Trouble {
     pub(super) fn of_this_call(&self) -> Option<Fails> {
         let mut plan = self.0.lock().unwrap();
         plan.calls += 1;
-        let fails = plan.fails?;
+        let fails = plan.fails.filter(|_| plan.last.is_none_or(|last| plan.calls <= last))?;
         let after = plan.calls.checked_sub(fails.first)?;
         after.is_multiple_of(fails.each).then_some(fails.how)
     }
@@ -138,7 +145,7 @@ impl Fronted {
             Some(Fails::Before) => Err(throttled()),
             Some(Fails::After) => {
                 done.await?;
-                Err(throttled())
+                Err(StoreError::Unavailable("the test lost the answer".into()))
             }
         }
     }
