@@ -147,6 +147,7 @@ named! {
 /// One attempt. Every process computes the same attempt, so a worker that receives it twice recognises
 /// it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub struct Attempt {
     /// The generation of the timing under which it was sent. An attempt of an older timing does not
     /// start.

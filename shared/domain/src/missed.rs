@@ -167,6 +167,8 @@ mod tests {
 
     /// What ended: the second of the occurrence, and how.
     type Ended = (i64, char);
+    /// What ended, how many were missed, since when, and the last success.
+    type Case<'a> = (&'a [Ended], u64, Option<i64>, Option<i64>);
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()
@@ -203,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_was_owed_and_did_not_succeed_is_missed() {
-        let cases: &[(&[Ended], u64, Option<i64>, Option<i64>)] = &[
+        let cases: &[Case<'_>] = &[
             (&[], 0, None, None),
             (&[(1, 'o')], 0, None, Some(1)),
             (&[(1, 'f')], 1, Some(1), None),

@@ -204,9 +204,10 @@ impl Schedule {
             // Between the two, the occurrences after one that was found are sought by halves.
             let Some(next) = self.after(found).filter(is_before) else { break };
             let middle = next + (end - next) / 2;
-            match self.at_or_after(middle).filter(is_before) {
-                Some(later) => found = later,
-                None => (found, end) = (next, middle),
+            if let Some(later) = self.at_or_after(middle).filter(is_before) {
+                found = later;
+            } else {
+                (found, end) = (next, middle);
             }
         }
         Some(found)

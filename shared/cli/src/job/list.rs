@@ -30,6 +30,7 @@ const TOOK_COLUMN: usize = 2;
 
 /// The arguments of `job list`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct ListArgs {
     /// Collection [default: the context's, else 'default']
     collection: Option<String>,

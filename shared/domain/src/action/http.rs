@@ -69,7 +69,7 @@ impl fmt::Debug for HttpRequest {
             .field("headers", &names)
             .field("body", &self.body)
             .field("authentication", &self.authentication)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

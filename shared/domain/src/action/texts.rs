@@ -17,12 +17,12 @@ pub(super) struct Text<'a> {
     /// What it becomes a part of.
     pub(super) place: TemplatePlace,
     /// The text.
-    pub(super) text: &'a mut String,
+    pub(super) content: &'a mut String,
 }
 
 impl<'a> Text<'a> {
     pub(super) fn new(path: impl Into<String>, place: TemplatePlace, text: &'a mut String) -> Self {
-        Self { path: path.into(), place, text }
+        Self { path: path.into(), place, content: text }
     }
 
     /// The values under names that the user chose.
@@ -50,7 +50,7 @@ impl Target {
     /// damaged, or that a later version wrote the job.
     pub fn render(&mut self, value: impl Fn(&Template) -> String) -> Result<(), Refusal> {
         let property = self.property();
-        for Text { path, place, text } in self.texts() {
+        for Text { path, place, content: text } in self.texts() {
             let template = Template::parse(text, place, &Placeholder::ALL);
             let template =
                 template.map_err(|error| Refusal::about(format!("{property}.{path}"), error))?;
@@ -64,7 +64,7 @@ impl Target {
         let about = |inner: &str| format!("{path}.{}.{inner}", self.property());
         let mut rest = self.clone();
         let mut has_any = false;
-        for Text { path, place, text } in rest.texts() {
+        for Text { path, place, content: text } in rest.texts() {
             let template = Template::parse(text, place, names);
             let template =
                 template.map_err(|error| Refusal::about(about(&path), format!("{error}.")))?;

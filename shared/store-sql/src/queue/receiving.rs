@@ -126,8 +126,8 @@ impl SqlQueue {
         let found = rows.next().unwrap_or_default();
         let stand_at =
             found.iter().filter_map(|row| row.last().cloned()).filter_map(DateTime::<Utc>::read);
-        let last = if found.len() < max { None } else { stand_at.max() };
-        self.fetch_start().looked(now, last);
+        let looked_until = if found.len() < max { None } else { stand_at.max() };
+        self.fetch_start().looked(now, looked_until);
         let mut messages: Vec<_> = found.into_iter().map(read_taken).collect::<Result<_, _>>()?;
         // SQL returns them in any order.
         messages.sort_unstable_by_key(|message| (message.due_at, message.receipt.id));

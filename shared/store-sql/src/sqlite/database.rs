@@ -71,6 +71,13 @@ struct Shared {
     woken: Arc<Notify>,
 }
 
+/// What a database in a file has that one in memory has not.
+struct Files {
+    readers: Sender<Order>,
+    log: WrittenLog,
+    kept_open: Arc<DatabaseFile>,
+}
+
 /// The threads of a database, which end when it is closed or its last handle is dropped.
 #[derive(Debug)]
 #[must_use = "a database is closed when its threads have ended"]
@@ -188,16 +195,18 @@ impl Database {
             others.push(spawn("store-reader", move || read_until_end(&connection, &orders))?);
         }
         let log = WrittenLog { state, pages, sync, commits, others, step: Step::default() };
-        Self::start(connection, opened, Some((read, (log, kept_open))))
+        Self::start(connection, opened, Some(Files { readers: read, log, kept_open }))
     }
 
     fn start(
         connection: Connection,
         schema::Opened { process, number, installation }: schema::Opened,
-        files: Option<(Sender<Order>, (WrittenLog, Arc<DatabaseFile>))>,
+        files: Option<Files>,
     ) -> Result<(Self, Threads), SqlError> {
-        let (readers, written) = files.unzip();
-        let (log, kept_open) = written.unzip();
+        let (readers, log, kept_open) = match files {
+            Some(Files { readers, log, kept_open }) => (Some(readers), Some(log), Some(kept_open)),
+            None => (None, None, None),
+        };
         let (writer, orders) = mpsc::channel();
         let (changed, woken) = (Arc::new(Changed::default()), Arc::new(Notify::new()));
         let shared = Shared {

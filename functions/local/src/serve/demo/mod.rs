@@ -103,7 +103,7 @@ fn start(address: SocketAddr, browser: Option<&'static str>, tasks: &mut Tasks) 
             print_line(&format!("error: the demo is not complete: {error:#}"));
         }
         // The server goes on.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     });
 }
 

@@ -11,7 +11,7 @@ fn accepted(action: &Json) -> Result<JobDefinition, String> {
 }
 
 /// The document of an action with its payload.
-fn action(kind: &str, property: &str, payload: Json) -> Json {
+fn action(kind: &str, property: &str, payload: &Json) -> Json {
     json!({"type": kind, property: payload})
 }
 
@@ -23,7 +23,7 @@ fn request(uri: &str) -> Json {
 fn request_with(property: &str, value: Json) -> Json {
     let mut request = request("https://example.com/{{job}}");
     request[property] = value;
-    action("Http", "request", request)
+    action("Http", "request", &request)
 }
 
 /// The action of a job as it is sent.
@@ -42,6 +42,7 @@ fn rendered(job: &JobDefinition) -> Json {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn templates_of_each_type_of_action_become_what_is_sent() {
     let arn = "arn:aws:sns:eu-west-1:123456789012:t";
     let bus = |extra: &str| {
@@ -57,7 +58,7 @@ fn templates_of_each_type_of_action_become_what_is_sent() {
             action(
                 "Http",
                 "request",
-                json!({
+                &json!({
                     "uri": "https://example.com/{{job}}?at={{occurrence}}", "method": "POST",
                     "headers": {"x-missed": "{{missed}}", "authorization": "Bearer x"},
                     "body": "{\"missed\":{{missed}},\"since\":{{missedSince}}}",
@@ -73,7 +74,7 @@ fn templates_of_each_type_of_action_become_what_is_sent() {
             action(
                 "Https",
                 "request",
-                json!({
+                &json!({
                     "uri": "https://example.com/", "method": "POST",
                     "headers": {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"},
                     "body": "at={{occurrence}}",
@@ -85,14 +86,14 @@ fn templates_of_each_type_of_action_become_what_is_sent() {
             action(
                 "StorageQueue",
                 "queueMessage",
-                json!({
+                &json!({
                     "storageAccount": "a", "queueName": "q", "sasToken": "sig=1", "message": "{{job}} {{missed}}",
                 }),
             ),
             vec![("/message", json!("nightly 3"))],
         ),
         (
-            action("ServiceBusQueue", "serviceBusQueueMessage", bus("{{missed}}")),
+            action("ServiceBusQueue", "serviceBusQueueMessage", &bus("{{missed}}")),
             vec![
                 ("/message", json!("nightly")),
                 ("/brokeredMessageProperties/label", json!("nightly")),
@@ -104,7 +105,7 @@ fn templates_of_each_type_of_action_become_what_is_sent() {
             action(
                 "Sqs",
                 "sqsMessage",
-                json!({
+                &json!({
                     "queueUrl": "https://sqs.eu-west-1.amazonaws.com/123456789012/q",
                     "message": "[{{occurrence}}]", "messageAttributes": {"job": "{{job}}"},
                     "messageGroupId": "{{job}}",
@@ -120,7 +121,7 @@ fn templates_of_each_type_of_action_become_what_is_sent() {
             action(
                 "Sns",
                 "snsMessage",
-                json!({
+                &json!({
                     "topicArn": arn, "message": "{{job}}", "subject": "{{missed}} missed",
                 }),
             ),
@@ -130,7 +131,7 @@ fn templates_of_each_type_of_action_become_what_is_sent() {
             action(
                 "Lambda",
                 "lambdaInvocation",
-                json!({
+                &json!({
                     "functionName": "f", "payload": "{\"missed\":{{missed}}}",
                 }),
             ),
@@ -140,7 +141,7 @@ fn templates_of_each_type_of_action_become_what_is_sent() {
             action(
                 "EventBridge",
                 "eventBridgeEvent",
-                json!({
+                &json!({
                     "source": "s", "detailType": "{{job}} ran", "detail": "{\"at\":{{occurrence}}}",
                 }),
             ),
@@ -162,12 +163,12 @@ fn templates_of_each_type_of_action_become_what_is_sent() {
 
 #[test]
 fn what_templates_cannot_be_is_refused() {
-    let uri = |uri| action("Http", "request", request(uri));
+    let uri = |uri| action("Http", "request", &request(uri));
     let lambda = |payload| {
-        action("Lambda", "lambdaInvocation", json!({"functionName": "f", "payload": payload}))
+        action("Lambda", "lambdaInvocation", &json!({"functionName": "f", "payload": payload}))
     };
     let with_error_action = |uri| {
-        let mut action = action("Http", "request", request("https://example.com/"));
+        let mut action = action("Http", "request", &request("https://example.com/"));
         action["errorAction"] = json!({"type": "Http", "request": request(uri)});
         action
     };
@@ -223,7 +224,7 @@ fn what_templates_cannot_be_is_refused() {
             action(
                 "EventBridge",
                 "eventBridgeEvent",
-                json!({"source": "{{job}}", "detailType": "t", "detail": "{}"}),
+                &json!({"source": "{{job}}", "detailType": "t", "detail": "{}"}),
             ),
             "'action.eventBridgeEvent.source' contains '{{job}}'",
         ),
@@ -242,7 +243,7 @@ fn without_the_property_texts_stay_as_they_are() {
         assert!(!job.has_templates());
     }
     let lambda = json!({"functionName": "f", "payload": "{\"missed\":{{missed}}}"});
-    let job = json!({"properties": {"action": action("Lambda", "lambdaInvocation", lambda)}});
+    let job = json!({"properties": {"action": action("Lambda", "lambdaInvocation", &lambda)}});
     let message = accept(&job, Plan::default()).unwrap_err().message;
     assert!(message.contains("is not valid JSON"), "{message}");
 }
