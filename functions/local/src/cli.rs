@@ -329,11 +329,8 @@ pub(crate) fn run() -> ExitCode {
         with_tip(last).exit()
     });
     match cli.command {
-        Command::Serve(args) => run_server(&args),
-        Command::Demo(args) => match demo(&args, environment) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail_of(error),
-        },
+        Command::Serve(args) => tell(run_server(&args)),
+        Command::Demo(args) => tell(demo(&args, environment).map(|()| "")),
         Command::Preview(args) => preview(&args),
         Command::Backup(args) => tell(backup(&args.data, &args.target)),
         Command::Archive(ArchiveCommand::Repair(args)) => {
@@ -436,15 +433,10 @@ fn health(args: HealthArgs) -> ExitCode {
     tell(checked.map(|line| format!("{line}\n")))
 }
 
-fn run_server(args: &ServeArgs) -> ExitCode {
-    let settings = match ServeSettings::read(args, environment) {
-        Ok(settings) => settings,
-        Err(problems) => return fail_of(BadArguments(problems).into()),
-    };
-    match serve(settings) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail_of(error),
-    }
+/// Serves; the answer, once it is over, is nothing to print.
+fn run_server(args: &ServeArgs) -> anyhow::Result<&'static str> {
+    serve(ServeSettings::read(args, environment).map_err(BadArguments)?)?;
+    Ok("")
 }
 
 fn check_database(args: &DatabaseArgs) -> ExitCode {

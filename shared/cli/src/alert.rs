@@ -8,11 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::at_server::ServerCommand;
 use crate::failure::{ACTION_FAILED, Failure, Result};
-use crate::input;
-use crate::job::action::written_span;
 use crate::output::plural;
 use crate::output::table::harmless;
 use crate::work::{Work, in_collection};
+use crate::{input, instant};
 
 /// The arguments of `alert`.
 #[derive(Debug, Args)]
@@ -109,7 +108,7 @@ impl AlertOptions {
             None => {}
             Some("off") => drop(action.insert("every".to_owned(), Value::Null)),
             Some(span) => {
-                action.insert("every".to_owned(), written_span("--alert-every", span)?);
+                action.insert("every".to_owned(), instant::written_span("--alert-every", span)?);
             }
         }
         Ok((!action.is_empty()).then(|| action.into()))

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 use minutehand_recurrence::WrittenDate;
 use minutehand_recurrence::zone::Zone;
+use serde_json::Value;
 
 use crate::failure::{Failure, Result};
 use crate::output::times::{hours_and_minutes, local};
@@ -155,6 +156,14 @@ fn unambiguous(text: &str, date: WrittenDate, zone: Option<Zone>) -> Result<Date
 
 fn refused(text: &str, why: &str) -> Failure {
     Failure::refused(format!("'{text}' is not an instant: {why}"))
+}
+
+/// A span as a job document has it.
+pub(crate) fn written_span(option: &str, text: &str) -> Result<Value> {
+    let span = span_of(&text.to_ascii_lowercase()).ok_or_else(|| {
+        Failure::refused(format!("{option} '{text}' is not a span; write it like 30s, 5m or 1h"))
+    })?;
+    Ok(format!("PT{}S", span.num_seconds()).into())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::attempt::Role;
 use crate::chain::Depth;
 use crate::duration::Span;
 use crate::extensions::JobExtensions;
-use crate::missed::Latest;
+use crate::missed::{Latest, Missed};
 use crate::pause::{PauseOnFailure, Paused};
 use crate::plan::Plan;
 use crate::recent::{LastSkip, Recent};
@@ -176,6 +176,25 @@ impl JobCounters {
     #[must_use]
     pub fn results(&self) -> Recent {
         self.recent.with_skips_until(self.skipped)
+    }
+
+    /// How many occurrences have failed for good or were skipped; the lowest 32 bits.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
+    pub const fn unsuccessful(&self) -> u32 {
+        self.faulted.wrapping_add(self.skipped) as u32
+    }
+
+    /// What the job remembers of its latest results.
+    #[must_use]
+    pub fn latest(&self) -> Latest {
+        self.latest.unwrap_or_else(|| Latest::derived(self.results(), self.unsuccessful()))
+    }
+
+    /// What the job has missed since its last success.
+    #[must_use]
+    pub fn missed(&self) -> Missed {
+        self.latest().missed(self.unsuccessful(), self.last_skip)
     }
 }
 

@@ -8,8 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::attempt::{Attempt, Occurrence};
 use crate::firing::SkipReason;
-use crate::job::JobCounters;
-use crate::recent::{LastSkip, Mark};
+use crate::recent::{LastSkip, Mark, Recent};
 use crate::tick::{from_ticks, ticks};
 
 /// Bytes: two instants, and two numbers.
@@ -43,16 +42,18 @@ pub struct Missed {
 }
 
 impl Latest {
-    /// Of a job with these counters that an earlier version wrote: its last results say what it missed.
-    fn derived(counters: &JobCounters) -> Self {
+    /// Of a job that an earlier version wrote: its last results say what it missed. `unsuccessful` is how many
+    /// occurrences have failed for good or were skipped.
+    #[must_use]
+    pub fn derived(results: Recent, unsuccessful: u32) -> Self {
         let is_missed = |letter: &char| {
             [Mark::Failed, Mark::FailedWithErrorAction, Mark::Skipped]
                 .iter()
                 .any(|mark| mark.letter() == *letter)
         };
-        let missed = counters.results().letters().chars().rev().take_while(is_missed).count();
+        let missed = results.letters().chars().rev().take_while(is_missed).count();
         let missed = u32::try_from(missed).unwrap_or(u32::MAX);
-        Self { uncounted: total(counters).wrapping_sub(missed), ..Self::default() }
+        Self { uncounted: unsuccessful.wrapping_sub(missed), ..Self::default() }
     }
 
     /// After the main action of an occurrence has ended with a mark, when so many had failed or were
@@ -73,6 +74,21 @@ impl Latest {
                 }
             }
         }
+    }
+
+    /// What the job has missed, of which so many occurrences have failed for good or were skipped.
+    #[must_use]
+    pub fn missed(self, unsuccessful: u32, last_skip: Option<LastSkip>) -> Missed {
+        let Self { last_success, first_missed, uncounted, .. } = self;
+        let occurrences = u64::from(unsuccessful.wrapping_sub(uncounted));
+        // A sweeper that counts skips writes nothing else of them than the last range.
+        let skipped = last_skip.filter(|skip| skip.reason != SkipReason::CollectionOff);
+        let skipped = skipped.map(|skip| skip.first).filter(|first| last_success < Some(*first));
+        let since = match (first_missed, skipped) {
+            (Some(missed), Some(skipped)) => Some(missed.min(skipped)),
+            (missed, skipped) => missed.or(skipped),
+        };
+        Missed { occurrences, since: since.filter(|_| occurrences > 0), last_success }
     }
 
     /// After an attempt at the action has taken this long.
@@ -127,43 +143,11 @@ impl Latest {
     }
 }
 
-impl JobCounters {
-    /// What the job remembers of its latest results.
-    #[must_use]
-    pub fn latest(&self) -> Latest {
-        self.latest.unwrap_or_else(|| Latest::derived(self))
-    }
-
-    /// What the job has missed since its last success.
-    #[must_use]
-    pub fn missed(&self) -> Missed {
-        let Latest { last_success, first_missed, uncounted, .. } = self.latest();
-        let occurrences = u64::from(total(self).wrapping_sub(uncounted));
-        // A sweeper that counts skips writes nothing else of them than the last range.
-        let skipped = self.last_skip.filter(|skip| skip.reason != SkipReason::CollectionOff);
-        let skipped = skipped.map(|skip| skip.first).filter(|first| last_success < Some(*first));
-        let since = match (first_missed, skipped) {
-            (Some(missed), Some(skipped)) => Some(missed.min(skipped)),
-            (missed, skipped) => missed.or(skipped),
-        };
-        Missed { occurrences, since: since.filter(|_| occurrences > 0), last_success }
-    }
-}
-
-/// How many occurrences have failed for good or were skipped; the lowest 32 bits.
-#[must_use]
-pub fn total(counters: &JobCounters) -> u32 {
-    low_bits(counters.faulted.wrapping_add(counters.skipped))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
-const fn low_bits(number: u64) -> u32 {
-    number as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use crate::job::JobCounters;
 
     /// What ended: the second of the occurrence, and how.
     type Ended = (i64, char);
@@ -196,7 +180,7 @@ mod tests {
             _ => Occurrence::Scheduled { nominal_at: at(second) },
         };
         let attempt = Attempt::first(1, occurrence);
-        let before = total(counters);
+        let before = counters.unsuccessful();
         counters.latest = Some(counters.latest().after(&attempt, mark, skip, before));
         counters.faulted += u64::from(mark == Mark::Failed);
         counters.skipped += u64::from(mark == Mark::Skipped);

@@ -155,7 +155,8 @@ impl ActionArgs {
             policy.insert("retryCount".to_owned(), count.into());
         }
         if let Some(every) = &self.retry_every {
-            policy.insert("retryInterval".to_owned(), written_span("--retry-every", every)?);
+            policy
+                .insert("retryInterval".to_owned(), instant::written_span("--retry-every", every)?);
         }
         if policy.is_empty() {
             return Ok(None);
@@ -167,14 +168,6 @@ impl ActionArgs {
         policy.insert("retryType".to_owned(), kind.into());
         Ok(Some(policy.into()))
     }
-}
-
-/// A span as a job document has it.
-pub(crate) fn written_span(option: &str, text: &str) -> Result<Value> {
-    let span = instant::span_of(&text.to_ascii_lowercase()).ok_or_else(|| {
-        Failure::refused(format!("{option} '{text}' is not a span; write it like 30s, 5m or 1h"))
-    })?;
-    Ok(format!("PT{}S", span.num_seconds()).into())
 }
 
 fn http(url: &str, mut request: Map<String, Value>, option: &str) -> Result<Map<String, Value>> {

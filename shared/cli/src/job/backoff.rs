@@ -3,9 +3,9 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::action::written_span;
 use super::policy::{EXTENSIONS, object_in};
 use crate::failure::{Failure, Result};
+use crate::instant;
 
 /// The heading of these options in `--help`, which the other retry options have, too.
 const HEADING: &str = "What it calls";
@@ -78,16 +78,16 @@ impl BackoffArgs {
             set("factor", json!(factor));
         }
         if let Some(max) = retry_max {
-            set("maxInterval", written_span("--retry-max", max)?);
+            set("maxInterval", instant::written_span("--retry-max", max)?);
         }
         if *retry_jitter {
             set("jitter", "full".into());
         }
         if let Some(span) = retry_for {
-            set("maxElapsed", written_span("--retry-for", span)?);
+            set("maxElapsed", instant::written_span("--retry-for", span)?);
         }
         if let Some(max) = retry_after_max {
-            let max = written_span("--retry-after-max", max)?;
+            let max = instant::written_span("--retry-after-max", max)?;
             let is_none = max == "PT0S";
             set("retryAfter", if is_none { json!({"honour": false}) } else { json!({"max": max}) });
         }

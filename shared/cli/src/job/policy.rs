@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::action::written_span;
 use crate::failure::{Failure, Result};
-use crate::input;
 use crate::output::{count, plural};
+use crate::{input, instant};
 
 const HEADING: &str = "Policies";
 /// The property that holds the extensions.
@@ -56,14 +55,17 @@ impl PolicyArgs {
             policies.insert("catchUp".to_owned(), read_catch_up(text)?);
         }
         if let Some(text) = &self.max_lateness {
-            policies.insert("maxLateness".to_owned(), written_span("--max-lateness", text)?);
+            policies
+                .insert("maxLateness".to_owned(), instant::written_span("--max-lateness", text)?);
         }
         if let Some(text) = &self.timeout {
-            policies.insert("timeout".to_owned(), written_span("--timeout", text)?);
+            policies.insert("timeout".to_owned(), instant::written_span("--timeout", text)?);
         }
         if let Some(text) = &self.jitter {
-            policies
-                .insert("jitter".to_owned(), json!({ "window": written_span("--jitter", text)? }));
+            policies.insert(
+                "jitter".to_owned(),
+                json!({ "window": instant::written_span("--jitter", text)? }),
+            );
         }
         if !self.exclude_date.is_empty() {
             policies.insert("exclude".to_owned(), json!({"dates": self.exclude_date}));

@@ -1,7 +1,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::job::JobCounters;
-use minutehand_domain::missed::{self, Latest};
+use minutehand_domain::missed::Latest;
 use minutehand_domain::recent::{LastSkip, Mark, Recent};
 use minutehand_domain::recently_counted::{Evicted, RecentlyCounted};
 use minutehand_ports_macro::port;
@@ -59,7 +59,7 @@ impl CounterUpdate {
         let mut recent = self.counters.results();
         let mut last_skip = None;
         let mut latest = None;
-        let mut total = missed::total(&self.counters);
+        let mut total = self.counters.unsuccessful();
         for Counted { attempt, ended_at, add } in ended {
             recently_counted.add(attempt, *ended_at);
             recent = add.mark.map_or(recent, |mark| recent.and(mark));
