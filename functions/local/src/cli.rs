@@ -208,7 +208,7 @@ enum Command {
     /// Run the scheduler on this machine
     #[command(after_long_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
-    /// Take the tour: a server in memory with thirty jobs on a fast clock
+    /// Take the tour: thirty jobs on a fast clock, in memory
     #[command(after_long_help = DEMO_EXAMPLES)]
     Demo(DemoArgs),
     /// Show when a job would fire, without a server
