@@ -17,7 +17,7 @@ use crate::server::Server;
 /// Command lines, what is on standard input, the exit code, and what the error says. They run in a
 /// directory with the files of [`prepare`].
 const COMMANDS: &[(&str, &str, i32, &[&str])] = &[
-    ("start", "", 2, &["tip: the commands are serve, preview"]),
+    ("start", "", 2, &["tip: the commands are serve, demo, preview"]),
     (
         "serve --port 8080",
         "",

@@ -38,6 +38,8 @@ async fn a_stored_request_is_sent_with_the_headers_of_the_execution() {
             "X-Ms-Scheduler-Jobcollectionid: c1",
             "X-Ms-Scheduler-Execution-Id: u1/3.600000000.m0",
             "X-Minutehand-Job: s/Gr%C3%BCn%2C%201/c/nightly",
+            "X-Minutehand-Depth: 1",
+            "X-Minutehand-Missed: 0",
             "Accept: */*",
             &format!("Host: {}", server.address),
             "Content-Length: 5",

@@ -435,8 +435,8 @@ mod tests {
                 Ending::Unreadable(&newer),
                 last,
                 bury(
-                    "delivered 20 times; the last time the message has version 6, \
-                     and this worker reads up to 5",
+                    "delivered 20 times; the last time the message has version 7, \
+                     and this worker reads up to 6",
                 ),
                 Some("MessageNewer"),
             ),

@@ -4,7 +4,6 @@ use serde_json::Value as Json;
 
 use super::{Action, MainAction, Target};
 use crate::credentials::query_credentials;
-use crate::job::JobDefinition;
 use crate::json::SplitDocument;
 use crate::refusal::Refusal;
 use crate::secret::Secret;
@@ -36,9 +35,12 @@ impl<'a> Text<'a> {
     }
 }
 
-/// What a text becomes whose templates are not known to be JSON: JSON if it is with any values.
+/// What a text becomes whose templates are not known to be JSON: JSON if it is an object, a list or a string with any
+/// values.
 pub(super) fn place_of(text: &str) -> TemplatePlace {
-    if sample(text).is_some() { TemplatePlace::Json } else { TemplatePlace::Text }
+    let is_json =
+        text.trim_start().starts_with(['{', '[', '"']) && !text.trim_start().starts_with("{{");
+    if is_json && sample(text).is_some() { TemplatePlace::Json } else { TemplatePlace::Text }
 }
 
 impl Target {
@@ -129,12 +131,9 @@ fn name_within(object: &Json) -> Option<(String, &'static str)> {
     })
 }
 
-/// Checks the templates of a job that has them.
-pub(crate) fn check_templates(job: &JobDefinition) -> Result<(), Refusal> {
-    if !job.has_templates() {
-        return Ok(());
-    }
-    let MainAction { action, error_action } = &job.action;
+/// Checks the templates in the actions of a job that has templates.
+pub(crate) fn check_templates(actions: &MainAction) -> Result<(), Refusal> {
+    let MainAction { action, error_action } = actions;
     let check = |action: &Action, path: &str, names: &[Placeholder]| {
         action.target.check_templates(path, names)
     };

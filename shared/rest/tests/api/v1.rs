@@ -357,7 +357,8 @@ fn rows_are_short_and_found_by_the_beginning_of_their_names() {
             0,
             "Http",
             "GET example.org",
-            ""
+            "",
+            null
         ])
     );
     assert_eq!(names(&rows("?prefix=B")), ["B1", "b2"]);

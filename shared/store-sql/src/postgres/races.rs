@@ -260,6 +260,7 @@ async fn expired_job(world: &World) {
         None::<i64>,
         Vec::<u8>::new(),
         None::<Vec<u8>>,
+        None::<Vec<u8>>,
     ];
     world.does(on(jobs::CREATE_TIMER, timer)).await;
 }

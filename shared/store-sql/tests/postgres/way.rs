@@ -8,6 +8,9 @@ use std::thread;
 
 use minutehand_testkit::postgres::PostgresServer;
 
+/// How the server's answers end once it has committed, or has nothing to commit.
+const IDLE: &[u8] = b"Z\0\0\0\x05I";
+
 /// It forwards connections until the test ends.
 pub(crate) struct Way {
     address: String,
@@ -56,7 +59,13 @@ fn forward(client: &TcpStream, server: &TcpStream, loses: &Arc<AtomicBool>) {
     thread::spawn(move || {
         let mut bytes = [0; 8192];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
-            if loses.load(Ordering::Acquire) || to.write_all(&bytes[..count]).is_err() {
+            let answer = &bytes[..count];
+            if loses.load(Ordering::Acquire) {
+                // The server would give up what it has not committed when it finds the connection broken.
+                if answer.ends_with(IDLE) {
+                    break;
+                }
+            } else if to.write_all(answer).is_err() {
                 break;
             }
         }

@@ -3,6 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::document::accept;
+use crate::job::JobDefinition;
 use crate::plan::Plan;
 
 fn accepted(action: &Json) -> Result<JobDefinition, String> {
