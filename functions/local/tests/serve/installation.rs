@@ -92,12 +92,13 @@ fn serves_with_secrets(data: &Path) {
     server.stop().is_clean();
 }
 
-/// Serves until the day's backup is written. The page of metrics then tells its time.
-fn back_up(data: &Path, place: &str, day: &str) {
+/// Serves until the log says that the day's backup is written, or what follows it. The page of metrics then
+/// tells its time.
+fn back_up(data: &Path, place: &str, day: &str, until: &str) {
     let (data, clock) = (data.to_str().unwrap(), format!("{day}T02:00:00Z"));
     let archive = ["--archive", place, "--backups-kept", "2", "--clock-start", &clock];
     let mut server = Server::start(["--no-auth", "--data", data].iter().chain(&archive));
-    server.wait_for("backed up");
+    server.wait_for(until);
     let page = server.send("GET", "/metrics", "").body;
     let time = page.lines().find_map(|it| it.strip_prefix("minutehand_backup_time_seconds "));
     let began = chrono::DateTime::parse_from_rfc3339(&clock).unwrap().timestamp();
@@ -109,8 +110,12 @@ fn back_up(data: &Path, place: &str, day: &str) {
 #[test]
 fn a_daily_backup_becomes_an_installation_with_the_key_of_the_lost_one() {
     let world = World::new();
-    for day in ["2030-01-01", "2030-01-02", "2030-01-03"] {
-        back_up(&world.data, world.place(), day);
+    for (day, until) in [
+        ("2030-01-01", "backed up"),
+        ("2030-01-02", "backed up"),
+        ("2030-01-03", "removed old backups"),
+    ] {
+        back_up(&world.data, world.place(), day, until);
     }
     let names = || {
         let found = fs::read_dir(world.folder.join("backup")).unwrap();
@@ -124,7 +129,7 @@ fn a_daily_backup_becomes_an_installation_with_the_key_of_the_lost_one() {
     assert_eq!(days, ["2030-01-02", "2030-01-03"]);
     // A server with a new data directory in its place writes a backup, too, and deletes none of these.
     let empty = world.path("empty");
-    back_up(&empty, world.place(), "2030-01-04");
+    back_up(&empty, world.place(), "2030-01-04", "backed up");
     assert_eq!(names()[..2], two);
 
     let (new, import) = (world.path("new"), ["import", world.place()]);
