@@ -7,7 +7,6 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::attempt::{Attempt, Occurrence};
-use crate::firing::SkipReason;
 use crate::recent::{LastSkip, Mark, Recent};
 use crate::tick::{from_ticks, ticks};
 
@@ -65,7 +64,7 @@ impl Latest {
             Mark::Ok | Mark::Retried | Mark::Late => self.succeeded(nominal_at, before),
             Mark::Failed | Mark::FailedWithErrorAction | Mark::Skipped => {
                 let is_owed = matches!(attempt.occurrence, Occurrence::Scheduled { .. })
-                    && skip.is_none_or(|skip| skip.reason != SkipReason::CollectionOff);
+                    && skip.is_none_or(LastSkip::was_owed);
                 if is_owed && self.last_success.is_none_or(|last| last < nominal_at) {
                     let first = self.first_missed.map_or(nominal_at, |it| it.min(nominal_at));
                     Self { first_missed: Some(first), ..self }
@@ -82,7 +81,7 @@ impl Latest {
         let Self { last_success, first_missed, uncounted, .. } = self;
         let occurrences = u64::from(unsuccessful.wrapping_sub(uncounted));
         // A sweeper that counts skips writes nothing else of them than the last range.
-        let skipped = last_skip.filter(|skip| skip.reason != SkipReason::CollectionOff);
+        let skipped = last_skip.filter(|skip| skip.was_owed());
         let skipped = skipped.map(|skip| skip.first).filter(|first| last_success < Some(*first));
         let since = match (first_missed, skipped) {
             (Some(missed), Some(skipped)) => Some(missed.min(skipped)),
@@ -147,6 +146,7 @@ impl Latest {
 mod tests {
     use super::*;
 
+    use crate::firing::SkipReason;
     use crate::job::JobCounters;
 
     /// What ended: the second of the occurrence, and how.

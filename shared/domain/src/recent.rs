@@ -181,6 +181,12 @@ pub struct LastSkip {
 }
 
 impl LastSkip {
+    /// Whether what was left out had been owed: it is not while its collection is off.
+    #[must_use]
+    pub fn was_owed(self) -> bool {
+        self.reason != SkipReason::CollectionOff
+    }
+
     /// One occurrence.
     #[must_use]
     pub const fn one(nominal_at: DateTime<Utc>, reason: SkipReason) -> Self {
