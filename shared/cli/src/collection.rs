@@ -12,6 +12,7 @@ use crate::input;
 use crate::job::merge_patch;
 use crate::job::schedule::zone_named;
 use crate::load::{LoadArgs, load};
+use crate::merge::merge;
 use crate::output::ask;
 use crate::output::plural;
 use crate::output::table::harmless;
@@ -311,18 +312,6 @@ async fn set(
     let answer = answer.map_err(in_collection(work, &collection))?;
     let name = work.defaults().short_collection(&collection);
     work.tell(&answer.text, &format!("changed {name}"))
-}
-
-/// Merges an object into another one.
-fn merge(into: &mut Value, other: Value) {
-    match (into, other) {
-        (Value::Object(into), Value::Object(other)) => {
-            for (name, value) in other {
-                merge(into.entry(name).or_insert(Value::Null), value);
-            }
-        }
-        (into, other) => *into = other,
-    }
 }
 
 /// The merge patch of a collection. Its tags stand beside its properties, and are text.

@@ -35,6 +35,7 @@ mod load;
 mod man;
 mod masked;
 mod mcp;
+mod merge;
 mod options;
 mod output;
 mod processes;

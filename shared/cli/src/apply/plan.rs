@@ -13,6 +13,7 @@ use super::secrets;
 use crate::failure::{Failure, Result};
 use crate::job::schedule::timetable;
 use crate::masked::masked;
+use crate::merge::merge;
 use crate::work::{Work, zone_of, zone_of_collection};
 
 /// What `apply` has to do.
@@ -239,16 +240,4 @@ fn only_secrets(value: &Value) -> Option<Value> {
         .filter_map(|(name, value)| Some((name.clone(), only_secrets(value)?)))
         .collect();
     (!parts.is_empty()).then_some(parts.into())
-}
-
-/// Adds what a value has to another one.
-fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (name, value) in from {
-                merge(into.entry(name).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from,
-    }
 }

@@ -1,6 +1,6 @@
 //! `job`: creates, shows, changes, runs and deletes jobs.
 
-pub(crate) mod action;
+mod action;
 pub(crate) use action::{ActionArgs, is_credential};
 mod again;
 mod backoff;
