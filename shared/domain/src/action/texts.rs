@@ -38,8 +38,8 @@ impl<'a> Text<'a> {
 /// What a text becomes whose templates are not known to be JSON: JSON if it is an object, a list or a string with any
 /// values.
 pub(super) fn place_of(text: &str) -> TemplatePlace {
-    let is_json =
-        text.trim_start().starts_with(['{', '[', '"']) && !text.trim_start().starts_with("{{");
+    let start = text.trim_start();
+    let is_json = start.starts_with(['{', '[', '"']) && !start.starts_with("{{");
     if is_json && sample(text).is_some() { TemplatePlace::Json } else { TemplatePlace::Text }
 }
 

@@ -33,7 +33,7 @@ named! {
         Job = "job",
         /// The name of the job's collection.
         Collection = "collection",
-        /// The instant of the occurrence; of a redrive, that of the occurrence which it repeats.
+        /// The instant of the occurrence. A redrive has that of the occurrence that it repeats.
         Occurrence = "occurrence",
         /// The instant of the occurrence before it.
         PreviousOccurrence = "previousOccurrence",
@@ -226,15 +226,6 @@ impl Template {
         self.parts.iter().all(|part| matches!(part, Part::Literal(_)))
     }
 
-    /// The text before the first name.
-    #[must_use]
-    pub fn beginning(&self) -> &str {
-        match self.parts.first() {
-            Some(Part::Literal(text)) => text,
-            Some(Part::Named { .. }) | None => "",
-        }
-    }
-
     /// The text with the value of each name in its place. The zone is that of local instants.
     #[must_use]
     pub fn render<'a>(
@@ -255,8 +246,8 @@ impl Template {
     }
 }
 
-/// A JSON text with values in place of its names; `None` if it is no JSON then. What is no template is refused
-/// by the check of all templates, with a better reason, so it counts as JSON.
+/// Reads a text as JSON once values stand in place of its names; `None` if that is not JSON. A text that is not
+/// a valid template counts as JSON, because the check of all templates refuses it and says why.
 pub(crate) fn sample(text: &str) -> Option<Json> {
     let Ok(template) = Template::parse(text, TemplatePlace::Json, &Placeholder::ALL) else {
         return Some(Json::Object(serde_json::Map::new()));

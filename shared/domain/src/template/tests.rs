@@ -134,10 +134,8 @@ fn a_name_is_found_in_any_text() {
 }
 
 #[test]
-fn a_template_tells_whether_it_is_constant_and_how_it_begins() {
+fn a_template_tells_whether_it_is_constant() {
     let parse = |text| Template::parse(text, TemplatePlace::Url, &Placeholder::ALL).unwrap();
     assert!(parse("https://example.com/{{{{").is_constant());
-    assert_eq!(parse("https://example.com/{{job}}").beginning(), "https://example.com/");
-    assert_eq!(parse("{{job}}").beginning(), "");
     assert!(!parse("{{job}}").is_constant());
 }
