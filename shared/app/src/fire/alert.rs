@@ -14,7 +14,7 @@
 //!
 //! A job whose collection has no such rules has no state, and nothing of this is read for it.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use minutehand_domain::alert::{
     AlertDecision, AlertTrouble, AlertUse, Decided, EndedOccurrence, JobAlert,
 };
@@ -33,8 +33,6 @@ use crate::error::AppError;
 
 /// How often a state is read and written again when others were first.
 const ROUNDS_MAX: usize = 20;
-/// How long a state is kept after its last change.
-const KEPT_FOR: TimeDelta = TimeDelta::days(90);
 
 /// The ending of an occurrence that may be told.
 #[derive(Clone, Copy)]
@@ -116,8 +114,7 @@ impl Executor {
     }
 
     fn alert_write(&self, uid: &str, as_read: u64, state: String) -> AlertWrite {
-        let expires_at = self.ports.clock.now() + KEPT_FOR;
-        AlertWrite { uid: uid.to_owned(), as_read, state, expires_at }
+        AlertWrite::at(self.ports.clock.now(), uid, as_read, state)
     }
 
     /// What an alert tells of its occurrence: what was decided.

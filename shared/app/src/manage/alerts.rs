@@ -1,6 +1,9 @@
 //! Alerts for people: how those of a collection are doing, and a test of them.
 
+use std::future::ready;
+
 use chrono::TimeDelta;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use minutehand_domain::alert::AlertTrouble;
 use minutehand_domain::attempt::{Occurrence, Outcome};
 use minutehand_domain::cause::Cause;
@@ -18,10 +21,10 @@ use crate::error::AppError;
 
 /// What stands for the name of a job in a test.
 const TEST: &str = "alert-test";
-/// How long the state of a collection is kept after a test.
-const KEPT_FOR: TimeDelta = TimeDelta::days(90);
 /// The most collections whose alerts are looked at together.
 const LOOKED_AT_MAX: usize = 100;
+/// How many of them are read at once.
+const AT_ONCE: usize = 16;
 
 /// Whether a collection has a failure action, and whether its alerts arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,13 +149,12 @@ impl Manage {
 
     /// If an alert fails meanwhile, its trouble stays.
     async fn end_alert_trouble(&self, record: &CollectionRecord) -> Result<(), AppError> {
-        let uid = record.collection.uid.clone();
-        let AlertRead { number, state } = self.ports.alerts.read_alert(&uid).await?;
+        let uid = &record.collection.uid;
+        let AlertRead { number, state } = self.ports.alerts.read_alert(uid).await?;
         if state.is_empty() {
             return Ok(());
         }
-        let expires_at = self.ports.clock.now() + KEPT_FOR;
-        let write = AlertWrite { uid, as_read: number, state: String::new(), expires_at };
+        let write = AlertWrite::at(self.ports.clock.now(), uid, number, String::new());
         self.ports.alerts.write_alert(&write).await?;
         Ok(())
     }
@@ -164,12 +166,15 @@ impl Manage {
     ) -> Result<Vec<(ResourceGroup, Name, AlertTrouble)>, AppError> {
         let with_alerts =
             collections.filter(|record| record.collection.definition.on_failure().is_some());
-        let mut troubled = Vec::new();
-        for record in with_alerts.take(LOOKED_AT_MAX) {
-            if let Some(trouble) = self.alert_trouble(record).await? {
-                troubled.push((record.place.clone(), record.collection.name.clone(), trouble));
-            }
-        }
-        Ok(troubled)
+        let looked_at: Vec<_> = with_alerts
+            .take(LOOKED_AT_MAX)
+            .map(|record| async move {
+                let trouble = self.alert_trouble(record).await?;
+                let named = |it| (record.place.clone(), record.collection.name.clone(), it);
+                Ok(trouble.map(named))
+            })
+            .collect();
+        let troubled = stream::iter(looked_at).buffered(AT_ONCE);
+        troubled.try_filter_map(|it| ready(Ok(it))).try_collect().await
     }
 }

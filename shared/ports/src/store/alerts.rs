@@ -1,7 +1,10 @@
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_ports_macro::port;
 
 use super::StoreError;
+
+/// How long a state is kept after its last change.
+const KEPT_FOR: TimeDelta = TimeDelta::days(90);
 
 /// The state of alerts, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,6 +26,14 @@ pub struct AlertWrite {
     pub state: String,
     /// When it is over.
     pub expires_at: DateTime<Utc>,
+}
+
+impl AlertWrite {
+    /// A state that is stored now, in place of the one that was read with a number.
+    #[must_use]
+    pub fn at(now: DateTime<Utc>, uid: &str, as_read: u64, state: String) -> Self {
+        Self { uid: uid.to_owned(), as_read, state, expires_at: now + KEPT_FOR }
+    }
 }
 
 /// The states of alerts: of each job that had one under rules, and of each collection of which one failed.
