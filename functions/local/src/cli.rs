@@ -18,7 +18,8 @@ use minutehand::health;
 use minutehand::installation::{self, ExportArgs, ImportArgs};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
 use minutehand::serve::{
-    BUILD, DATA_DIR, DEMO_EXAMPLES, DatabaseArgs, DemoArgs, ServeArgs, ServeSettings, demo, serve,
+    BUILD, DATA_DIR, DEMO_EXAMPLES, DatabaseArgs, DemoArgs, ServeArgs, ServeSettings, URL_DEFAULT,
+    demo, serve,
 };
 use minutehand::zones::TakenZones;
 use minutehand::{BadArguments, archive};
@@ -190,8 +191,6 @@ Exit codes:
 
 /// The variable of the environment that may hold the URL of the server to ask.
 const URL_VARIABLE: &str = "MINUTEHAND_URL";
-/// The server to ask if none is given: `serve` with its defaults.
-const URL_DEFAULT: &str = "http://127.0.0.1:7070";
 const URL_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://127.0.0.1:7070]";
 
 /// Job scheduler: calls URLs and sends messages on a calendar, with retries and history

@@ -6,8 +6,8 @@ use super::http::CERTIFICATE_FILE;
 use super::secrets::TOKEN_FILE;
 use super::settings::DATA_DIR;
 
-/// The URL that the commands for a server use if none is named.
-const URL_DEFAULT: &str = "http://127.0.0.1:7070";
+/// The URL of `serve` with its defaults, which the commands for a server use if none is named.
+pub const URL_DEFAULT: &str = "http://127.0.0.1:7070";
 
 /// The command that makes a job on a server with this new data directory. Without more words, commands find
 /// the token in the default directory below the one in which they are run.

@@ -54,5 +54,6 @@ pub use args::ServeArgs;
 pub use build_info::{BUILD, Build};
 pub use database::{DatabaseArgs, KeyArgs};
 pub use demo::{DEMO_EXAMPLES, DemoArgs, demo};
+pub use first_job::URL_DEFAULT;
 pub use run::serve;
 pub use settings::{DATA_DIR, ServeSettings};
