@@ -1,8 +1,8 @@
 //! Runs that are begun once, however often they are asked for.
 //!
 //! Such a run is kept under a key before its message is sent, and the first one under a key wins. A crash
-//! between the two leaves a run without a message: whoever asks again sends the message of the run that is
-//! kept. It is the same attempt each time, and an attempt is claimed once.
+//! between the two leaves a run without a message. The next request with the same key sends that message. It
+//! is the same attempt each time, and an attempt is claimed once.
 
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Occurrence;

@@ -195,7 +195,7 @@ mod tests {
                 (0..3).filter(|n| processes[*n].next < 90_000).min_by_key(|n| processes[*n].next)
             {
                 let sent = processes[n].next;
-                // It is read when the database goes on, whether or not somebody still waits for the answer.
+                // The database reads it when it goes on, also if nobody waits for the answer any more.
                 let read = if stalls.contains(&sent) { stalls.end + 3 } else { sent + 3 };
                 counters[n] += 1;
                 if read - sent > WAITED_FOR {
