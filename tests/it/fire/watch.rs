@@ -129,10 +129,9 @@ impl Intercept for Watched {
 /// Every call of the store that the functions make.
 pub(crate) async fn everything() -> BTreeSet<Call> {
     let (mut world, watch) = World::watched("2027-03-01T09:00").await;
-    let manage = &world.manage;
     let (place, collection) = (super::world::place(), super::world::named("jc"));
-    manage.get_collection(&place, &collection).await.unwrap();
-    manage.patch_collection(&place, &collection, json!({})).await.unwrap();
+    world.manage.get_collection(&place, &collection).await.unwrap();
+    world.manage.patch_collection(&place, &collection, json!({})).await.unwrap();
     let request = json!({"method": "POST", "uri": "http://notice/"});
     let on_failure = json!({"type": "Http", "request": request});
     world.patch_collection(json!({"minutehand": {"onFailure": on_failure}})).await;
@@ -160,6 +159,11 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.run_until("2027-03-01T12:30").await;
     assert_eq!(world.calls("http://notice/"), ["01 09:40"]);
     assert_eq!(world.left_out("single").await.len(), 1);
+    // A redrive that succeeds takes the failure out of its list.
+    let failure = super::world::instant("2027-03-01T09:40");
+    let broken = super::world::named("broken");
+    world.manage.redrive_occurrence(&place, &collection, &broken, failure).await.unwrap();
+    world.run_until("2027-03-01T12:35").await;
     world.patch("fires", json!({"action": {"request": {"method": "POST"}}})).await;
     world.put("fires", hourly.clone()).await;
     world.put("late", json!({"startTime": "2027-03-01T12:40"})).await;
