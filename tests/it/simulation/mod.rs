@@ -202,7 +202,7 @@ scenarios! {
     jobs_that_run_in_bursts_are_well: Burst, 40, 15;
     jobs_of_two_versions_are_well: Upgrade, 40, 15;
     jobs_that_follow_clocks_are_well: Zones, 40, 20;
-    jobs_on_one_machine_are_well: Machine, 64, 35;
+    jobs_on_one_machine_are_well: Machine, 24, 35;
 }
 
 #[test]
