@@ -2,28 +2,29 @@
 //!
 //! A snapshot that was read before its attempt is due is valid at its due time if nothing of it was written
 //! in between. The thread that writes counts each change of a definition, a timing, a state, a collection's
-//! switch, limits or plan, after its commit and before its answer. The counts are few, and each is shared by
-//! jobs and collections with the same remainder: at worst a snapshot is read once more.
+//! switch, limits or plan, after its commit and before its answer. Each count is shared by jobs and
+//! collections with the same remainder: at worst a snapshot is read once more.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use minutehand_domain::ids::fnv1a;
 
-/// So many counts.
-const COUNTS: usize = 4_096;
+/// So many counts. When ten thousand one-time jobs are due at one instant, each that finishes is a change:
+/// with as many counts as this, at most one start in seven reads its job again. All take 256 KB.
+const COUNTS: usize = 65_536;
 
 /// What stands for a job or a collection.
 pub(crate) fn hash(uid: &str) -> u32 {
     fnv1a(uid.as_bytes())
 }
 
-/// Counts of changes.
+/// Counts of changes. They may wrap around: no snapshot is as old as four thousand million changes.
 #[derive(Debug)]
-pub struct Changed(Vec<AtomicU64>);
+pub struct Changed(Vec<AtomicU32>);
 
 impl Default for Changed {
     fn default() -> Self {
-        Self((0..COUNTS).map(|_| AtomicU64::new(0)).collect())
+        Self((0..COUNTS).map(|_| AtomicU32::new(0)).collect())
     }
 }
 
@@ -37,11 +38,11 @@ impl Changed {
 
     /// The counts of a job and its collection.
     #[must_use]
-    pub fn read(&self, of: [u32; 2]) -> [u64; 2] {
+    pub fn read(&self, of: [u32; 2]) -> [u32; 2] {
         of.map(|of| self.count(of).map_or(0, |count| count.load(Ordering::Acquire)))
     }
 
-    fn count(&self, of: u32) -> Option<&AtomicU64> {
+    fn count(&self, of: u32) -> Option<&AtomicU32> {
         self.0.get(usize::try_from(of).ok()? % COUNTS)
     }
 }

@@ -62,7 +62,7 @@ impl AnyDatabase {
 
     /// The counts of changes that starts read: see [`crate::changed`]. `None` on PostgreSQL, where other
     /// processes write, too.
-    pub(crate) fn changes_of(&self, of: [u32; 2]) -> Option<[u64; 2]> {
+    pub(crate) fn changes_of(&self, of: [u32; 2]) -> Option<[u32; 2]> {
         match self {
             Self::Sqlite(database) => Some(database.changed().read(of)),
             Self::Postgres(_) => None,

@@ -25,7 +25,7 @@ struct Generations {
 
 /// A snapshot with the counts of changes from before it was read.
 pub(crate) struct Entry {
-    pub(crate) counts: [u64; 2],
+    pub(crate) counts: [u32; 2],
     pub(crate) snapshot: Arc<JobSnapshot>,
 }
 

@@ -64,7 +64,7 @@ impl Snapshots for SqlStore {
 }
 
 impl SqlStore {
-    fn counts(&self, job: &JobRef) -> Option<[u64; 2]> {
+    fn counts(&self, job: &JobRef) -> Option<[u32; 2]> {
         self.database().changes_of([hash(&job.uid), hash(&job.collection_uid)])
     }
 }
