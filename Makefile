@@ -240,6 +240,8 @@ sbom: ## every crate in the binary, as CycloneDX, in target/packages; needs carg
 	cargo cyclonedx --manifest-path functions/local/Cargo.toml --format json --override-filename minutehand.cdx
 	mkdir -p '$(TARGET_DIR)/packages'
 	mv functions/local/minutehand.cdx.json '$(TARGET_DIR)/packages/minutehand.cdx.json'
+	@# It writes one for each crate of the workspace.
+	find functions shared tests -name minutehand.cdx.json -delete
 
 release-notes: ## the notes of this version in target/packages; OPTIONS=--readme puts the names in registries into README
 	@infra/packages/release-notes $(OPTIONS)
