@@ -13,6 +13,11 @@ use serde_json::Value;
 
 use crate::error::AppError;
 
+/// The properties of a document for the journal. What cannot be read, as a newer version wrote it, has none.
+pub(crate) fn properties_of(document: &str) -> Value {
+    serde_json::from_str(document).unwrap_or_default()
+}
+
 /// The document of a job, secrets included. They were sealed for this job and open for no other.
 pub(crate) async fn whole_document(
     opener: &dyn Sealer,

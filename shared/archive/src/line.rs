@@ -112,6 +112,9 @@ impl From<&Execution> for Line {
             line.insert("cause".to_owned(), cause.kind.name().into());
             line.insert("cause_text".to_owned(), cause.to_string().into());
         }
+        if let (Some(caller), Some(line)) = (&attempt.asked_by, line.as_object_mut()) {
+            line.insert("asked_by".to_owned(), caller.as_str().into());
+        }
         Self {
             stream: Stream::History,
             day: nominal_at.date_naive(),
@@ -125,9 +128,9 @@ impl From<&Execution> for Line {
 impl From<&ArchivedChange> for Line {
     fn from(change: &ArchivedChange) -> Self {
         let ArchivedChange { collection_uid, entry } = change;
-        let JournalEntry { at, who, request_id, operation, job, difference } = entry;
+        let JournalEntry { at, who, request_id, operation, job, difference, run } = entry;
         let patches = difference.patches.as_ref();
-        let line = json!({
+        let mut line = json!({
             "v": VERSION,
             "collection_uid": collection_uid,
             "at": written(*at),
@@ -140,6 +143,10 @@ impl From<&ArchivedChange> for Line {
             "patch": patches.map(|patches| patches.there.to_string()),
             "patch_back": patches.map(|patches| patches.back.to_string()),
         });
+        if let (Some(run), Some(line)) = (run, line.as_object_mut()) {
+            line.insert("run_at".to_owned(), written(run.at).into());
+            line.extend(run.redrive_of.map(|of| ("redrive_of".to_owned(), written(of).into())));
+        }
         Self {
             stream: Stream::Audit,
             day: at.date_naive(),
@@ -194,6 +201,8 @@ fn read_execution(fields: &Map<String, Value>) -> Result<Execution, String> {
     let key = text(fields, "attempt")?;
     let attempt = read_attempt(key, Some(instant(fields, "due")?))
         .ok_or_else(|| format!("'attempt' is {key}"))?;
+    let asked_by = fields.get("asked_by").and_then(Value::as_str).map(str::to_owned);
+    let attempt = Attempt { asked_by, ..attempt };
     let outcome = text(fields, "outcome")?;
     Ok(Execution {
         job_uid: text(fields, "job_uid")?.to_owned(),
@@ -264,7 +273,7 @@ fn run_id(attempt: &Attempt) -> Option<&str> {
 pub(crate) mod tests {
     use chrono::TimeDelta;
     use minutehand_domain::attempt::{Occurrence, Role};
-    use minutehand_domain::journal::{DocumentChange, Operation, Patches};
+    use minutehand_domain::journal::{DocumentChange, JournalRun, Operation, Patches};
     use minutehand_domain::name::Name;
 
     use super::*;
@@ -305,6 +314,7 @@ pub(crate) mod tests {
                     names: vec!["action.uri".to_owned()],
                     patches: Some(Patches { there: json!({"a": 1}), back: json!({"a": null}) }),
                 },
+                run: None,
             },
         }
     }
@@ -337,6 +347,17 @@ pub(crate) mod tests {
              \"ended\":\"1970-01-01T00:01:01.000000000Z\",\"outcome\":\"failed\",\"repeat\":7,\
              \"late_ms\":-29987,\"message\":\"Http Action - \\\"OK\\\"\\r\\nä 60\"}"
         );
+        let asked_by = Some("token ops".to_owned());
+        let asked =
+            Execution { attempt: Attempt { asked_by, ..error.attempt.clone() }, ..error.clone() };
+        let line = Line::from(&asked).text;
+        assert!(line.ends_with(r#","asked_by":"token ops"}"#), "{line}");
+        assert_eq!(Execution::read(&line), Ok(asked));
+        let mut redriven = change();
+        redriven.entry.run = Some(JournalRun { at: at(60), redrive_of: Some(at(0)) });
+        let line = Line::from(&redriven).text;
+        let run = r#","run_at":"1970-01-01T00:01:00.000000000Z","redrive_of":"1970-01-01T00:00:00.000000000Z"}"#;
+        assert!(line.ends_with(run), "{line}");
         assert_eq!(
             Line::from(&change()).text,
             "{\"v\":1,\"collection_uid\":\"c1\",\"at\":\"1970-01-02T00:00:00.000000000Z\",\

@@ -1,12 +1,13 @@
-//! `journal`: who changed what in a collection.
+//! `journal`: who changed and ran what in a collection.
 
 use clap::Args;
-use minutehand_client::JournalChange;
+use minutehand_client::{JournalChange, JournalRun};
 
 use crate::at_server::ServerCommand;
 use crate::failure::Result;
 use crate::input;
 use crate::output::table::harmless;
+use crate::output::times::Times;
 use crate::work::{Work, in_collection};
 
 /// The arguments of `journal`.
@@ -30,13 +31,13 @@ impl ServerCommand for JournalArgs {
         let changes = changes.map_err(in_collection(&work, &path))?;
         let (times, titles) = (work.times(None), ["at", "who", "what", "name", "changed"]);
         work.list(&changes, "no changes in the last 400 days", &titles, |change| {
-            let JournalChange { at, who, operation, job, names } = change;
+            let JournalChange { at, who, operation, job, .. } = change;
             vec![
                 times.written(at),
                 harmless(who),
                 words(operation).to_owned(),
                 job.clone().unwrap_or_else(|| "(collection)".to_owned()),
-                harmless(&names.join(", ")),
+                harmless(&about(change, &times)),
             ]
         })
     }
@@ -49,4 +50,14 @@ fn words(operation: &str) -> &str {
         "switchedOff" => "switched off",
         other => other,
     }
+}
+
+/// What changed: the names of the properties, the occurrence that a run repeats, or why a job was paused.
+fn about(change: &JournalChange, times: &Times) -> String {
+    if let Some(JournalRun { redrive_of: Some(of), .. }) = &change.run {
+        return format!("the occurrence {}", times.written(of));
+    }
+    let why = change.change.as_ref().filter(|_| change.operation == "paused");
+    let why = why.and_then(|change| change.pointer("/minutehand/paused/reason")?.as_str());
+    why.map_or_else(|| change.names.join(", "), str::to_owned)
 }

@@ -10,7 +10,7 @@ use crate::path::{CollectionPath, escaped};
 use crate::transport::{Client, Method, Request};
 use crate::types::{
     AlertAnswer, AlertTestAnswer, DatabaseItem, DeadLetterItem, DeadLettersAnswer, FailureItem,
-    JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem, UpcomingItem,
+    JobAlertAnswer, JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem, UpcomingItem,
 };
 
 /// The most pages of one list.
@@ -139,6 +139,15 @@ impl Client {
     /// [`Error`], as of every call.
     pub async fn alert(&self, collection: &CollectionPath) -> Result<Answer<AlertAnswer>, Error> {
         self.get(collection.v1("/alert")).await
+    }
+
+    /// What is known of a job for the alerts of its collection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn job_alert(&self, job: &JobPath) -> Result<Answer<JobAlertAnswer>, Error> {
+        self.get(job.v1("/alert")).await
     }
 
     /// Sends a test alert of a collection.

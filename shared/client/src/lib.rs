@@ -35,7 +35,7 @@ pub use types::{
     AlertAnswer, AlertTestAnswer, AlertsOf, Beat, ClockNote, CollectionDocument,
     CollectionProperties, ComingOccurrence, DatabaseItem, DeadLetterItem, DeadLettersAnswer,
     Description, Evidence, FailureItem, Headline, HistoryExtensions, HistoryItem,
-    HistoryProperties, Job, JournalChange, Late, ListedJob, LoadAnswer, LostAlerts, MeAnswer, Near,
+    HistoryProperties, Job, JobAlertAnswer, JobAlertState, JournalChange, JournalRun, Late, ListedJob, LoadAnswer, LostAlerts, MeAnswer, Near,
     NextAnswer, NotFiringReason, Numbers, OverviewAnswer, ProcessItem, RedriveAnswer, SkippedLast,
     Status, UpcomingItem, WhyAnswer,
 };

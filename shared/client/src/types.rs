@@ -140,10 +140,28 @@ pub struct HistoryExtensions {
     pub body_bytes: u64,
     /// `onFailure` for a notice.
     pub action: Option<String>,
+    /// `run` for a run that was asked for.
+    pub kind: Option<String>,
+    /// The instant of the occurrence that a run repeats.
+    pub redrive_of: Option<String>,
+    /// The caller who asked for a run.
+    pub asked_by: Option<String>,
     /// Why it failed.
     pub cause: Option<FailureCause>,
     /// What the target said of its failure.
     pub said: Option<String>,
+}
+
+impl HistoryExtensions {
+    /// `run` or `redrive`, if the attempt belongs to what a user asked for.
+    #[must_use]
+    pub fn run(&self) -> Option<&'static str> {
+        match (self.kind.as_deref(), &self.redrive_of) {
+            (_, Some(_)) => Some("redrive"),
+            (Some("run"), None) => Some("run"),
+            _ => None,
+        }
+    }
 }
 
 /// Why an attempt failed.
@@ -423,9 +441,37 @@ pub struct AlertsOf {
     pub trouble: LostAlerts,
 }
 
+/// What is known of a job for alerts.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobAlertAnswer {
+    /// Whether its collection sends alerts.
+    pub is_set: bool,
+    /// What is known, if the rules of the alerts need something.
+    pub state: Option<JobAlertState>,
+}
+
+/// The state of a job under the rules of alerts.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobAlertState {
+    /// How many occurrences have failed since the last success.
+    pub failures_in_row: u32,
+    /// When the first alert was sent that no success has followed.
+    pub open_since: Option<String>,
+    /// When the last alert of a failure was sent.
+    pub last_sent_at: Option<String>,
+    /// How many alerts were held back since then.
+    pub held_back: u32,
+}
+
 /// Whether the alerts of a collection arrive.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AlertAnswer {
+    /// Whether it sends any.
+    #[serde(default)]
+    pub is_set: bool,
     /// What is wrong with them.
     pub trouble: Option<LostAlerts>,
 }
@@ -543,7 +589,7 @@ pub struct JournalChange {
     pub at: String,
     /// The sender of the request.
     pub who: String,
-    /// `created`, `changed`, `switchedOn`, `switchedOff` or `deleted`.
+    /// `created`, `changed`, `switchedOn`, `switchedOff`, `deleted`, `paused`, `resumed`, `ran` or `redriven`.
     pub operation: String,
     /// The job; nothing if the collection changed.
     #[serde(default)]
@@ -551,6 +597,23 @@ pub struct JournalChange {
     /// The names of the properties that changed.
     #[serde(default)]
     pub names: Vec<String>,
+    /// The run that was asked for.
+    #[serde(default)]
+    pub run: Option<JournalRun>,
+    /// The change as a merge patch.
+    #[serde(default)]
+    pub change: Option<Value>,
+}
+
+/// A run in a journal.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JournalRun {
+    /// The instant under which the history has it.
+    pub at: String,
+    /// The instant of the occurrence that it repeats.
+    #[serde(default)]
+    pub redrive_of: Option<String>,
 }
 
 /// A message that is no longer delivered.

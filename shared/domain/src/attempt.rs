@@ -176,6 +176,8 @@ pub struct Attempt {
     /// Whether it sends an alert in a format or under rules. A worker of a version that knows neither leaves
     /// its message to a newer one.
     pub is_alert: bool,
+    /// The caller who asked for the run that it belongs to, if that is known.
+    pub asked_by: Option<String>,
 }
 
 impl Attempt {
@@ -195,6 +197,7 @@ impl Attempt {
             takes_turn: false,
             waited: None,
             is_alert: false,
+            asked_by: None,
         }
     }
 

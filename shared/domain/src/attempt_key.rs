@@ -75,6 +75,7 @@ pub fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<Attempt
         takes_turn: false,
         waited: None,
         is_alert: false,
+        asked_by: None,
     })
 }
 

@@ -118,6 +118,11 @@ impl Principal {
         }
     }
 
+    /// The name of the sender, if it is known.
+    pub(crate) fn known(&self) -> Option<&str> {
+        (*self != Self::Nobody).then(|| self.label())
+    }
+
     /// The name of the sender, as the journal has it.
     pub(crate) fn label(&self) -> &str {
         match self {

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use axum::body::Body;
 use axum::http::Version as HttpVersion;
@@ -21,6 +21,8 @@ pub(crate) struct Sent {
     pub(crate) head: Arc<Parts>,
     pub(crate) body: Body,
     pub(crate) request_id: String,
+    /// The sender, once it is known, for the line of the log about the request.
+    pub(crate) sender: Arc<OnceLock<Principal>>,
 }
 
 /// The sender of a request, who has to be known.

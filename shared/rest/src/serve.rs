@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
 use axum::body::Body;
@@ -32,7 +32,13 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
     let is_classic = classic::is_classic(path);
     // The classic API writes GUIDs in headers without dashes.
     let request_id = if is_classic { request_id.replace('-', "") } else { request_id };
-    let sent = Sent { head: Arc::clone(&head), body, request_id: request_id.clone() };
+    let sender = Arc::new(OnceLock::new());
+    let sent = Sent {
+        head: Arc::clone(&head),
+        body,
+        request_id: request_id.clone(),
+        sender: Arc::clone(&sender),
+    };
     let (route, answer) = if is_classic {
         let found = classic::Route::find(method, path);
         let answering = Box::pin(classic::answer(Arc::clone(&rest), found, sent));
@@ -63,10 +69,12 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
         metrics.count_request(method, route, answer.status());
     }
     let status = answer.status().as_u16();
+    // Of what only reads, the log does not say who asked.
+    let caller = sender.get().filter(|_| !method.is_safe()).and_then(Principal::known);
     if is_routine(path) && answer.status().is_success() {
         tracing::debug!(%method, path, status, request.id = request_id, "answered a request");
     } else {
-        tracing::info!(%method, path, status, request.id = request_id, "answered a request");
+        tracing::info!(%method, path, status, caller, request.id = request_id, "answered a request");
     }
     answer.into_response(&request_id, &head, rest.clock.now())
 }
@@ -98,7 +106,7 @@ async fn answer(
     found: Result<(&'static Route, Captured), Failure>,
     sent: Sent,
 ) -> Result<Answer, Failure> {
-    let Sent { head, body, request_id } = sent;
+    let Sent { head, body, request_id, sender } = sent;
     check_host(&head)?;
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
@@ -107,6 +115,7 @@ async fn answer(
     } else {
         caller(&rest, &head)?
     };
+    let _ = sender.set(caller.principal.clone());
     let (route, path) = found?;
     caller.scope.check(route.scope())?;
     let query = Query::parse(head.uri.query());

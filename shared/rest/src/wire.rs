@@ -109,6 +109,12 @@ pub(crate) fn history_properties(view: &ExecutionView) -> Map<String, Value> {
     } else if let Some(of) = attempt.occurrence.redrive_of() {
         own.insert("redriveOf".to_owned(), format_instant(of).into());
     }
+    if let Occurrence::Run { .. } = attempt.occurrence {
+        own.insert("kind".to_owned(), "run".into());
+    }
+    if let Some(caller) = &attempt.asked_by {
+        own.insert("askedBy".to_owned(), caller.as_str().into());
+    }
     if let Some(cause) = &record.cause {
         own.insert("cause".to_owned(), cause.to_json());
     }

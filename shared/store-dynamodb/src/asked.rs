@@ -4,19 +4,20 @@ use chrono::DateTime;
 use minutehand_ports::StoreError;
 use minutehand_ports::store::AskedRun;
 
-use crate::attributes::EXPIRES_AT;
+use crate::attributes::{ASKED_BY, EXPIRES_AT};
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::{Write, keys};
 
 /// Keeps a run, unless another one is kept that has not expired.
 pub(crate) fn keep(job_uid: &str, asked: &AskedRun, instead_of: Option<&str>, now: i64) -> Write {
-    let AskedRun { key, generation, asked_at, run_id, expires_at } = asked;
+    let AskedRun { key, generation, asked_at, run_id, asked_by, expires_at } = asked;
     let at = keys::asked(job_uid, key);
     let item = ItemBuilder::at(at.clone())
         .text("asked_key", key)
         .number("generation", generation)
         .set("asked_at", ticks(*asked_at))
         .text("run_id", run_id)
+        .maybe(ASKED_BY, asked_by.as_deref().map(text))
         .number(EXPIRES_AT, expires_at.timestamp());
     let condition =
         "attribute_not_exists(pk) OR expires_at <= :now OR run_id = :instead OR run_id = :run";
@@ -35,6 +36,7 @@ pub(crate) fn read(item: &Item) -> Result<AskedRun, StoreError> {
         generation: reader.number("generation")?,
         asked_at: reader.ticks("asked_at")?,
         run_id: reader.text("run_id")?.to_owned(),
+        asked_by: reader.optional_text(ASKED_BY)?.map(str::to_owned),
         expires_at: DateTime::from_timestamp(expires_at, 0)
             .ok_or_else(|| reader.corrupt(EXPIRES_AT, "it is no instant"))?,
     })

@@ -29,6 +29,7 @@ use minutehand_ports::store::{
 };
 use minutehand_ports::{Attempts, History, StoreError};
 
+use crate::attributes::ASKED_BY;
 use crate::conditions::{CLAIM, TAKE_OVER, UNDER_CLAIM};
 use crate::message::{read_message, write_message};
 use crate::store::DynamoStore;
@@ -278,6 +279,7 @@ fn put(claim: &Claim, history: HistoryDays) -> Write {
         .number("claims", 1)
         .set("lease_until", ticks(claim.lease_until))
         .maybe("attempt_due_at", own_due_at(&claim.attempt))
+        .maybe(ASKED_BY, claim.attempt.asked_by.as_deref().map(text))
         .set("expires_at", expiry(claim.lease_until, history));
     Write::put(at, item).when(CLAIM)
 }
@@ -390,6 +392,8 @@ pub(crate) fn read(item: &Item) -> Result<HistoryEntry, StoreError> {
     let due_at = reader.optional_ticks("attempt_due_at")?;
     let attempt = read_attempt(reader.text("sk")?, due_at)
         .ok_or_else(|| reader.corrupt("sk", "it is no attempt"))?;
+    let asked_by = reader.optional_text(ASKED_BY)?.map(str::to_owned);
+    let attempt = Attempt { asked_by, ..attempt };
     let record = read_record(&reader)?;
     let waits = record.is_none() && reader.optional_number("claims")? == Some(0_u32);
     Ok(HistoryEntry { attempt, record, waits })

@@ -52,6 +52,11 @@ impl Jobs for DynamoStore {
         }
     }
 
+    async fn note(&self, collection_uid: &str, entry: &JournalEntry) -> Result<(), StoreError> {
+        let write = journal::write(collection_uid, entry);
+        self.table.write(MeteredCall::Change, write).await.map(drop)
+    }
+
     async fn find(
         &self,
         collection_uid: &str,

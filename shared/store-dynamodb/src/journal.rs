@@ -2,13 +2,14 @@
 //! stored without the other.
 
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
-use minutehand_domain::journal::{DocumentChange, JournalEntry, Operation, Patches};
+use minutehand_domain::journal::{DocumentChange, JournalEntry, Patches, read_stored_kind};
 use minutehand_domain::name::Name;
 use minutehand_domain::tick;
 use minutehand_ports::StoreError;
 
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
-use crate::table::{keys, transact_item};
+use crate::table::keys::{self, Key};
+use crate::table::{Write, transact_item};
 
 /// The put of an entry, as a part of a transaction; none if there is no entry.
 pub(crate) fn put(
@@ -19,26 +20,35 @@ pub(crate) fn put(
     let Some(entry) = entry else {
         return Ok(None);
     };
-    let put = Put::builder().table_name(table).set_item(Some(write(collection_uid, entry))).build();
+    let item = item(collection_uid, entry).done();
+    let put = Put::builder().table_name(table).set_item(Some(item)).build();
     transact_item(|it| Ok(it.put(put?))).map(Some)
 }
 
-fn write(collection_uid: &str, entry: &JournalEntry) -> Item {
-    let JournalEntry { at, who, request_id, operation, job, difference } = entry;
+/// An entry on its own, which no change of the store goes with.
+pub(crate) fn write(collection_uid: &str, entry: &JournalEntry) -> Write {
+    Write::put(key(collection_uid, entry), item(collection_uid, entry))
+}
+
+fn key(collection_uid: &str, JournalEntry { at, request_id, job, .. }: &JournalEntry) -> Key {
     let job_key = job.as_ref().map(Name::key).unwrap_or_default();
-    let at_key = keys::journal_entry(collection_uid, tick::ticks(*at), &job_key, request_id);
+    keys::journal_entry(collection_uid, tick::ticks(*at), &job_key, request_id)
+}
+
+fn item(collection_uid: &str, entry: &JournalEntry) -> ItemBuilder {
+    let JournalEntry { at, who, request_id, operation, job, difference, .. } = entry;
     let patches = difference.patches.as_ref();
-    ItemBuilder::at(at_key)
+    ItemBuilder::at(key(collection_uid, entry))
         .set("at", ticks(*at))
         .text("who", who)
         .text("request_id", request_id)
-        .text("operation", operation.name())
+        .text("operation", operation.stored())
+        .maybe("kind", entry.stored_kind().map(text))
         .maybe("job", job.as_ref().map(|job| text(job.as_str())))
         .text("names", difference.names.join("\n"))
         .maybe("there", patches.map(|patches| text(patches.there.to_string())))
         .maybe("back", patches.map(|patches| text(patches.back.to_string())))
         .set("expires_at", number(entry.expires_at().timestamp()))
-        .done()
 }
 
 pub(crate) fn read(item: &Item) -> Result<JournalEntry, StoreError> {
@@ -54,7 +64,8 @@ pub(crate) fn read(item: &Item) -> Result<JournalEntry, StoreError> {
         (Some(there), Some(back)) => Some(Patches { there, back }),
         _ => None,
     };
-    let operation = Operation::named(reader.text("operation")?)
+    let kind = reader.optional_text("kind")?;
+    let (operation, run) = read_stored_kind(reader.text("operation")?, kind)
         .ok_or_else(|| reader.corrupt("operation", "it is none"))?;
     let job = reader.optional_text("job")?.map(Name::new).transpose();
     let names = reader.text("names")?.lines().map(str::to_owned).collect();
@@ -65,5 +76,6 @@ pub(crate) fn read(item: &Item) -> Result<JournalEntry, StoreError> {
         operation,
         job: job.map_err(|error| reader.corrupt("job", &error.message))?,
         difference: DocumentChange { names, patches },
+        run,
     })
 }

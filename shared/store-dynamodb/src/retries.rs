@@ -20,6 +20,9 @@ const HAS_POLICIES: &str = "2";
 /// The job has policies, and its attempts take turns.
 const TAKES_TURN: &str = "2 turns";
 
+/// Of the timer of a retry: the caller who asked for its run. The attribute is another one of the index.
+const ASKED_BY: &str = "state";
+
 #[async_trait]
 impl RetryTimers for DynamoStore {
     async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
@@ -50,6 +53,7 @@ pub(crate) fn timer(LongRetry { job, attempt }: &LongRetry) -> ItemBuilder {
         .text("job_key", &job.key)
         .maybe("attempt_due_at", own_due_at(attempt))
         .maybe(UNDER_POLICY, mark(attempt).map(text))
+        .maybe(ASKED_BY, attempt.asked_by.as_deref().map(text))
         .number("due_shard", keys::shard(&job.uid))
         .set("due_at", ticks(attempt.due_at))
 }
@@ -69,5 +73,6 @@ pub(crate) fn read_retry(reader: &Reader<'_>) -> Result<Attempt, StoreError> {
     let attempt = attempt.ok_or_else(|| reader.corrupt("sk", "it is no timer"))?;
     let mark = reader.optional_text(UNDER_POLICY)?;
     let (under_policy, takes_turn) = (mark.is_some(), mark == Some(TAKES_TURN));
-    Ok(Attempt { is_long: true, under_policy, takes_turn, ..attempt })
+    let asked_by = reader.optional_text(ASKED_BY)?.map(str::to_owned);
+    Ok(Attempt { is_long: true, under_policy, takes_turn, asked_by, ..attempt })
 }

@@ -28,6 +28,7 @@ use crate::DUE_INDEX;
 use crate::attributes::{EXPIRES_AT, TIMINGS};
 use crate::collections::collection_path;
 use crate::conditions::FINISH;
+use crate::journal;
 use crate::left_out;
 use crate::retries::read_retry;
 use crate::store::DynamoStore;
@@ -110,7 +111,10 @@ impl Timers for DynamoStore {
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
         let definition = paused_definition(&self.table.name, pause)?;
         let timer = paused_timer(&self.table.name, pause)?;
-        let items = vec![item(|it| Ok(it.update(definition)))?, item(|it| Ok(it.update(timer)))?];
+        let mut items =
+            vec![item(|it| Ok(it.update(definition)))?, item(|it| Ok(it.update(timer)))?];
+        let uid = &pause.job.collection_uid;
+        items.extend(journal::put(&self.table.name, uid, Some(&pause.entry))?);
         Ok(self.table.transact_for(MeteredCall::Pause, items).await?.is_none())
     }
 }

@@ -55,6 +55,7 @@ impl Attempts for SqlStore {
             *now,
             attempt.waited.is_some(),
             CLAIMS_MAX,
+            attempt.asked_by.as_deref(),
         ]);
         let write = changes(sql::CLAIM, parameters);
         let mut script = start(&claim.job.collection_uid, vec![write]);
@@ -228,6 +229,7 @@ impl Seen {
         };
         let (process, claim_id) = (row.next()?, row.id()?);
         let (claims, lease_until) = (row.next()?, row.next()?);
+        let attempt = Attempt { asked_by: row.next()?, ..attempt };
         Ok(Self { attempt, process, claim_id, claims, lease_until, record: read_record(row)? })
     }
 

@@ -162,9 +162,9 @@ fn found(
 fn read_long(row: Row) -> Result<LongRetry, StoreError> {
     let mut row = Columns::new("retries", row);
     let (uid, key): (_, String) = (row.id()?, row.next()?);
-    let (due_at, policy) = (row.next()?, row.next()?);
+    let (due_at, policy, asked_by) = (row.next()?, row.next()?, row.next()?);
     let job = JobRef { uid, collection_uid: row.id()?, key: row.next()? };
-    let attempt = read_retry(&key, due_at, policy);
+    let attempt = read_retry(&key, due_at, (policy, asked_by));
     Ok(LongRetry { job, attempt: attempt.ok_or_else(|| row.corrupt("it is no attempt"))? })
 }
 

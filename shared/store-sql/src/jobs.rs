@@ -32,7 +32,7 @@ impl Jobs for SqlStore {
         instead_of: Option<&str>,
         now: DateTime<Utc>,
     ) -> Result<Option<AskedRun>, StoreError> {
-        let AskedRun { key, generation, asked_at, run_id, expires_at } = asked;
+        let AskedRun { key, generation, asked_at, run_id, asked_by, expires_at } = asked;
         let keep = params![
             id(job_uid),
             key.as_str(),
@@ -42,6 +42,7 @@ impl Jobs for SqlStore {
             second(*expires_at),
             second(now),
             instead_of.unwrap_or(run_id),
+            asked_by.as_deref(),
         ];
         let mut script = rest(job_uid, vec![changes(sql::KEEP_ASKED, keep)]);
         script.otherwise = Some(Statement::new(sql::ASKED, params![id(job_uid), key.as_str()]));
@@ -60,7 +61,13 @@ impl Jobs for SqlStore {
             asked_at: row.next()?,
             run_id: row.next()?,
             expires_at: row.next()?,
+            asked_by: row.next()?,
         }))
+    }
+
+    async fn note(&self, collection_uid: &str, entry: &JournalEntry) -> Result<(), StoreError> {
+        let add = journal::add(collection_uid, entry);
+        self.perform(rest(collection_uid, vec![add])).await.map(drop)
     }
 
     async fn find(

@@ -24,6 +24,7 @@ use minutehand_ports::{ErrorType, RetryTimers, StoreError, Timers};
 use crate::attempts::leave_out;
 use crate::changed::hash;
 use crate::jobs::lines;
+use crate::journal;
 use crate::script::{Need, Row, Script, ScriptOutcome, Statement, Value};
 use crate::sql::jobs as sql;
 use crate::store::{SqlStore, changes, changing, page_of, record, rest, rows_of};
@@ -91,13 +92,16 @@ impl Timers for SqlStore {
     }
 
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
-        let Pause { job, version, timing, document, ended } = pause;
+        let Pause { job, version, timing, document, ended, entry } = pause;
         let mut parameters = as_read(job, *version);
         parameters.extend(params![document.as_str(), lines(std::slice::from_ref(ended))]);
         let before = timing.generation.saturating_sub(1);
         let timer = params![id(&job.uid), before, timing.generation, timing.since, timing.used];
-        let statements =
-            vec![changes(sql::PAUSE_JOB, parameters), changes(sql::PAUSE_TIMER, timer)];
+        let statements = vec![
+            changes(sql::PAUSE_JOB, parameters),
+            changes(sql::PAUSE_TIMER, timer),
+            journal::add(&job.collection_uid, entry),
+        ];
         self.does(changing(record(&job.collection_uid, statements), &job.uid)).await
     }
 }
@@ -112,6 +116,7 @@ impl RetryTimers for SqlStore {
             job.key.as_str(),
             attempt.due_at,
             policy(attempt),
+            attempt.asked_by.as_deref(),
         ];
         let keep = Statement::new(sql::KEEP_RETRY, parameters);
         self.perform(record(&job.collection_uid, vec![keep])).await.map(drop)
@@ -128,7 +133,8 @@ impl RetryTimers for SqlStore {
             let mut row = Columns::new("retries", row);
             row.id()?;
             let (key, due_at, policy) = (row.next::<String>()?, row.next()?, row.next()?);
-            read_retry(&key, due_at, policy).ok_or_else(|| row.corrupt("it is no attempt"))
+            let retry = read_retry(&key, due_at, (policy, row.next()?));
+            retry.ok_or_else(|| row.corrupt("it is no attempt"))
         };
         rows.into_iter().map(read).collect()
     }
@@ -272,9 +278,11 @@ fn read_due(row: Row) -> Result<Due, StoreError> {
             is_spent: row.next()?,
         }),
         RETRY => {
-            let _: (String, i64, String) = (row.next()?, row.next()?, row.next()?);
+            // The column of the state has the caller.
+            let asked_by = Some(row.next::<String>()?).filter(|caller| !caller.is_empty());
+            let _: (i64, String) = (row.next()?, row.next()?);
             let (policy, due_at) = (row.next()?, row.next()?);
-            let attempt = read_retry(&key, due_at, policy);
+            let attempt = read_retry(&key, due_at, (policy, asked_by));
             DueTimer::Retry {
                 job,
                 attempt: attempt.ok_or_else(|| row.corrupt("it is no attempt"))?,
@@ -320,10 +328,14 @@ const fn policy(attempt: &Attempt) -> u32 {
     }
 }
 
-pub(crate) fn read_retry(key: &str, due_at: DateTime<Utc>, policy: u32) -> Option<Attempt> {
+pub(crate) fn read_retry(
+    key: &str,
+    due_at: DateTime<Utc>,
+    (policy, asked_by): (u32, Option<String>),
+) -> Option<Attempt> {
     let attempt = read_attempt(key, Some(due_at))?;
     let (under_policy, takes_turn) = (policy > 0, policy == 2);
-    Some(Attempt { is_long: true, under_policy, takes_turn, ..attempt })
+    Some(Attempt { is_long: true, under_policy, takes_turn, asked_by, ..attempt })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use minutehand_domain::document::Durations;
 use minutehand_domain::refusal::Code;
+use minutehand_ports::store::PageRequest;
 use serde_json::{Value, json};
 
 use super::target::Behaviour::{Fail, Kill, Succeed};
@@ -54,6 +55,13 @@ async fn a_job_pauses_after_failures_in_a_row_and_is_resumed() {
     assert_eq!(view.properties(Durations::TimeSpan)["minutehand"].get("paused"), None);
     // Again is the same.
     world.manage.resume_job(&place, &jc, &j).await.unwrap();
+    let page = PageRequest { from: None, items_max: 10 };
+    let journal = world.manage.list_journal(&place, &jc, page).await.unwrap().items;
+    let told = journal.iter().map(|entry| (entry.operation.name(), entry.who.as_str()));
+    assert_eq!(told.take(2).collect::<Vec<_>>(), [("resumed", "nobody"), ("paused", "scheduler")]);
+    let patches = journal[1].difference.patches.as_ref().unwrap();
+    assert_eq!(patches.there["minutehand"]["paused"], paused);
+    assert_eq!(patches.back["state"], "enabled");
     world.run_until("2027-03-01T21:30").await;
     assert_eq!(world.calls("http://j/").last().map(String::as_str), Some("01 21:00"));
     assert_eq!(world.status("j").await, status("enabled").executions(7).failures(5).faulted(5));

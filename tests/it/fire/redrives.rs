@@ -1,11 +1,13 @@
 //! Redrives: each failure is repeated once at a time, and leaves the list when it is mended.
 
-use minutehand_app::{AppError, Redriven};
+use minutehand_app::{AppError, Author, Redriven};
 use minutehand_domain::idempotency_key::IdempotencyKey;
+use minutehand_domain::journal::Operation;
 use minutehand_domain::refusal::Code;
+use minutehand_ports::store::PageRequest;
 use serde_json::json;
 
-use super::target::Behaviour::Fail;
+use super::target::Behaviour::{Fail, Succeed};
 use super::world::{World, instant, named, place, status};
 
 /// A job that fails for good at 10:00, and in so many redrives.
@@ -57,6 +59,55 @@ async fn a_failure_is_repeated_once_and_leaves_the_list_when_it_is_mended() {
     assert_eq!(listed(&world).await, [""; 0]);
     let message = refused(redrive(&world).await);
     assert!(message.contains("was mended by the redrive of 2027-03-01T10:05:00Z"), "{message}");
+}
+
+/// The callers of attempts at runs, with the numbers of retries, the newest first.
+async fn callers(world: &World) -> Vec<(u32, Option<String>)> {
+    let page = PageRequest { from: None, items_max: 50 };
+    let (place, jc, j) = (place(), named("jc"), named("j"));
+    let found = world.manage.list_history(&place, &jc, &j, page).await.unwrap();
+    let attempts = found.items.into_iter().map(|view| view.attempt);
+    attempts.map(|attempt| (attempt.number, attempt.asked_by)).collect()
+}
+
+#[tokio::test]
+async fn history_and_journal_say_who_asked_for_a_run() {
+    let retry = json!({"retryType": "Fixed", "retryInterval": "PT20M", "retryCount": 1});
+    let job = json!({"recurrence": {"frequency": "day"}, "action": {"retryPolicy": retry}});
+    let mut world = failed(1, job).await;
+    world.run_until("2027-03-01T10:30").await;
+    let as_caller = |who: &str| {
+        let author = Author { who: who.to_owned(), request_id: format!("r-{who}") };
+        world.manage.on_behalf_of(author)
+    };
+    let (place, jc, j, at) = (place(), named("jc"), named("j"), instant("2027-03-01T10:00"));
+    world.targets.next("http://j/", &[Fail, Succeed]);
+    let (ops, shop) = (as_caller("ops"), as_caller("shop"));
+    ops.redrive_occurrence(&place, &jc, &j, at).await.unwrap();
+    // The redrive is the first caller's.
+    shop.redrive_occurrence(&place, &jc, &j, at).await.unwrap();
+    // Its retry is so late that it waits in a timer.
+    world.run_until("2027-03-01T11:00").await;
+    shop.run_job(&place, &jc, &j).await.unwrap();
+    world.run_until("2027-03-01T11:05").await;
+    let by = |who: &str| Some(who.to_owned());
+    assert_eq!(
+        callers(&world).await,
+        [(0, by("shop")), (1, by("ops")), (0, by("ops")), (1, None), (0, None)]
+    );
+    let page = PageRequest { from: None, items_max: 50 };
+    let journal = world.manage.list_journal(&place, &jc, page).await.unwrap().items;
+    let runs = journal.iter().filter_map(|entry| Some((entry, entry.run?)));
+    let runs: Vec<_> =
+        runs.map(|(entry, run)| (entry.who.as_str(), entry.operation, run.redrive_of)).collect();
+    assert_eq!(
+        runs,
+        [
+            ("shop", Operation::Ran, None),
+            ("shop", Operation::Redriven, Some(at)),
+            ("ops", Operation::Redriven, Some(at)),
+        ]
+    );
 }
 
 #[tokio::test]

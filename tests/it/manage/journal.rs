@@ -57,7 +57,7 @@ async fn every_change_leaves_one_entry_and_nothing_else_does() {
         ("PATCH", path.clone(), r#"{"properties":{"state":"disabled"}}"#.to_owned(), 200),
         ("POST", format!("{COLLECTION}/disable"), String::new(), 200),
         ("PATCH", COLLECTION.to_owned(), r#"{"tags":{"team":"ops"}}"#.to_owned(), 200),
-        // Refused, read and run: no entries.
+        // Refused and read: no entries.
         ("PUT", path.clone(), "{}".to_owned(), 400),
         ("GET", path.clone(), String::new(), 200),
         ("DELETE", path.clone(), String::new(), 200),
@@ -87,6 +87,25 @@ async fn every_change_leaves_one_entry_and_nothing_else_does() {
     assert_eq!(entry["requestId"].as_str().unwrap().len(), 36);
     let of_job = journal(&api, "?job=j").await;
     assert_eq!((lines(&of_job).len(), &of_job["position"]), (4, &Value::Null));
+}
+
+#[tokio::test]
+async fn a_run_leaves_an_entry_for_sixty_days() {
+    let (world, api) = world().await;
+    let path = format!("{COLLECTION}/jobs/J");
+    assert_eq!(ask(&api, "PUT", &path, &job("GET")).await.0, 201);
+    world.now_is("2027-03-01T12:05:00Z");
+    assert_eq!(ask(&api, "POST", &format!("{path}/run"), "").await.0, 200);
+    let found = journal(&api, "").await;
+    assert_eq!(lines(&found)[0], "ran J ");
+    let entry = &found["items"][0];
+    assert_eq!(entry["run"], json!({"at": "2027-03-01T12:05:00Z", "redriveOf": null}));
+    assert_eq!((&entry["change"], &entry["undo"]), (&Value::Null, &Value::Null));
+    assert_eq!(found["items"][1]["run"], Value::Null);
+    world.now_is("2027-04-30T12:04:59Z");
+    assert_eq!(lines(&journal(&api, "").await).len(), 3);
+    world.now_is("2027-04-30T12:05:00Z");
+    assert_eq!(lines(&journal(&api, "").await).len(), 2);
 }
 
 #[tokio::test]

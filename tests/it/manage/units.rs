@@ -106,6 +106,8 @@ async fn a_change_of_a_small_job_writes_its_items_and_two_units_for_its_entry() 
         // Two units each for definition, timer, count and entry, and one for the index.
         ("create", "PUT", "k", job("GET"), 201, 9.0),
         ("replace", "PUT", "k", job("PUT"), 200, 6.0),
+        // The entry alone.
+        ("run", "POST", "k/run", String::new(), 200, 1.0),
         // The timer is taken out of the index.
         ("switch off", "PATCH", "k", r#"{"properties":{"state":"disabled"}}"#.to_owned(), 200, 7.0),
         ("delete", "DELETE", "k", String::new(), 200, 8.0),

@@ -429,7 +429,7 @@ impl Memory {
     /// Disables a job as `pause` does.
     fn pause_now(&self, pause: &Pause) -> bool {
         let mut tables = self.tables();
-        let Pause { job, version, timing, document, ended } = pause;
+        let Pause { job, version, timing, document, ended, .. } = pause;
         let JobRef { uid, collection_uid, key } = job;
         let name = (collection_uid.clone(), key.clone());
         let before = timing.generation.saturating_sub(1);
@@ -876,6 +876,11 @@ impl Collections for Memory {
 
 #[async_trait]
 impl Jobs for Memory {
+    /// It has no journal.
+    async fn note(&self, _collection_uid: &str, _entry: &JournalEntry) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn keep_asked(
         &self,
         job_uid: &str,

@@ -121,6 +121,13 @@ fn the_journal_says_who_changed_what() {
     let json = world.json("journal ops/a --json=operation,job");
     assert_eq!(json[0], serde_json::json!({"operation": "switchedOff", "job": "a"}));
     assert_eq!(world.run("journal nosuch").code, Some(3));
+    world.must("job run ops/b");
+    assert!(world.must("journal ops/b").contains("\tran\tb\t"));
+    let told = world.must("alert show ops");
+    assert!(told.contains("sends no alerts"), "{told}");
+    world.must("collection set ops --alert slack=http://127.0.0.1:1/x --alert-after 2");
+    assert_eq!(world.must("alert show ops").trim(), "no alert has failed to arrive");
+    assert!(world.must("alert show ops/b").contains("nothing else is known"));
 }
 
 #[test]

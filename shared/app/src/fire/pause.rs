@@ -16,6 +16,7 @@ use minutehand_domain::attempt::Role;
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::firing::{FailedInRow, FollowPolicy, failed_in_row, is_final_failure};
 use minutehand_domain::job::{JobDefinition, JobState, paused};
+use minutehand_domain::journal::{JournalEntry, SCHEDULER, difference};
 use minutehand_domain::pause::Paused;
 use minutehand_domain::refusal::Refusal;
 use minutehand_domain::timing::Change;
@@ -25,6 +26,7 @@ use minutehand_ports::store::{JobSnapshot, PageRequest, Pause};
 use super::execute::Executor;
 use super::follow::EndedAttempt;
 use super::loaded_job::{LoadedJob, if_readable};
+use crate::definition::properties_of;
 use crate::error::AppError;
 
 /// Entries of a page of history.
@@ -133,7 +135,8 @@ fn pause_of(
     definition: &JobDefinition,
     why: Paused,
 ) -> Result<Option<Pause>, AppError> {
-    let JobSnapshot { version, timing, timetable, .. } = loaded.snapshot.as_ref();
+    let JobSnapshot { name, version, document: before, timing, timetable, .. } =
+        loaded.snapshot.as_ref();
     let ended_timing = EarlierTiming::ending(timing, timetable.clone());
     let at = why.at;
     let paused = paused(definition, why);
@@ -142,5 +145,16 @@ fn pause_of(
     let Change::Becomes(timing) = change else { return Ok(None) };
     let document = paused.write().shown();
     let (job, version) = (ended.job.clone(), *version);
-    Ok(Some(Pause { job, version, timing, document, ended: ended_timing }))
+    let (operation, difference) =
+        difference(Some(&properties_of(before)), Some(&properties_of(&document)), false);
+    let entry = JournalEntry {
+        at,
+        who: SCHEDULER.to_owned(),
+        request_id: String::new(),
+        operation,
+        job: Some(name.clone()),
+        difference,
+        run: None,
+    };
+    Ok(Some(Pause { job, version, timing, document, ended: ended_timing, entry }))
 }

@@ -9,7 +9,7 @@ use minutehand_domain::refusal::{Code, Refusal};
 use minutehand_ports::store::ResourceGroup;
 use minutehand_recurrence::format_instant;
 
-use super::asked::{Fate, asked_run, redrive_key};
+use super::asked::{Fate, redrive_key};
 use super::occurrences::{PastOutcome, outcomes_at};
 use super::run::asked_at;
 use super::{JobView, Manage, retry_on_stale};
@@ -93,7 +93,7 @@ impl Manage {
         let id = self.ports.ids.new_id();
         let run = Occurrence::redrive(asked_at, &id, self.depth, [at, failed_at]);
         let expires_at = self.settings.history.kept_until(now);
-        let asked = asked_run(&job, redrive_key(at), &run, expires_at);
+        let asked = self.asked_run(&job, redrive_key(at), &run, expires_at);
         let mut instead_of = None;
         for _ in 0..ROUNDS_MAX {
             let kept = self.ports.jobs.keep_asked(&job.uid, &asked, instead_of.as_deref(), now);

@@ -13,7 +13,7 @@ use minutehand_ports::store::{AskedRun, CollectionRecord, HistoryEntry, JobRecor
 
 use super::Manage;
 use super::occurrences::{PastOutcome, outcomes_at};
-use super::run::asked_at;
+use super::run::{Run, asked_at};
 use crate::error::AppError;
 
 /// What became of a run that was asked for.
@@ -43,7 +43,7 @@ impl Manage {
         let (collection, job) = self.runnable(place, collection, name).await?;
         let now = self.ports.clock.now();
         let run = Occurrence::run(asked_at(&collection, now), &self.ports.ids.new_id(), self.depth);
-        let asked = asked_run(&job, key.stored(), &run, now + IDEMPOTENCY_KEPT_FOR);
+        let asked = self.asked_run(&job, key.stored(), &run, now + IDEMPOTENCY_KEPT_FOR);
         let other = self.ports.jobs.keep_asked(&job.uid, &asked, None, now).await?;
         self.send_asked(&collection, &job, &other.unwrap_or(asked), now).await
     }
@@ -56,9 +56,9 @@ impl Manage {
         asked: &AskedRun,
         now: DateTime<Utc>,
     ) -> Result<(), AppError> {
-        let AskedRun { generation, asked_at, run_id, .. } = asked.clone();
-        let run = Occurrence::Run { asked_at, run_id };
-        self.send_run(collection, job, (run, generation), now).await
+        let AskedRun { generation, asked_at, run_id, asked_by, .. } = asked.clone();
+        let run = Run { what: Occurrence::Run { asked_at, run_id }, generation, asked_by };
+        self.send_run(collection, job, run, now).await
     }
 
     /// What became of a run that is kept.
@@ -91,21 +91,23 @@ impl Manage {
         found.retain(|entry| entry.is_answered(since));
         Ok(found)
     }
-}
 
-/// A run as it is kept.
-pub(super) fn asked_run(
-    job: &JobRecord,
-    key: String,
-    run: &Occurrence,
-    expires_at: DateTime<Utc>,
-) -> AskedRun {
-    let run_id = match run {
-        Occurrence::Run { run_id, .. } => run_id.clone(),
-        Occurrence::Scheduled { .. } => String::new(),
-    };
-    let generation = job.timer.timing.generation;
-    AskedRun { key, generation, asked_at: run.nominal_at(), run_id, expires_at }
+    /// A run as it is kept.
+    pub(super) fn asked_run(
+        &self,
+        job: &JobRecord,
+        key: String,
+        run: &Occurrence,
+        expires_at: DateTime<Utc>,
+    ) -> AskedRun {
+        let run_id = match run {
+            Occurrence::Run { run_id, .. } => run_id.clone(),
+            Occurrence::Scheduled { .. } => String::new(),
+        };
+        let generation = job.timer.timing.generation;
+        let (asked_at, asked_by) = (run.nominal_at(), self.author.known());
+        AskedRun { key, generation, asked_at, run_id, asked_by, expires_at }
+    }
 }
 
 /// The key of the redrives of what failed at an instant. Keys of users begin with another letter.

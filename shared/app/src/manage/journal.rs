@@ -1,13 +1,15 @@
 //! The journal of a collection: written with every change, and read.
 
+use minutehand_domain::attempt::Occurrence;
 use minutehand_domain::collection::CollectionDefinition;
 use minutehand_domain::document::write_collection;
-use minutehand_domain::journal::{JournalEntry, difference};
+use minutehand_domain::journal::{DocumentChange, JournalEntry, JournalRun, Operation, difference};
 use minutehand_domain::name::Name;
 use minutehand_ports::store::{Page, PageRequest, ResourceGroup};
 use serde_json::Value;
 
 use super::Manage;
+use crate::definition::properties_of;
 use crate::error::AppError;
 
 /// The sender of a request that changes something.
@@ -19,10 +21,20 @@ pub struct Author {
     pub request_id: String,
 }
 
+/// The name of a sender who is not known.
+const NOBODY: &str = "nobody";
+
 impl Default for Author {
     /// The author of changes that no request asks for.
     fn default() -> Self {
-        Self { who: "nobody".to_owned(), request_id: String::new() }
+        Self { who: NOBODY.to_owned(), request_id: String::new() }
+    }
+}
+
+impl Author {
+    /// Its name, if it is known.
+    pub(super) fn known(&self) -> Option<String> {
+        (self.who != NOBODY).then(|| self.who.clone())
     }
 }
 
@@ -61,11 +73,32 @@ impl Manage {
         after: Option<&str>,
         writes_secrets: bool,
     ) -> JournalEntry {
-        // What cannot be read, as a newer version wrote it, has no properties.
-        let read = |document: &str| serde_json::from_str::<Value>(document).unwrap_or_default();
-        let (before, after) = (before.map(read), after.map(read));
+        let (before, after) = (before.map(properties_of), after.map(properties_of));
         let entry = self.entry(before.as_ref(), after.as_ref(), writes_secrets);
         JournalEntry { job: Some(name.clone()), ..entry }
+    }
+
+    /// Adds the entry of a run that is asked for, before its message is sent: a crash between the two leaves an
+    /// entry of a run that did not begin, and its caller no answer.
+    pub(super) async fn note_run(
+        &self,
+        collection_uid: &str,
+        name: &Name,
+        run: &Occurrence,
+    ) -> Result<(), AppError> {
+        let redrive_of = run.redrive_of();
+        let operation = if redrive_of.is_some() { Operation::Redriven } else { Operation::Ran };
+        let Author { who, request_id } = self.author.clone();
+        let entry = JournalEntry {
+            at: self.ports.clock.now(),
+            who,
+            request_id,
+            operation,
+            job: Some(name.clone()),
+            difference: DocumentChange::default(),
+            run: Some(JournalRun { at: run.nominal_at(), redrive_of }),
+        };
+        Ok(self.ports.jobs.note(collection_uid, &entry).await?)
     }
 
     /// The entry of a change of a collection.
@@ -88,7 +121,7 @@ impl Manage {
         let (operation, difference) = difference(before, after, writes_secrets);
         let Author { who, request_id } = self.author.clone();
         let at = self.ports.clock.now();
-        JournalEntry { at, who, request_id, operation, job: None, difference }
+        JournalEntry { at, who, request_id, operation, job: None, difference, run: None }
     }
 }
 

@@ -17,6 +17,15 @@ use crate::definition::shown_definition;
 use crate::error::AppError;
 use crate::fire::attempt_message;
 
+/// A run that is to begin.
+pub(super) struct Run {
+    pub(super) what: Occurrence,
+    /// The generation of the timing under which it was asked for.
+    pub(super) generation: u64,
+    /// The caller who asked for it, if that is known.
+    pub(super) asked_by: Option<String>,
+}
+
 impl Manage {
     /// Runs a job once now, in addition to its recurrence.
     ///
@@ -33,8 +42,9 @@ impl Manage {
         let now = self.ports.clock.now();
         let what =
             Occurrence::run(asked_at(&collection, now), &self.ports.ids.new_id(), self.depth);
-        let generation = job.timer.timing.generation;
-        self.send_run(&collection, &job, (what, generation), now).await
+        let run =
+            Run { what, generation: job.timer.timing.generation, asked_by: self.author.known() };
+        self.send_run(&collection, &job, run, now).await
     }
 
     /// A job that a user may run now, and its collection.
@@ -62,14 +72,15 @@ impl Manage {
         Ok((collection, job))
     }
 
-    /// Sends the first attempt at a run under a timing, which is due now.
+    /// Notes a run in the journal, and sends its first attempt, which is due now.
     pub(super) async fn send_run(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
-        run: (Occurrence, u64),
+        run: Run,
         now: DateTime<Utc>,
     ) -> Result<(), AppError> {
+        self.note_run(&collection.collection.uid, &job.name, &run.what).await?;
         Ok(self.ports.queue.send(&[message(collection, job, run, now)], now).await?)
     }
 }
@@ -83,10 +94,10 @@ pub(super) fn asked_at(collection: &CollectionRecord, now: DateTime<Utc>) -> Dat
 fn message(
     collection: &CollectionRecord,
     job: &JobRecord,
-    (what, generation): (Occurrence, u64),
+    Run { what, generation, asked_by }: Run,
     due_at: DateTime<Utc>,
 ) -> QueueMessage {
-    let first = Attempt { due_at, ..Attempt::first(generation, what) };
+    let first = Attempt { due_at, asked_by, ..Attempt::first(generation, what) };
     let schedule = stored_schedule(job);
     let is_guarded = schedule.as_ref().is_some_and(Schedule::is_guarded);
     let policies = policies(job, schedule);

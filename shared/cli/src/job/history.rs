@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
+use console::truncate_str;
 use minutehand_client::{HistoryFilter, HistoryItem, HistoryProperties, JobPath, Listed, Listing};
 use minutehand_recurrence::zone::Zone;
 
@@ -18,6 +19,8 @@ use crate::{input, instant};
 const BODY_BYTES_MAX: usize = 256 * 1024;
 /// How many attempts are shown if nothing else is asked for.
 const LIMIT_DEFAULT: usize = 20;
+/// The most characters of a caller in the list.
+const CALLER_MAX: usize = 16;
 /// How many attempts are read for --since, at most.
 const READ_MAX: usize = 100_000;
 /// The most attempts that are read at a time while it goes on.
@@ -81,12 +84,19 @@ pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
     if with_bodies {
         titles.insert(5, "body");
     }
+    let with_callers = items.iter().any(|item| item.value.properties.minutehand.asked_by.is_some());
+    if with_callers {
+        titles.insert(4, "asked by");
+    }
     let nothing = "no attempts; `minutehand job next` shows when it fires";
     work.list(&items, nothing, &titles, |item| {
         let mut row = row(work, &item.properties, &times);
         if with_bodies {
             let id = if has_body(item) { item.own_name() } else { "" };
             row.insert(5, id.to_owned());
+        }
+        if with_callers {
+            row.insert(4, caller(&item.properties));
         }
         row
     })
@@ -177,15 +187,23 @@ async fn read_items(
     Ok(items)
 }
 
+/// The caller who asked for the run of an attempt, if that is known.
+fn caller(attempt: &HistoryProperties) -> String {
+    let caller = harmless(attempt.minutehand.asked_by.as_deref().unwrap_or_default());
+    truncate_str(&caller, CALLER_MAX, "…").into_owned()
+}
+
 fn row(work: &Work, attempt: &HistoryProperties, times: &Times) -> Vec<String> {
     let due = read(&attempt.expected_execution_time);
     let (start, end) = (read(&attempt.start_time), read(&attempt.end_time));
     let delay = start.zip(due).map(|(start, due)| start - due);
+    let run = attempt.minutehand.run().map_or_else(String::new, |run| format!(" {run}"));
+    let of = format!("#{}{run}", attempt.repeat_count);
     let what = match (attempt.is_of_action(), attempt.retry_count) {
-        (true, 0) => format!("#{}", attempt.repeat_count),
-        (true, n) => format!("#{} retry {n}", attempt.repeat_count),
-        _ if attempt.minutehand.action.is_some() => format!("#{} notice", attempt.repeat_count),
-        _ => format!("#{} error action", attempt.repeat_count),
+        (true, 0) => of,
+        (true, n) => format!("{of} retry {n}"),
+        _ if attempt.minutehand.action.is_some() => format!("{of} notice"),
+        _ => format!("{of} error action"),
     };
     let result = if attempt.failed() { work.screen.bad("failed") } else { work.screen.good("ok") };
     vec![

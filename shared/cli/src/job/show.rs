@@ -185,5 +185,8 @@ fn said(work: &Work, attempt: &HistoryProperties, times: &Times) -> String {
     let message = harmless(&attempt.told());
     let message = console::truncate_str(&message, MESSAGE_MAX, "…").into_owned();
     let how = if attempt.failed() { work.screen.bad("failed") } else { work.screen.good("ok") };
-    format!("{how}, {}: {message}", times.written(&attempt.start_time))
+    let own = &attempt.minutehand;
+    let by = own.asked_by.as_deref().map_or_else(String::new, |by| format!(" by {}", harmless(by)));
+    let run = own.run().map_or_else(String::new, |run| format!(", {run}{by}"));
+    format!("{how}, {}{run}: {message}", times.written(&attempt.start_time))
 }

@@ -20,7 +20,9 @@
 //! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant), `l` (waits in a
 //! timer), `s` (when it was first sent, if it was due before), `p` (under policies), `o` (takes turns), `b`
 //! (what it waited for: its slot, as the instant in ticks and the number of the book, or `true` for a
-//! seat), `k` (alert) and `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none, `false` and the job of the message.
+//! seat), `k` (alert), `q` (the caller who asked for the run) and `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none, `false`, none and the job of the message.
+//!
+//! A reader that does not know `q` makes the same attempt, and its record does not name the caller.
 //!
 //! A reader that knows neither cannot read the switch of a collection with limits either, and starts
 //! none of its attempts.
@@ -226,6 +228,9 @@ fn write_attempt(attempt: &Attempt) -> Value {
     if attempt.is_alert {
         insert("k", true.into());
     }
+    if let Some(caller) = &attempt.asked_by {
+        insert("q", caller.as_str().into());
+    }
     Value::Object(wire)
 }
 
@@ -274,6 +279,7 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
         takes_turn: flag(wire, "o")?,
         waited: non_null(wire, "b").map(read_waited).transpose()?,
         is_alert: flag(wire, "k")?,
+        asked_by: non_null(wire, "q").map(|_| text(wire, "q")).transpose()?,
     })
 }
 
@@ -340,6 +346,7 @@ mod tests {
         let retry = Attempt { number: 2, due_at: at(95), is_long: true, ..first() };
         let failed = Attempt { role: Role::Error, due_at: at(99), ..first() };
         let run = Occurrence::Run { asked_at: at(7), run_id: "a\"b".to_owned() };
+        let asked_by = Some("token ops".to_owned());
         for (work_item, line) in [
             (
                 attempt(first()),
@@ -383,6 +390,10 @@ mod tests {
             (
                 attempt(Attempt { waited: Some(Waited::Seat), ..first() }),
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"b":true}]}"#,
+            ),
+            (
+                attempt(Attempt { asked_by, ..Attempt::first(4, run.clone()) }),
+                r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":4,"n":70000000,"r":"a\"b","q":"token ops"}]}"#,
             ),
             (
                 attempt(Attempt::first(4, run)),

@@ -96,6 +96,8 @@ pub struct AskedRun {
     pub asked_at: DateTime<Utc>,
     /// The id of the run.
     pub run_id: String,
+    /// The caller who asked for it, if that is known.
+    pub asked_by: Option<String>,
     /// Until when the key stands for the run.
     pub expires_at: DateTime<Utc>,
 }
@@ -152,6 +154,10 @@ pub trait Jobs: Send + Sync {
         job: &JobRecord,
         entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError>;
+
+    /// Adds an entry to the journal of a collection, for a request that changes nothing that is stored. Adding it
+    /// again changes nothing.
+    async fn note(&self, collection_uid: &str, entry: &JournalEntry) -> Result<(), StoreError>;
 
     /// Keeps a run under its key, unless another one is kept under it that has not expired and whose id is
     /// not `instead_of`: returns that one. Keeping a run again changes nothing.

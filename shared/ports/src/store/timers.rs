@@ -4,6 +4,7 @@ use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::job::JobState;
+use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
@@ -123,6 +124,8 @@ pub struct Pause {
     pub document: String,
     /// The timing that ends with the pause.
     pub ended: EarlierTiming,
+    /// The entry of the journal, stored with the pause.
+    pub entry: JournalEntry,
 }
 
 /// The timers of jobs, and the index of all timers by when they are due.

@@ -52,11 +52,12 @@ pub(crate) async fn answer(
     found: Result<Route, Fault>,
     sent: Sent,
 ) -> Result<Answer, Fault> {
-    let Sent { head, body, request_id } = sent;
+    let Sent { head, body, request_id, sender } = sent;
     check_host(&head)?;
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
     let caller = caller(&rest, &head)?;
+    let _ = sender.set(caller.principal.clone());
     let Route { operation, path } = found?;
     caller.scope.check(operation.scope())?;
     check_version(&head.headers)?;

@@ -1,4 +1,4 @@
-//! `GET C/journal`: the changes of a collection and its jobs, the newest first.
+//! `GET C/journal`: the changes and runs of a collection and its jobs, the newest first.
 
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::Name;
@@ -53,6 +53,10 @@ fn document(entry: &JournalEntry) -> Value {
         "job": entry.job.as_ref().map(Name::as_str),
         "names": entry.difference.names,
         "change": patches.map(|patches| &patches.there),
+        "run": entry.run.map(|run| json!({
+            "at": format_instant(run.at),
+            "redriveOf": run.redrive_of.map(format_instant),
+        })),
         "undo": patches.map(|patches| &patches.back),
     })
 }

@@ -81,11 +81,13 @@ fn past(found: &PastOccurrence) -> Value {
                 Occurrence::Scheduled { nominal_at } => (*nominal_at, "scheduled"),
                 Occurrence::Run { asked_at, .. } => (*asked_at, "run"),
             };
+            let asked_by = attempts.iter().find_map(|(attempt, _)| attempt.asked_by.as_deref());
             let records = || attempts.iter().filter_map(|(_, record)| record.as_ref());
             json!({
                 "at": format_instant(at),
                 "kind": kind,
                 "redriveOf": occurrence.redrive_of().map(format_instant),
+                "askedBy": asked_by,
                 "outcome": outcome.name(),
                 "startedAt": records().map(|record| record.started_at).min().map(format_instant),
                 "endedAt": records().map(|record| record.ended_at).max().map(format_instant),

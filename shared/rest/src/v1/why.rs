@@ -42,6 +42,7 @@ pub(crate) async fn why(call: Call) -> Result<Answer, Failure> {
         "at": format_instant(at),
         "kind": if told.run().is_some() { "run" } else { "scheduled" },
         "redriveOf": told.run().and_then(Occurrence::redrive_of).map(format_instant),
+        "askedBy": told.asked_by(),
         "verdict": found.why.name(),
         "sentence": sentence,
         "cause": last.and_then(|record| record.cause.as_ref()).map(Cause::to_json),
@@ -68,6 +69,7 @@ fn without_trouble(job: &JobDescription) -> Value {
         "at": null,
         "kind": null,
         "redriveOf": null,
+        "askedBy": null,
         "verdict": if job.not_firing.is_empty() { "well" } else { "notFiring" },
         "sentence": sentence,
         "cause": null,
@@ -112,6 +114,12 @@ impl Told<'_> {
         let is_run =
             |(attempt, _): &(Attempt, _)| matches!(attempt.occurrence, Occurrence::Run { .. });
         self.found.attempts.iter().all(is_run).then_some(&attempt.occurrence)
+    }
+
+    /// The caller who asked for the run that is explained, if that is known.
+    fn asked_by(&self) -> Option<&str> {
+        self.run()?;
+        self.found.attempts.iter().find_map(|(attempt, _)| attempt.asked_by.as_deref())
     }
 
     /// The record of the last attempt with a role, if it has ended.
@@ -191,8 +199,11 @@ impl Told<'_> {
     fn sentence(&self) -> String {
         let what = match self.run().map(Occurrence::redrive_of) {
             None => return self.verdict(),
-            Some(None) => "A user asked for this run.".to_owned(),
-            Some(Some(of)) => format!("This run repeats the occurrence at {}.", self.time(of)),
+            Some(None) => format!("{} asked for this run.", self.asked_by().unwrap_or("A user")),
+            Some(Some(of)) => {
+                let by = self.asked_by().map_or_else(String::new, |by| format!(", as {by} asked"));
+                format!("This run repeats the occurrence at {}{by}.", self.time(of))
+            }
         };
         format!("{what} {}", self.verdict())
     }

@@ -3,7 +3,8 @@
 use minutehand_testkit::log::{KeptLog, logged};
 use tracing::Metadata;
 
-use crate::support::{Api, Trouble};
+use crate::support::{Api, TOKEN, Trouble};
+use minutehand_rest::{Access, Scope, Token};
 
 /// The lines of this crate while something is done.
 fn logged_by<T>(logging: impl FnOnce() -> T) -> (T, Vec<String>) {
@@ -23,6 +24,21 @@ fn the_line_of_a_request_does_not_contain_its_query() {
         r#"INFO message=answered a request method=GET path="/nowhere" status=404 request.id="{id}""#
     );
     assert_eq!(lines, [line]);
+}
+
+#[test]
+fn the_line_of_a_request_that_changes_something_names_its_caller() {
+    let token = Token { hash: TOKEN, scope: Scope::Run, label: Some("laptop".into()) };
+    let api = Api::with(Access::Tokens(vec![token]));
+    let sent = &[("authorization", "Bearer token")];
+    let (_, lines) = logged_by(|| {
+        api.send("POST", "/nowhere", sent, "");
+        api.send("GET", "/nowhere", sent, "");
+        api.send("POST", "/nowhere", &[], "");
+    });
+    let has_caller: Vec<bool> =
+        lines.iter().map(|line| line.contains(r#" caller="laptop" "#)).collect();
+    assert_eq!(has_caller, [true, false, false], "{lines:?}");
 }
 
 #[test]

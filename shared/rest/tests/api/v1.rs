@@ -3,14 +3,9 @@
 use minutehand_rest::{Access, Scope, Token};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Api, JOB, NO_PARENT, Trouble};
+use crate::support::{Answer, Api, JOB, NO_PARENT, TOKEN, Trouble};
 
 const COLLECTIONS: &str = "/minutehand/v1/subscriptions/s1/resourceGroups/rg/jobCollections";
-/// The SHA-256 of `token`.
-const TOKEN: [u8; 32] = [
-    0x3c, 0x46, 0x9e, 0x9d, 0x6c, 0x58, 0x75, 0xd3, 0x7a, 0x43, 0xf3, 0x53, 0xd4, 0xf8, 0x8e, 0x61,
-    0xfc, 0xf8, 0x12, 0xc6, 0x6e, 0xee, 0x34, 0x57, 0x46, 0x5a, 0x40, 0xb0, 0xda, 0x41, 0x53, 0xe0,
-];
 
 fn get(api: &Api, path: &str) -> Answer {
     api.send("GET", &format!("/minutehand/v1{path}"), &[], "")

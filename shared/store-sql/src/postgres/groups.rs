@@ -55,7 +55,7 @@ impl Default for Groups {
     fn default() -> Self {
         // A group claims attempts that have no claim yet.
         Self([
-            GroupKind::new(sql::CLAIM, "bnntnnnbnnnnnn"),
+            GroupKind::new(sql::CLAIM, "bnntnnnbnnnnnnt"),
             GroupKind::new(sql::RECORD, "bnntnnnbnnttnntnnt"),
         ])
     }

@@ -127,6 +127,7 @@ async fn takers(world: &World, process: i64) -> Vec<Taker> {
         0_i64,
         false,
         CLAIMS_MAX,
+        None::<&str>,
     ];
     let seat = params![COLLECTION, process, CLAIM, LATER, 9_i64];
     let turns = |as_read: i64, turn: &str| {

@@ -18,7 +18,7 @@ macro_rules! mine {
 macro_rules! columns {
     () => {
         "SELECT job_uid, nominal_at, generation, occurrence, role, number, attempt_due_at, process, claim_id, \
-         claims, lease_until, started_at, ended_at, outcome, message, repeat_count, body_bytes, what_next, \
+         claims, lease_until, asked_by, started_at, ended_at, outcome, message, repeat_count, body_bytes, what_next, \
          next_at, cause FROM attempts "
     };
 }
@@ -33,8 +33,8 @@ macro_rules! newest_first {
 statements! {
     /// Claims: of a row that is there, what [`crate::attempts::Seen`] says.
     CLAIM = concat!("INSERT INTO attempts (job_uid, nominal_at, generation, occurrence, role, number, \
-         process, claim_id, claims, lease_until, attempt_due_at, expires_at) \
-         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11 WHERE 1 = 1", alive!("?7"), " \
+         process, claim_id, claims, lease_until, attempt_due_at, expires_at, asked_by) \
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11, ?15 WHERE 1 = 1", alive!("?7"), " \
          ON CONFLICT (job_uid, nominal_at, generation, occurrence, role, number) DO UPDATE SET \
          claims = CASE \
          WHEN attempts.claims = 0 THEN 1 \

@@ -125,7 +125,7 @@ statements! {
     DUE = "SELECT job_uid AS uid, 0 AS kind, '' AS attempt, due_at, collection_uid, job_key, \
          state, generation, timetable, is_spent, NULL AS attempt_due_at FROM timers \
          WHERE due_at BETWEEN ?2 AND ?1 AND (due_at, job_uid, 0, '') > (?2, ?3, ?4, ?5) \
-         UNION ALL SELECT job_uid, 1, attempt, due_at, collection_uid, job_key, '', 0, '', policy, attempt_due_at \
+         UNION ALL SELECT job_uid, 1, attempt, due_at, collection_uid, job_key, COALESCE(asked_by, ''), 0, '', policy, attempt_due_at \
          FROM retries WHERE due_at BETWEEN ?2 AND ?1 AND (due_at, job_uid, 1, attempt) > (?2, ?3, ?4, ?5) \
          UNION ALL SELECT collection_uid, 2, '', due_at, collection_uid, '', '', 0, '', 0, NULL FROM purges \
          WHERE due_at BETWEEN ?2 AND ?1 AND (due_at, collection_uid, 2, '') > (?2, ?3, ?4, ?5) \
@@ -183,14 +183,14 @@ statements! {
          FROM collections WHERE uid > ?1 AND sealed IS NOT NULL ORDER BY uid LIMIT ?2";
 
     KEEP_RETRY = "INSERT INTO retries (job_uid, attempt, collection_uid, job_key, due_at, \
-         attempt_due_at, policy) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6) ON CONFLICT DO NOTHING";
+         attempt_due_at, policy, asked_by) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
 
     REMOVE_RETRY = "DELETE FROM retries WHERE job_uid = ?1 AND attempt = ?2";
 
-    RETRIES = "SELECT job_uid, attempt, attempt_due_at, policy FROM retries WHERE job_uid = ?1 ORDER BY attempt LIMIT ?2";
+    RETRIES = "SELECT job_uid, attempt, attempt_due_at, policy, asked_by FROM retries WHERE job_uid = ?1 ORDER BY attempt LIMIT ?2";
 
     /// A page of all retries, behind a position.
-    ALL_RETRIES = "SELECT job_uid, attempt, attempt_due_at, policy, collection_uid, job_key \
+    ALL_RETRIES = "SELECT job_uid, attempt, attempt_due_at, policy, asked_by, collection_uid, job_key \
          FROM retries WHERE (job_uid, attempt) > (?1, ?2) ORDER BY job_uid, attempt LIMIT ?3";
 
     /// Counts, if no others were counted since the job was read.
@@ -201,13 +201,13 @@ statements! {
          WHERE job_uid = ?1 AND COALESCE(settled, ?12) = ?2";
 
     /// Keeps a run under its key, unless another one is kept under it.
-    KEEP_ASKED = "INSERT INTO asked (job_uid, asked_key, generation, asked_at, run_id, expires_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (job_uid, asked_key) DO UPDATE SET \
+    KEEP_ASKED = "INSERT INTO asked (job_uid, asked_key, generation, asked_at, run_id, expires_at, asked_by) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?9) ON CONFLICT (job_uid, asked_key) DO UPDATE SET \
          generation = excluded.generation, asked_at = excluded.asked_at, run_id = excluded.run_id, \
-         expires_at = excluded.expires_at \
+         expires_at = excluded.expires_at, asked_by = excluded.asked_by \
          WHERE asked.expires_at <= ?7 OR asked.run_id IN (?8, excluded.run_id)";
 
-    ASKED = "SELECT job_uid, generation, asked_at, run_id, expires_at FROM asked \
+    ASKED = "SELECT job_uid, generation, asked_at, run_id, expires_at, asked_by FROM asked \
          WHERE job_uid = ?1 AND asked_key = ?2";
 
     SETTLED = "SELECT job_uid, settled FROM timers WHERE job_uid = ?1";

@@ -38,13 +38,14 @@ pub(crate) mod processes;
 pub(crate) mod queue;
 
 /// The tables, as numbered changes: the first one makes version 1. One that was released never changes.
-pub(crate) const MIGRATIONS: [&str; 6] = [
+pub(crate) const MIGRATIONS: [&str; 7] = [
     include_str!("0001_tables.sql"),
     include_str!("0002_processes.sql"),
     include_str!("0003_cause.sql"),
     include_str!("0004_latest.sql"),
     include_str!("0005_asked.sql"),
     include_str!("0006_alerts.sql"),
+    include_str!("0007_asked_by.sql"),
 ];
 
 /// The oldest program that works with a database of this schema, as the number of the schema that it knows.

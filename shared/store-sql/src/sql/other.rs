@@ -10,13 +10,13 @@ macro_rules! service {
 /// What [`crate::journal`] reads of a row.
 macro_rules! entry {
     () => {
-        "SELECT collection_uid, at, job_key, request_id, who, operation, job, names, patches FROM journal "
+        "SELECT collection_uid, at, job_key, request_id, who, operation, job, names, patches, kind FROM journal "
     };
 }
 
 statements! {
     ADD_ENTRY = "INSERT INTO journal (collection_uid, at, job_key, request_id, who, operation, \
-         job, names, patches, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
+         job, names, patches, expires_at, kind) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
 
     /// A page of a journal, the newest first, behind a position.
     JOURNAL = concat!(

@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::job::JobState;
+use minutehand_domain::journal::{DocumentChange, JournalEntry, Operation, SCHEDULER};
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::timing::Timing;
 use minutehand_ports::store::{
@@ -98,6 +99,15 @@ async fn a_change_of_the_job_or_its_collection_is_seen_at_the_start() {
             timing: Timing { generation: timing.generation + 1, ..timing },
             document: "{\"paused\":1}".to_owned(),
             ended: EarlierTiming::ending(&timing, None),
+            entry: JournalEntry {
+                at: at(60),
+                who: SCHEDULER.to_owned(),
+                request_id: String::new(),
+                operation: Operation::Paused,
+                job: None,
+                difference: DocumentChange::default(),
+                run: None,
+            },
         };
         assert!(world.store.pause(&pause).await.unwrap());
     };

@@ -172,6 +172,7 @@ async fn what_has_ended_in_a_time_is_found_and_what_is_under_way_is_not() {
             operation: Operation::Created,
             job: None,
             difference: DocumentChange { names: Vec::new(), patches: None },
+            run: None,
         };
         let one = records::collection(&format!("made{second}"));
         let created = Collections::create(&world.store, &one, Some(&entry)).await;

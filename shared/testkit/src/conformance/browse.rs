@@ -1,16 +1,18 @@
 //! Reads for people: they answer what the ports of changes have stored.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Pulse};
-use minutehand_domain::journal::{DocumentChange, JournalEntry, Operation};
+use minutehand_domain::journal::{DocumentChange, JournalEntry, JournalRun, Operation};
 use minutehand_domain::name::PathSegment;
-use minutehand_ports::store::{PageRequest, PulseOf, SaveJob, Saved};
+use minutehand_domain::timing::Timing;
+use minutehand_ports::store::{JobRecord, PageRequest, Pause, PulseOf, SaveJob, Saved};
 use minutehand_ports::{Collections, Jobs};
 
 use super::Subject;
 use super::firing::{
-    JOB, at as second, claim, collection as home, error_action, job as due_job, record, retry,
-    scheduled, uid_of,
+    JOB, at as second, claim, collection as home, error_action, job as due_job, job_ref, record,
+    retry, scheduled, uid_of,
 };
 use super::records::{collection_in, job, named, now, numbered, segment};
 use super::subject::whole_list;
@@ -28,6 +30,8 @@ behaviours! { $ browse as conformance_of_browse:
     timers_are_those_of_the_index,
     pulses_are_those_that_were_stored,
     a_change_and_its_entry_of_the_journal_are_stored_together,
+    the_entry_of_a_run_is_stored_alone_and_once,
+    a_pause_and_its_entry_of_the_journal_are_stored_together,
     the_journal_comes_newest_first_in_pages,
 }
 
@@ -206,6 +210,19 @@ fn entry(at: DateTime<Utc>, request_id: &str, job: Option<&str>) -> JournalEntry
         operation: Operation::Created,
         job: job.map(named),
         difference: DocumentChange { names: vec!["state".to_owned()], patches: None },
+        run: None,
+    }
+}
+
+/// A pause of the job as it was read.
+pub(crate) fn pause_of(job: &JobRecord, timing: Timing) -> Pause {
+    Pause {
+        job: job_ref(),
+        version: job.version,
+        timing,
+        document: r#"{"paused":1}"#.to_owned(),
+        ended: EarlierTiming::ending(&job.timer.timing, job.timer.timetable.clone()),
+        entry: entry(second(60), "", Some("Job")),
     }
 }
 
@@ -253,6 +270,43 @@ async fn a_change_and_its_entry_of_the_journal_are_stored_together(subject: &Sub
     let delete = Collections::delete(&*subject.store, &jc, second(11), Some(&last));
     assert_eq!(delete.await.unwrap(), Saved::Kept);
     assert_eq!(journal(subject, &uid, 10).await.first().map(String::as_str), Some("r11"));
+}
+
+async fn the_entry_of_a_run_is_stored_alone_and_once(subject: &Subject) {
+    let run = |id: &str, operation, redrive_of| JournalEntry {
+        operation,
+        difference: DocumentChange::default(),
+        run: Some(JournalRun { at: second(5), redrive_of }),
+        ..entry(second(5), id, Some("Job"))
+    };
+    let (ran, redriven) =
+        (run("r1", Operation::Ran, None), run("r2", Operation::Redriven, Some(second(2))));
+    for entry in [&ran, &redriven, &ran] {
+        subject.store.note("c", entry).await.unwrap();
+    }
+    assert_eq!(subject.browse().journal("c", page(10)).await.unwrap().items, [redriven, ran]);
+}
+
+async fn a_pause_and_its_entry_of_the_journal_are_stored_together(subject: &Subject) {
+    subject.and_job().await;
+    let job = subject.the_job().await;
+    let pause = |version, id: &str| {
+        let timing = Timing { generation: 2, ..job.timer.timing };
+        Pause {
+            version,
+            entry: JournalEntry {
+                operation: Operation::Paused,
+                ..entry(second(5), id, Some("Job"))
+            },
+            ..pause_of(&job, timing)
+        }
+    };
+    for (version, id, is_paused) in [(7, "r1", false), (1, "r2", true), (1, "r3", false)] {
+        assert_eq!(subject.store.pause(&pause(version, id)).await.unwrap(), is_paused);
+    }
+    let uid = job_ref().collection_uid;
+    let found = subject.browse().journal(&uid, page(10)).await.unwrap().items;
+    assert_eq!(found, [pause(1, "r2").entry]);
 }
 
 async fn the_journal_comes_newest_first_in_pages(subject: &Subject) {

@@ -1,17 +1,17 @@
 //! Steps of a firing at once: of those that exclude each other one is done, and no other is half done.
 
 use chrono::TimeDelta;
-use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::firing::{SlotBook, TurnHolder, TurnOrder};
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::limits::{Concurrent, PerSecond};
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_ports::store::{
     Advance, Claimed, CloudServiceRecord, Counted, CounterUpdate, CountersAdd, Finish, JobRecord,
-    OwnAttempt, Pause, Recorded, Saved, TimerKey, TurnsWrite,
+    OwnAttempt, Recorded, Saved, TimerKey, TurnsWrite,
 };
 
 use super::Subject;
+use super::browse::pause_of;
 use super::firing::{
     COLLECTION, JOB, at, claim, claim_at, collection, held, job_ref, record, scheduled,
 };
@@ -238,13 +238,7 @@ async fn a_job_does_not_pause_and_change_at_once(subject: &Subject) {
     let job = subject.the_job().await;
     let mut timing = job.timer.timing;
     timing.generation += 1;
-    let pause = Pause {
-        job: job_ref(),
-        version: job.version,
-        timing,
-        document: r#"{"paused":1}"#.to_owned(),
-        ended: EarlierTiming::ending(&job.timer.timing, job.timer.timetable.clone()),
-    };
+    let pause = pause_of(&job, timing);
     let step = |subject: Subject| {
         let pause = pause.clone();
         async move { subject.store.pause(&pause).await.unwrap() }

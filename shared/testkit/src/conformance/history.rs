@@ -20,7 +20,10 @@ async fn history_lists_the_newest_occurrence_first_and_its_newest_attempt_first(
     let run_id = "r1".to_owned();
     let newest_first = [
         scheduled(180),
-        Attempt::first(1, Occurrence::Run { asked_at: at(121), run_id }),
+        Attempt {
+            asked_by: Some("token ops".to_owned()),
+            ..Attempt::first(1, Occurrence::Run { asked_at: at(121), run_id })
+        },
         Attempt { generation: 10, ..scheduled(120) },
         Attempt { generation: 9, ..scheduled(120) },
         Attempt { number: 1, due_at: at(500), ..error_action(400, &first) },

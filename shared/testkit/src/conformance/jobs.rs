@@ -263,6 +263,7 @@ async fn a_run_that_is_asked_for_under_a_key_is_kept_once(subject: &Subject) {
         generation: u64::MAX,
         asked_at: at("2026-12-31T23:59:59.9999999Z"),
         run_id: run_id.to_owned(),
+        asked_by: (run_id == "a").then(|| "token ops".to_owned()),
         expires_at: now() + TimeDelta::minutes(minutes),
     };
     let keep = async |job: &str, asked: &AskedRun, instead_of: Option<&str>| {

@@ -13,7 +13,10 @@ fn long(attempt: Attempt) -> LongRetry {
 
 fn some() -> Vec<LongRetry> {
     let run_id = "01hzzzzzzzzzzzzzzzzzzzzzzr".to_owned();
-    let run = Attempt::first(3, Occurrence::Run { asked_at: at(7), run_id });
+    let run = Attempt {
+        asked_by: Some("token ops".to_owned()),
+        ..Attempt::first(3, Occurrence::Run { asked_at: at(7), run_id })
+    };
     vec![
         long(retry(1, 5_000, &scheduled(60))),
         long(retry(2, 6_000, &run)),

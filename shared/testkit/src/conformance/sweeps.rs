@@ -1,7 +1,6 @@
 //! Timers: what the index shows, moving on, finishing.
 
 use chrono::TimeDelta;
-use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
 use minutehand_domain::job::JobState;
 use minutehand_domain::recent::LastSkip;
@@ -14,6 +13,7 @@ use minutehand_ports::store::{
 use minutehand_ports::{Collections, Jobs};
 
 use super::Subject;
+use super::browse::pause_of;
 use super::firing::{COLLECTION, JOB, at, collection, job, job_ref, retry, scheduled};
 
 fn key(is_spent: bool) -> TimerKey {
@@ -196,9 +196,7 @@ async fn a_job_that_has_changed_is_not_paused(subject: &Subject) {
     let pause = |version, generation, uid: &str| Pause {
         job: JobRef { uid: uid.to_owned(), ..job_ref() },
         version,
-        timing: Timing { generation, ..before.timer.timing },
-        document: r#"{"paused":1}"#.to_owned(),
-        ended: EarlierTiming::ending(&before.timer.timing, before.timer.timetable.clone()),
+        ..pause_of(&before, Timing { generation, ..before.timer.timing })
     };
     let changed = JobRecord { document: r#"{"changed":1}"#.to_owned(), ..before.clone() };
     assert_eq!(subject.replace_definition(&collection(), &changed).await, Saved::Kept);
