@@ -14,8 +14,9 @@ pub use manage::{
     AcceptedCheck, Ahead, AlertSetting, AlertTested, AskedKind, AskedWork, Author, CheckedChange,
     CheckedRequest, CloudServiceSettings, CloudServiceView, CollectionOverview, CollectionView,
     Coming, Condition, DeadLetterView, Etags, ExecutionView, Explanation, Failures,
-    FailuresPosition, JobCheck, JobDescription, JobRow, JobStatus, JobView, LETTERS_MAX, LateJob,
-    LeftOutView, Load, LoadGroup, Manage, ManagePorts, ManageSettings, Overview, PastOccurrence,
-    PastOccurrences, PastOutcome, Peak, PutOutcome, Redriven, ResourceSettings, ResourceView,
-    Upcoming, UpcomingOccurrence, WantedFailures, WantedLoad, WantedOccurrences,
+    FailuresPosition, JobAlertSetting, JobCheck, JobDescription, JobRow, JobStatus, JobView,
+    LETTERS_MAX, LateJob, LeftOutView, Load, LoadGroup, Manage, ManagePorts, ManageSettings,
+    Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak, PutOutcome, Redriven,
+    ResourceSettings, ResourceView, Upcoming, UpcomingOccurrence, WantedFailures, WantedLoad,
+    WantedOccurrences,
 };

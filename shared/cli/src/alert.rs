@@ -1,9 +1,11 @@
-//! `alert`: a test of the alerts of a collection, and the options of collections that set them.
+//! `alert`: how the alerts of a collection are doing, a test of them, and the options of collections that set them.
 
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use minutehand_client::{AlertTestAnswer, LostAlerts};
+use minutehand_client::{
+    AlertAnswer, AlertTestAnswer, JobAlertAnswer, JobAlertState, LostAlerts,
+};
 use serde_json::{Map, Value, json};
 
 use crate::at_server::ServerCommand;
@@ -22,6 +24,11 @@ pub struct AlertArgs {
 
 #[derive(Debug, Subcommand)]
 enum AlertCommand {
+    /// Show whether the alerts of a collection arrive, or what is known of a job for them
+    Show {
+        /// Name of the collection, or COLLECTION/JOB
+        name: String,
+    },
     /// Send a test alert of a collection now, and say what came back
     Test {
         /// Name of the collection
@@ -32,9 +39,54 @@ enum AlertCommand {
 impl ServerCommand for AlertArgs {
     async fn run(self, work: Work) -> Result<()> {
         match &self.command {
+            AlertCommand::Show { name } => show(&work, name).await,
             AlertCommand::Test { collection } => test(&work, collection).await,
         }
     }
+}
+
+async fn show(work: &Work, name: &str) -> Result<()> {
+    let (path, job) = work.defaults().collection_or_job(name)?;
+    let Some(job) = job else {
+        let answer = work.client().alert(&path).await.map_err(in_collection(work, &path))?;
+        let says = match &answer.value {
+            AlertAnswer { trouble: Some(found), .. } => trouble(work, found),
+            AlertAnswer { is_set: true, .. } => "no alert has failed to arrive".to_owned(),
+            AlertAnswer { .. } => NO_ALERTS.to_owned(),
+        };
+        return work.tell(&answer.text, &says);
+    };
+    let answer = work.client().job_alert(&path.job(&job)).await?;
+    let says = match &answer.value {
+        JobAlertAnswer { state: Some(state), .. } => state_of(work, state),
+        JobAlertAnswer { is_set: true, state: None } => {
+            "each failure is told; nothing else is known of the job for alerts".to_owned()
+        }
+        JobAlertAnswer { .. } => NO_ALERTS.to_owned(),
+    };
+    work.tell(&answer.text, &says)
+}
+
+/// What is said of a collection without a failure action.
+const NO_ALERTS: &str = "its collection sends no alerts; set one with `minutehand collection set NAME --alert`";
+
+/// What is known of a job, in words.
+fn state_of(work: &Work, state: &JobAlertState) -> String {
+    let times = work.times(None);
+    let mut says = match state.failures_in_row {
+        0 => "works".to_owned(),
+        n => format!("{n} failed in a row"),
+    };
+    if let Some(since) = &state.open_since {
+        says.extend([format!(", told since {}", times.written(since))]);
+    }
+    if let Some(sent) = &state.last_sent_at {
+        says.extend([format!(", the last alert at {}", times.written(sent))]);
+    }
+    if state.held_back > 0 {
+        says.extend([format!(", {} held back", state.held_back)]);
+    }
+    says
 }
 
 async fn test(work: &Work, name: &str) -> Result<()> {

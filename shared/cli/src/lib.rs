@@ -100,11 +100,11 @@ pub enum Command {
     Top(AtServer<top::TopArgs>),
     /// Show how many occurrences are due in each hour of a week
     Calendar(AtServer<calendar::CalendarArgs>),
-    /// Send a test alert
+    /// Show how alerts are doing, or send a test alert
     Alert(AtServer<alert::AlertArgs>),
     /// Show the occurrences that failed for good
     Failures(AtServer<failures::FailuresArgs>),
-    /// Show who changed what in a collection
+    /// Show who changed and ran what in a collection
     Journal(AtServer<journal::JournalArgs>),
     /// Look at messages that are no longer delivered, send them again, or delete them
     Dead(AtServer<dead::DeadArgs>),

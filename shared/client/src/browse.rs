@@ -6,11 +6,12 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Listed};
 use crate::error::Error;
-use crate::path::{CollectionPath, escaped};
+use crate::path::{CollectionPath, JobPath, escaped};
 use crate::transport::{Client, Method, Request};
 use crate::types::{
     AlertAnswer, AlertTestAnswer, DatabaseItem, DeadLetterItem, DeadLettersAnswer, FailureItem,
-    JobAlertAnswer, JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem, UpcomingItem,
+    JobAlertAnswer, JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem,
+    UpcomingItem,
 };
 
 /// The most pages of one list.

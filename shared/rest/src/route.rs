@@ -167,7 +167,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 47] = [
+pub(crate) static ROUTES: [Route; 48] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -228,6 +228,7 @@ pub(crate) static ROUTES: [Route; 47] = [
         .with_scope_run(),
     post(our_job!("/resume"), &v1::resume).any_version(),
     get(our_job!("/why"), &v1::why).any_version(),
+    get(our_job!("/alert"), &v1::job_alert).any_version(),
     get(our_job!("/history/{historyName}/body"), &v1::body).any_version(),
     post(our_job!("/check"), &v1::check).any_version().with_body().reading(),
     get(ours!("/deadletters"), &v1::dead_letters).any_version(),

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-READ = {"list_collections", "list_jobs", "get_job", "job_history", "why", "preview"}
-WRITE = {"create_job", "update_job", "run_job", "delete_job"}
+READ = {"list_collections", "list_jobs", "get_job", "job_history", "why", "preview", "journal", "alerts"}
+WRITE = {"create_job", "update_job", "run_job", "delete_job", "test_alert"}
 ENVIRONMENT = {name: os.environ[name] for name in ("MINUTEHAND_URL", "MINUTEHAND_TOKEN", "PATH")}
 SECRET = "hunter2-and-more"
 

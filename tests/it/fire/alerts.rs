@@ -1,5 +1,6 @@
 //! Alerts: the failure action of a collection in the format of a receiver, and under rules.
 
+use chrono::{DurationRound as _, TimeDelta};
 use minutehand_app::{AppError, Manage};
 use minutehand_domain::attempt::Outcome;
 use minutehand_domain::name::{Name, PathSegment};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::store::{Failing, Fails};
 use super::target::Behaviour::{Fail, Succeed};
-use super::world::World;
+use super::world::{World, instant};
 
 const RECEIVER: &str = "http://hooks/services/hunter2";
 
@@ -95,6 +96,16 @@ async fn a_job_is_told_of_once_in_a_time_and_the_next_alert_counts_what_was_held
     hourly(&world).await;
     world.run_until("2027-03-01T13:30").await;
     assert_eq!(world.calls(RECEIVER), ["01 10:00", "01 13:00"]);
+    let (group, collection) = place();
+    let named = |name: &str| Name::new(name).unwrap();
+    let found = world.manage.job_alert(&group, &collection, &named("j")).await.unwrap();
+    let state = found.state.unwrap();
+    let since = Some(instant("2027-03-01T10:00"));
+    assert_eq!((state.failures(), state.held_back(), found.is_set), (4, 0, true));
+    assert_eq!(state.open_since().map(|at| at.duration_trunc(TimeDelta::hours(1)).unwrap()), since);
+    assert!(state.told_at() > state.open_since());
+    let missing = world.manage.job_alert(&group, &collection, &named("k")).await;
+    assert!(matches!(missing, Err(AppError::NoJob { .. })));
     let facts = facts(&world);
     assert!(
         facts.contains("*Failures in a row:* 4\n*Alerts held back since the last one:* 2"),

@@ -64,6 +64,27 @@ fn nothing_is_written_without_permission() {
 }
 
 #[test]
+fn an_assistant_reads_the_journal_and_tries_alerts() {
+    let world = World::new();
+    world.must("collection create ops --alert slack=http://127.0.0.1:1/x");
+    world.must("job create ops/a --every 1h --url http://127.0.0.1:1/");
+    world.must("job run ops/a");
+    let ops = json!({"collection": "ops"});
+    let journal = call(&world, "mcp", "journal", &json!({"collection": "ops", "job": "a"}));
+    let journal = journal["structuredContent"].clone();
+    let entries = journal["entries"].as_array().unwrap();
+    let told: Vec<_> = entries.iter().map(|entry| &entry["operation"]).collect();
+    assert_eq!((told, &journal["more"]), (vec!["ran", "created"], &json!(false)));
+    let alerts = call(&world, "mcp", "alerts", &ops)["structuredContent"].clone();
+    assert_eq!(alerts, json!({"isSet": true, "trouble": null}));
+    let alerts = call(&world, "mcp", "alerts", &json!({"collection": "ops", "job": "a"}));
+    assert_eq!(alerts["structuredContent"], json!({"isSet": true, "state": null}));
+    assert_eq!(call(&world, "mcp", "test_alert", &ops)["isError"], true);
+    let tested = call(&world, "mcp --allow-writes", "test_alert", &ops);
+    assert_eq!(tested["structuredContent"]["arrived"], false, "{tested}");
+}
+
+#[test]
 fn an_argument_is_never_a_file_of_this_machine() {
     let world = World::new();
     let mut messages = greeting();

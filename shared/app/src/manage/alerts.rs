@@ -4,7 +4,7 @@ use std::future::ready;
 
 use chrono::TimeDelta;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use minutehand_domain::alert::AlertTrouble;
+use minutehand_domain::alert::{AlertTrouble, JobAlert};
 use minutehand_domain::attempt::{Occurrence, Outcome};
 use minutehand_domain::cause::Cause;
 use minutehand_domain::chain::Depth;
@@ -35,6 +35,15 @@ pub struct AlertSetting {
     pub trouble: Option<AlertTrouble>,
 }
 
+/// What is known of a job for alerts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobAlertSetting {
+    /// Whether its collection has a failure action.
+    pub is_set: bool,
+    /// Its state; `None` if the failure action has no rules that need one, or if nothing has failed yet.
+    pub state: Option<JobAlert>,
+}
+
 /// What came back when a test alert was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertTested {
@@ -62,6 +71,29 @@ impl Manage {
         let record = self.collection(place, name).await?;
         let is_set = record.collection.definition.on_failure().is_some();
         Ok(AlertSetting { is_set, trouble: self.alert_trouble(&record).await? })
+    }
+
+    /// What is known of a job for the alerts of its collection.
+    ///
+    /// # Errors
+    ///
+    /// If the collection or the job does not exist.
+    pub async fn job_alert(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<JobAlertSetting, AppError> {
+        let (collection, job) = self.browsed_job(place, collection, name).await?;
+        let on_failure = collection.collection.definition.on_failure();
+        let has_rules = on_failure.is_some_and(|action| action.rules().need_state());
+        let state = if has_rules {
+            let read = self.ports.alerts.read_alert(&job.uid).await?;
+            JobAlert::read_stored(&read.state)
+        } else {
+            None
+        };
+        Ok(JobAlertSetting { is_set: on_failure.is_some(), state })
     }
 
     /// Sends one alert of a collection now, and says what came back. It is sent once, without retries. A test

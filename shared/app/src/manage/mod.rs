@@ -58,7 +58,7 @@ use crate::fire::Dispatcher;
 
 pub use again::Redriven;
 pub use ahead::{Ahead, CollectionOverview, LateJob, Overview, Upcoming, UpcomingOccurrence};
-pub use alerts::{AlertSetting, AlertTested};
+pub use alerts::{AlertSetting, AlertTested, JobAlertSetting};
 pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};

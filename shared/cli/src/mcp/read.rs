@@ -62,6 +62,37 @@ pub(super) struct Why {
     at: Option<String>,
 }
 
+/// The collection of a tool.
+#[derive(Debug, Args)]
+pub(super) struct InCollection {
+    /// Collection [default: the context's, else 'default']
+    #[arg(long)]
+    pub(super) collection: Option<String>,
+}
+
+/// The arguments of `journal`.
+#[derive(Debug, Args)]
+pub(super) struct Journal {
+    #[command(flatten)]
+    of: InCollection,
+    /// Only entries of this job of the collection
+    #[arg(long)]
+    job: Option<String>,
+    /// At most this many entries, up to 200 [default: 20]
+    #[arg(long, value_parser = items)]
+    limit: Option<u32>,
+}
+
+/// The arguments of `alerts`.
+#[derive(Debug, Args)]
+pub(super) struct Alerts {
+    #[command(flatten)]
+    of: InCollection,
+    /// A job of the collection
+    #[arg(long)]
+    job: Option<String>,
+}
+
 /// The arguments of `preview`.
 #[derive(Debug, Args)]
 pub(super) struct Preview {
@@ -86,7 +117,7 @@ fn list(name: &str, mut items: Vec<Value>, limit: usize) -> Value {
 }
 
 /// A document as the server wrote it.
-fn document(text: &str) -> Result<Value> {
+pub(super) fn document(text: &str) -> Result<Value> {
     serde_json::from_str(text)
         .map_err(|error| Failure::failed(format!("the answer of the server is not JSON: {error}")))
 }
@@ -146,6 +177,24 @@ pub(super) async fn why(work: &Work, wanted: &Why) -> Result<Value> {
         None => None,
     };
     document(&work.client().why(&path, at.as_deref()).await?.text)
+}
+
+pub(super) async fn journal(work: &Work, wanted: &Journal) -> Result<Value> {
+    let path = work.defaults().collection(wanted.of.collection.as_deref())?;
+    let limit = wanted.limit.unwrap_or(ITEMS_DEFAULT) as usize;
+    let listed = work.client().journal(&path, wanted.job.as_deref(), limit + 1).await;
+    let listed = listed.map_err(in_collection(work, &path))?;
+    let items = listed.iter().map(|item| document(&item.text));
+    Ok(list("entries", items.collect::<Result<_>>()?, limit))
+}
+
+pub(super) async fn alerts(work: &Work, wanted: &Alerts) -> Result<Value> {
+    let path = work.defaults().collection(wanted.of.collection.as_deref())?;
+    let text = match &wanted.job {
+        Some(job) => work.client().job_alert(&path.job(job)).await?.text,
+        None => work.client().alert(&path).await.map_err(in_collection(work, &path))?.text,
+    };
+    document(&text)
 }
 
 pub(super) async fn preview(work: &Work, wanted: &Preview) -> Result<Value> {

@@ -28,6 +28,16 @@ enum Tool {
     )]
     Why(read::Why),
     #[command(
+        about = "List who changed and ran what in a collection, or in one job, newest first: \
+                       changes, runs, redrives, and jobs that the scheduler paused."
+    )]
+    Journal(read::Journal),
+    #[command(
+        about = "Say whether the alerts of a collection arrive; with job, what is known of that \
+                       job for alerts: failures in a row, since when they are told, what was held back."
+    )]
+    Alerts(read::Alerts),
+    #[command(
         about = "Say in words when a job would fire, and list its first occurrences. Nothing is \
                        created. With neither every nor cron, at needs on, daily or once."
     )]
@@ -45,6 +55,8 @@ enum Tool {
     UpdateJob(Box<write::Update>),
     #[command(about = "Run a job once, now, besides its schedule.")]
     RunJob(write::Run),
+    #[command(about = "Send a test alert of a collection now, and say what came back.")]
+    TestAlert(read::InCollection),
     #[command(about = "Delete a job with its history. This cannot be undone.")]
     DeleteJob(arguments::Named),
 }
@@ -59,7 +71,7 @@ enum Effect {
 
 fn effect(tool: &Command) -> Effect {
     match tool.get_name() {
-        "create_job" | "run_job" => Effect::Adds,
+        "create_job" | "run_job" | "test_alert" => Effect::Adds,
         "update_job" | "delete_job" => Effect::Destroys,
         _ => Effect::Reads,
     }
@@ -129,6 +141,9 @@ pub(super) async fn call(
         Tool::GetJob(wanted) => read::job(work, &wanted).await,
         Tool::JobHistory(wanted) => read::history(work, &wanted).await,
         Tool::Why(wanted) => read::why(work, &wanted).await,
+        Tool::Journal(wanted) => read::journal(work, &wanted).await,
+        Tool::Alerts(wanted) => read::alerts(work, &wanted).await,
+        Tool::TestAlert(wanted) => write::test_alert(work, &wanted).await,
         Tool::Preview(wanted) => read::preview(work, &wanted).await,
         Tool::CreateJob(wanted) => write::create(work, &wanted).await,
         Tool::UpdateJob(wanted) => write::update(work, &wanted).await,

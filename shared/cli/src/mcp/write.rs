@@ -7,11 +7,12 @@ use minutehand_client::{JobPath, Precondition};
 use serde_json::{Map, Value, json};
 
 use super::arguments::{Named, Object};
+use super::read::{InCollection, document};
 use crate::failure::{Failure, Result};
 use crate::job::schedule::ScheduleArgs;
 use crate::job::{ActionArgs, is_credential, put_new, run_and_wait, zoned};
 use crate::masked::masked;
-use crate::work::{Work, zone_of};
+use crate::work::{Work, in_collection, zone_of};
 
 /// How long `run_job` waits for the result: an action ends within a minute.
 const RESULT_WAIT: Duration = Duration::from_secs(75);
@@ -116,6 +117,11 @@ pub(super) async fn run(work: &Work, wanted: &Run) -> Result<Value> {
     let result = if attempt.failed() { "failed" } else { "succeeded" };
     Ok(json!({"name": name, "result": result, "message": attempt.message,
         "started": attempt.start_time, "ended": attempt.end_time}))
+}
+
+pub(super) async fn test_alert(work: &Work, wanted: &InCollection) -> Result<Value> {
+    let path = work.defaults().collection(wanted.collection.as_deref())?;
+    document(&work.client().test_alert(&path).await.map_err(in_collection(work, &path))?.text)
 }
 
 pub(super) async fn delete(work: &Work, wanted: &Named) -> Result<Value> {

@@ -87,6 +87,30 @@ pub struct JobAlert {
 }
 
 impl JobAlert {
+    /// How many occurrences have failed since the last success.
+    #[must_use]
+    pub const fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// When the alert was sent that no success has followed.
+    #[must_use]
+    pub const fn open_since(&self) -> Option<DateTime<Utc>> {
+        self.open_since
+    }
+
+    /// When the last failure was told.
+    #[must_use]
+    pub const fn told_at(&self) -> Option<DateTime<Utc>> {
+        self.told_at
+    }
+
+    /// How many alerts were held back since.
+    #[must_use]
+    pub const fn held_back(&self) -> u32 {
+        self.held_back
+    }
+
     /// What was decided on the occurrence of an attempt, if that is remembered.
     #[must_use]
     pub fn decision_on(&self, attempt: &Attempt) -> Option<&AlertDecision> {

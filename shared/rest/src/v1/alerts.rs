@@ -1,4 +1,5 @@
-//! `GET C/alert` and `POST C/alert/test`: whether the alerts of a collection arrive, and a test of them.
+//! `GET C/alert`, `GET J/alert` and `POST C/alert/test`: whether the alerts of a collection arrive, what is known
+//! of a job for them, and a test of them.
 
 use axum::http::StatusCode;
 use minutehand_app::{AlertSetting, AlertTested};
@@ -21,6 +22,22 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     let found: AlertSetting = call.rest.manage.alert_setting(&place, &name).await?;
     let document = json!({"isSet": found.is_set, "trouble": found.trouble.as_ref().map(trouble)});
     Ok(tagged(&document, &call.head.headers))
+}
+
+/// Tells what is known of a job for the alerts of its collection.
+pub(crate) async fn of_job(call: Call) -> Result<Answer, Failure> {
+    Parameters::of(&call, &[])?;
+    let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
+    let found = call.rest.manage.job_alert(&place, &collection, &name).await?;
+    let state = found.state.map(|state| {
+        json!({
+            "failuresInRow": state.failures(),
+            "openSince": state.open_since().map(format_instant),
+            "lastSentAt": state.told_at().map(format_instant),
+            "heldBack": state.held_back(),
+        })
+    });
+    Ok(tagged(&json!({"isSet": found.is_set, "state": state}), &call.head.headers))
 }
 
 /// Sends a test alert, and tells what came back.

@@ -33,7 +33,7 @@ use crate::call::etags;
 
 pub(crate) use again::{redrive as redrive_occurrence, resume};
 pub(crate) use ahead::{overview, upcoming};
-pub(crate) use alerts::{get as alert, test as test_alert};
+pub(crate) use alerts::{get as alert, of_job as job_alert, test as test_alert};
 pub(crate) use body::body;
 pub(crate) use check::check;
 pub(crate) use dead_letters::{

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Api;
+use crate::support::{Api, JOB};
 
 const ALERT: &str = "/minutehand/v1/subscriptions/s1/resourceGroups/rg/jobCollections/C1/alert";
 const RECEIVER: &str = "https://hooks.slack.test/services/T0/B0/hunter2";
@@ -76,6 +76,11 @@ fn a_test_needs_a_failure_action_and_a_way_out() {
     );
     assert!(api.put("/C1", &alerting(&json!({}))).status.is_success());
     assert_eq!(alert("GET", "").json(), json!({"isSet": true, "trouble": null}));
+    let of_job = ALERT.replace("/alert", "/jobs/J1/alert");
+    api.send("GET", &of_job, &[], "").fails(404, "NotFound", "Job 'J1' cannot be found.");
+    assert!(api.put("/C1/jobs/J1", JOB).status.is_success());
+    let nothing = json!({"isSet": true, "state": null});
+    assert_eq!(api.send("GET", &of_job, &[], "").json(), nothing);
     alert("POST", "/test").fails(
         409,
         "NotOnThisInstallation",
