@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use minutehand_client::{
-    AlertAnswer, AlertTestAnswer, JobAlertAnswer, JobAlertState, LostAlerts,
-};
+use minutehand_client::{AlertAnswer, AlertTestAnswer, JobAlertAnswer, JobAlertState, LostAlerts};
 use serde_json::{Map, Value, json};
 
 use crate::at_server::ServerCommand;
@@ -24,7 +22,7 @@ pub struct AlertArgs {
 
 #[derive(Debug, Subcommand)]
 enum AlertCommand {
-    /// Show whether the alerts of a collection arrive, or what is known of a job for them
+    /// Show whether the alerts of a collection arrive, or the state of a job
     Show {
         /// Name of the collection, or COLLECTION/JOB
         name: String,
@@ -68,7 +66,8 @@ async fn show(work: &Work, name: &str) -> Result<()> {
 }
 
 /// What is said of a collection without a failure action.
-const NO_ALERTS: &str = "its collection sends no alerts; set one with `minutehand collection set NAME --alert`";
+const NO_ALERTS: &str =
+    "its collection sends no alerts; set one with `minutehand collection set NAME --alert`";
 
 /// What is known of a job, in words.
 fn state_of(work: &Work, state: &JobAlertState) -> String {
@@ -118,10 +117,13 @@ pub(crate) fn trouble(work: &Work, found: &LostAlerts) -> String {
 /// The options of a collection that set its alerts.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct AlertOptions {
-    /// Tell of failures at slack, teams, discord, ntfy or cloudevents: slack=https://…, or slack=@FILE
-    /// with the URL in a file; `off` tells nothing
+    /// Tell of failures at slack, teams, discord, ntfy, cloudevents or template: slack=https://…, or
+    /// slack=@FILE with the URL in a file; `off` tells nothing
     #[arg(long, value_name = "FORMAT=URL", help_heading = HEADING)]
     alert: Option<String>,
+    /// With template, what is sent, with names such as {{job}} and {{cause}}
+    #[arg(long, value_name = "TEXT", help_heading = HEADING)]
+    alert_body: Option<String>,
     /// Tell of a job from so many failures in a row on
     #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
           allow_negative_numbers = true, help_heading = HEADING)]
@@ -150,6 +152,12 @@ impl AlertOptions {
             Some("off") => return Ok(Some(Value::Null)),
             Some(text) => receiver(text)?,
         };
+        if let Some(body) = &self.alert_body {
+            let request = action.entry("request").or_insert_with(|| json!({}));
+            if let Some(request) = request.as_object_mut() {
+                request.insert("body".to_owned(), body.as_str().into());
+            }
+        }
         if let Some(after) = self.alert_after {
             action.insert("after".to_owned(), after.into());
         }
@@ -167,7 +175,10 @@ impl AlertOptions {
     }
 
     const fn has_rules(&self) -> bool {
-        self.alert_after.is_some() || self.alert_recovered.is_some() || self.alert_every.is_some()
+        self.alert_body.is_some()
+            || self.alert_after.is_some()
+            || self.alert_recovered.is_some()
+            || self.alert_every.is_some()
     }
 }
 
@@ -193,7 +204,8 @@ fn receiver(text: &str) -> Result<Map<String, Value>> {
     } else {
         "Http"
     };
-    let request = json!({"uri": url, "method": "POST", "headers": null, "authentication": null});
+    let request = json!({"uri": url, "method": "POST", "headers": null, "body": null,
+        "authentication": null});
     let action = json!({"type": kind, "format": format, "request": request});
     Ok(action.as_object().cloned().unwrap_or_default())
 }
@@ -225,6 +237,17 @@ mod tests {
             rules.unwrap().unwrap(),
             json!({"after": 2, "recovered": true, "every": "PT3600S"})
         );
+        let template = given(|it| {
+            it.alert = Some("template=https://h.test/".to_owned());
+            it.alert_body = Some("{{job}}".to_owned());
+        });
+        let template = template.unwrap().unwrap();
+        assert_eq!(
+            (&template["format"], &template["request"]["body"]),
+            (&json!("template"), &json!("{{job}}"))
+        );
+        let body = given(|it| it.alert_body = Some("{{cause}}".to_owned())).unwrap();
+        assert_eq!(body, Some(json!({"request": {"body": "{{cause}}"}})));
         let off = given(|it| it.alert_every = Some("off".to_owned())).unwrap();
         assert_eq!(off, Some(json!({"every": null})));
     }

@@ -43,7 +43,7 @@ enum CollectionCommand {
         name: String,
         /// Property and its new value, as JSON or text, or tags.NAME and its text; null removes it
         #[arg(required_unless_present_any = ["max_per_second", "max_concurrent", "alert",
-              "alert_after", "alert_recovered", "alert_every"], value_name = "PROPERTY=VALUE")]
+              "alert_body", "alert_after", "alert_recovered", "alert_every"], value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
         /// Most attempts that start in a second, or `off`; the others wait
         #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]

@@ -4,12 +4,15 @@
 
 use chrono::{DateTime, Utc};
 use minutehand_recurrence::format_instant;
+use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::cause::Cause;
 use crate::ids::encode_path;
+use crate::missed::Missed;
 use crate::pause::Paused;
+use crate::template::{Placeholder, PlaceholderValue, Template};
 
 /// The types of the event.
 const FAILED: &str = "minutehand.occurrence.failed";
@@ -73,6 +76,19 @@ pub struct FailureEvent<'a> {
     pub said: Option<String>,
     /// What is told of it.
     pub told: Told,
+    /// What only templates tell of the job.
+    pub facts: JobFacts,
+}
+
+/// What only templates tell of a job.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct JobFacts {
+    /// The zone of its recurrence.
+    pub zone: Option<Zone>,
+    /// The instant of the occurrence before the one that is told of.
+    pub previous_at: Option<DateTime<Utc>>,
+    /// What it has missed.
+    pub missed: Missed,
 }
 
 impl JobNames<'_> {
@@ -155,6 +171,37 @@ impl FailureEvent<'_> {
         data
     }
 
+    /// A template with what is told in place of its names. The cause is that of a failure: a recovery and a test
+    /// have none.
+    #[must_use]
+    pub fn render(&self, template: &Template) -> String {
+        let JobFacts { zone, previous_at, missed } = self.facts;
+        let last = self.last_of(Role::Main);
+        let instant = |at: Option<DateTime<Utc>>| {
+            at.map_or(PlaceholderValue::Absent, PlaceholderValue::Instant)
+        };
+        template.render(zone, &|name| match name {
+            Placeholder::Job => PlaceholderValue::Text(self.names.job),
+            Placeholder::Collection => PlaceholderValue::Text(self.names.collection),
+            Placeholder::Occurrence => PlaceholderValue::Instant(
+                self.occurrence.redrive_of().unwrap_or_else(|| self.occurrence.nominal_at()),
+            ),
+            Placeholder::PreviousOccurrence => instant(previous_at),
+            Placeholder::ScheduledTime => instant(last.map(|(attempt, _)| attempt.due_at)),
+            Placeholder::Attempt => last.map_or(PlaceholderValue::Absent, |(attempt, _)| {
+                PlaceholderValue::Number(u64::from(attempt.number) + 1)
+            }),
+            Placeholder::ExecutionId => PlaceholderValue::Text(&self.id),
+            Placeholder::Missed => PlaceholderValue::Number(missed.occurrences),
+            Placeholder::MissedSince => instant(missed.since),
+            Placeholder::LastSuccess => instant(missed.last_success),
+            Placeholder::Cause => {
+                let cause = last.and_then(|(_, record)| record.cause.as_ref());
+                cause.map_or(PlaceholderValue::Absent, |cause| PlaceholderValue::Text(cause.text()))
+            }
+        })
+    }
+
     /// What the rules for alerts add.
     fn told(&self) -> Map<String, Value> {
         let mut told = Map::new();
@@ -229,8 +276,18 @@ mod tests {
         let names = JobNames { subscription: "me", group: "My Group", collection: "ops", job: "j" };
         let occurrence = Occurrence::Scheduled { nominal_at: at(0) };
         let (id, occurrence, paused, told) = ("u.1.n0".to_owned(), &occurrence, None, Told::FAILED);
-        FailureEvent { id, names, occurrence, attempts, next_at, paused, said: None, told }
-            .to_json()
+        FailureEvent {
+            id,
+            names,
+            occurrence,
+            attempts,
+            next_at,
+            paused,
+            said: None,
+            told,
+            facts: JobFacts::default(),
+        }
+        .to_json()
     }
 
     #[test]
@@ -276,6 +333,7 @@ mod tests {
             paused: None,
             said: None,
             told: Told::FAILED,
+            facts: JobFacts::default(),
         };
         let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(parsed(documented), parsed(&sent.to_json()));
@@ -296,6 +354,7 @@ mod tests {
                 paused: None,
                 said: None,
                 told,
+                facts: JobFacts::default(),
             };
             let event: Value = serde_json::from_str(&event.to_json()).unwrap();
             let of_data = ["failuresInRow", "heldBack", "failingSince"]

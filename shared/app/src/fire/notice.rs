@@ -21,11 +21,12 @@
 
 use minutehand_domain::action::{FailureAction, Target};
 use minutehand_domain::attempt::{Attempt, Record, Role};
-use minutehand_domain::failure_event::{FailureEvent, JobNames};
+use minutehand_domain::failure_event::{FailureEvent, JobFacts, JobNames};
 use minutehand_domain::job::{JobDefinition, JobState};
 use minutehand_domain::message::said;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::CollectionRecord;
+use minutehand_recurrence::Recurrence;
 
 use super::execute::Executor;
 use super::loaded_job::LoadedJob;
@@ -64,6 +65,9 @@ impl Executor {
         let timetable = loaded.schedule.as_ref().filter(|_| is_on);
         let of_action = attempts.iter().filter(|(attempt, _)| attempt.role == Role::Main);
         let last = of_action.max_by_key(|(attempt, _)| attempt.number);
+        let definition = self.definition(job, loaded).await.ok();
+        let recurrence = definition.and_then(|it| it.recurrence.as_deref());
+        let before = attempt.occurrence.redrive_of().unwrap_or(attempt.occurrence.nominal_at());
         let event = FailureEvent {
             id: format!("{}.{}", job.uid, first.id()),
             names: JobNames {
@@ -74,10 +78,15 @@ impl Executor {
             },
             occurrence: &attempt.occurrence,
             attempts: &attempts,
-            paused: self.definition(job, loaded).await.ok().and_then(JobDefinition::paused),
+            paused: definition.and_then(JobDefinition::paused),
             next_at: timetable.and_then(|it| it.at_or_after(self.ports.clock.now())),
             said: last.and_then(|(_, record)| said(&record.message)),
             told: self.told(job, attempt, loaded).await?,
+            facts: JobFacts {
+                zone: recurrence.and_then(Recurrence::zone).copied(),
+                previous_at: loaded.schedule.as_ref().and_then(|it| it.before(before)),
+                missed: loaded.snapshot.counters.missed(),
+            },
         };
         Ok(Some(action.with_event(&event)))
     }

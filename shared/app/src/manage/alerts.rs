@@ -8,7 +8,7 @@ use minutehand_domain::alert::{AlertTrouble, JobAlert};
 use minutehand_domain::attempt::{Occurrence, Outcome};
 use minutehand_domain::cause::Cause;
 use minutehand_domain::chain::Depth;
-use minutehand_domain::failure_event::{FailureEvent, JobNames, Told};
+use minutehand_domain::failure_event::{FailureEvent, JobFacts, JobNames, Told};
 use minutehand_domain::missed::Missed;
 use minutehand_domain::name::Name;
 use minutehand_domain::refusal::{Code, Refusal};
@@ -144,6 +144,7 @@ impl Manage {
             paused: None,
             said: None,
             told: Told::Test,
+            facts: JobFacts::default(),
         };
         let context = AttemptContext {
             execution_id: event.id.clone(),

@@ -41,6 +41,9 @@ impl FailureAction {
             let Some(payload) = fields.object(property)? else {
                 continue;
             };
+            if format == Some(AlertFormat::Template) {
+                continue;
+            }
             check_has_no_content(&payload, content)?;
             if let Some(Value::Object(payload)) = action.get_mut(*property) {
                 payload.insert((*content).to_owned(), PLACEHOLDER.into());
@@ -60,10 +63,13 @@ impl FailureAction {
         let action = Value::Object(action);
         let mut action = Action::read(&Fields::new(fields.place(), &action, fields.reading())?)?;
         match (&mut action.target, format) {
-            (Target::Http(request) | Target::Https(request), Some(_)) => {
+            (Target::Http(request) | Target::Https(request), Some(format)) => {
+                if format == AlertFormat::Template && fields.limiting_plan().is_some() {
+                    check_template(request, fields)?;
+                }
                 request.sealed_uri = Some(Secret::new(request.uri.clone()));
             }
-            (_, Some(format)) if format.is_for_people() => {
+            (_, Some(format)) if format != AlertFormat::CloudEvents => {
                 let allowed = "needs an action of type Http or Https; change 'type'";
                 return Err(fields.wrong(FORMAT, allowed));
             }
@@ -76,7 +82,10 @@ impl FailureAction {
         let property = self.action.target.property();
         let mut contents = Target::CONTENTS.iter().filter(|(known, _)| *known == property);
         let content = contents.next().map_or("", |(_, content)| content);
-        let action = self.action.write().without(property, content);
+        let action = match self.format {
+            Some(AlertFormat::Template) => self.action.write(),
+            _ => self.action.write().without(property, content),
+        };
         self.rules.write(action.maybe(FORMAT, self.format.map(AlertFormat::name)))
     }
 
@@ -117,6 +126,13 @@ impl FailureAction {
     #[must_use]
     pub fn with_event(&self, event: &FailureEvent<'_>) -> Target {
         let mut target = self.action.target.clone();
+        if self.format == Some(AlertFormat::Template) {
+            if let Target::Http(request) | Target::Https(request) = &mut target {
+                let template = request.body_template();
+                request.body = template.and_then(Result::ok).map(|it| event.render(&it));
+            }
+            return target;
+        }
         let alert = |uri: &str| self.format?.request(uri, &AlertText::of(event));
         match &mut target {
             Target::Http(request) | Target::Https(request) => match alert(&request.uri) {
@@ -155,6 +171,19 @@ fn check_has_no_content(payload: &Fields<'_>, content: &str) -> Result<(), Refus
         &path,
         "cannot be set here: the action sends an event that describes the failure. Remove it.",
     ))
+}
+
+/// Checks the body of a template, which there has to be.
+fn check_template(request: &HttpRequest, fields: &Fields<'_>) -> Result<(), Refusal> {
+    let about = |what: String| Err(Refusal::about(fields.path("request.body"), what));
+    match request.body_template() {
+        Some(Ok(_)) => Ok(()),
+        Some(Err(error)) => about(format!("{error}.")),
+        None => about(
+            "is missing; with the format 'template', write what is sent, such as '{{job}}: {{cause}}'."
+                .to_owned(),
+        ),
+    }
 }
 
 /// Checks a URL that no message may repeat.

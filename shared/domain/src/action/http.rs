@@ -15,7 +15,7 @@ use crate::json::Shape::{Free, Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Reading, Shape};
 use crate::refusal::Refusal;
 use crate::secret::Secret;
-use crate::template::TemplatePlace;
+use crate::template::{Placeholder, Template, TemplateError, TemplatePlace};
 
 const URI_CHARS_MAX: usize = 2_048;
 const BODY_CHARS_MAX: usize = 8_192;
@@ -50,6 +50,19 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
+    fn is_form(&self) -> bool {
+        self.headers.iter().flatten().any(|(name, value)| {
+            name.eq_ignore_ascii_case("content-type") && value.starts_with(FORM_TYPE)
+        })
+    }
+
+    /// Its body as a template; `None` if it has none.
+    pub(super) fn body_template(&self) -> Option<Result<Template, TemplateError>> {
+        let body = self.body.as_deref()?;
+        let place = if self.is_form() { TemplatePlace::Url } else { place_of(body) };
+        Some(Template::parse(body, place, &Placeholder::ALL))
+    }
+
     /// The URL without its secrets.
     fn shown_uri(&self) -> String {
         match self.sealed_uri {
@@ -167,9 +180,7 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
     }
 
     fn texts(payload: &mut HttpRequest) -> Vec<Text<'_>> {
-        let form = payload.headers.iter().flatten().any(|(name, value)| {
-            name.eq_ignore_ascii_case("content-type") && value.starts_with(FORM_TYPE)
-        });
+        let form = payload.is_form();
         let headers = payload.headers.iter_mut().flatten();
         let headers = headers.filter(|(name, _)| !is_credential_header(name));
         let headers = headers.map(|(name, value)| {

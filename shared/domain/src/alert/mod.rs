@@ -35,6 +35,8 @@ named! {
         Discord = "discord",
         /// A topic of ntfy.
         Ntfy = "ntfy",
+        /// A request of one's own, whose body is a template.
+        Template = "template",
     }
 }
 
@@ -54,21 +56,23 @@ impl AlertFormat {
     /// Whether a person reads it. Such a format is sent as a POST to a URL.
     #[must_use]
     pub const fn is_for_people(self) -> bool {
-        !matches!(self, Self::CloudEvents)
+        !matches!(self, Self::CloudEvents | Self::Template)
     }
 
     /// Says what to use instead if a receiver of this format cannot have this URL.
     pub(crate) fn check_uri(self, uri: &str) -> Result<(), &'static str> {
         match self {
             Self::Ntfy => ntfy::check_uri(uri),
-            Self::CloudEvents | Self::Slack | Self::Teams | Self::Discord => Ok(()),
+            Self::CloudEvents | Self::Slack | Self::Teams | Self::Discord | Self::Template => {
+                Ok(())
+            }
         }
     }
 
     /// The request to a URL; `None` for a format that is not for people.
     pub(crate) fn request(self, uri: &str, text: &AlertText) -> Option<AlertRequest> {
         let body = match self {
-            Self::CloudEvents => return None,
+            Self::CloudEvents | Self::Template => return None,
             Self::Slack => slack::body(text),
             Self::Teams => teams::body(text),
             Self::Discord => discord::body(text),

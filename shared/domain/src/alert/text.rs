@@ -115,7 +115,7 @@ pub(super) mod tests {
     use super::*;
     use crate::attempt::{Attempt, Outcome, Record};
     use crate::cause::Cause;
-    use crate::failure_event::JobNames;
+    use crate::failure_event::{JobFacts, JobNames};
     use crate::pause::Paused;
 
     fn at(second: i64) -> DateTime<Utc> {
@@ -149,6 +149,7 @@ pub(super) mod tests {
             paused,
             said: Some(said.to_owned()),
             told,
+            facts: JobFacts::default(),
         })
     }
 

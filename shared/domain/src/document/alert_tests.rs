@@ -1,12 +1,16 @@
 //! Failure actions with a format and rules: what is accepted, sealed and sent.
 
+use chrono::DateTime;
 use serde_json::{Value, json};
 
 use super::tests::test_event;
 use super::*;
 use crate::action::Target;
 use crate::alert::{AlertFormat, AlertUse};
+use crate::attempt::{Attempt, Occurrence, Outcome, Record};
+use crate::cause::Cause;
 use crate::collection::CollectionDefinition;
+use crate::failure_event::{FailureEvent, Told};
 use crate::refusal::Refusal;
 
 const SLACK: &str = "https://hooks.slack.test/services/T0/B0/hunter2";
@@ -121,7 +125,7 @@ fn what_a_receiver_cannot_have_is_refused_without_its_url() {
     for (changes, expected) in [
         (
             json!({"format": "slak"}),
-            "'minutehand.onFailure.format' is \"slak\"; use one of cloudevents, slack, teams, discord, ntfy.".to_owned(),
+            "'minutehand.onFailure.format' is \"slak\"; use one of cloudevents, slack, teams, discord, ntfy, template.".to_owned(),
         ),
         (
             json!({"request": {"uri": "hunter2"}}),
@@ -217,5 +221,86 @@ fn each_format_is_sent_as_json_to_its_receiver() {
         let body = request.body.unwrap();
         assert!(body.contains("Test alert of the job collection ops"), "{body}");
         assert!(!body.contains("hunter2"), "{body}");
+    }
+}
+
+#[test]
+fn a_template_is_a_request_of_ones_own() {
+    let request = |more: Value| {
+        let mut request = json!({"uri": SLACK, "method": "PUT",
+            "headers": {"Content-Type": "text/plain"}, "body": "{{collection}}/{{job}}: {{cause}}"});
+        for (name, value) in more.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        json!({"type": "Https", "format": "template", "request": request})
+    };
+    let collection = alerting(&request(json!({}))).unwrap();
+    let shown = write_collection(&collection);
+    assert_eq!(
+        shown.pointer("/properties/minutehand/onFailure/request").unwrap(),
+        &json!({"uri": "(withheld)", "method": "PUT", "headers": {"Content-Type": "text/plain"},
+            "body": "{{collection}}/{{job}}: {{cause}}"})
+    );
+    assert_eq!(load_collection(&whole(&collection)).unwrap(), collection);
+    let sent = |body: &str, event: &FailureEvent<'_>| {
+        let collection = alerting(&request(json!({"body": body}))).unwrap();
+        match collection.on_failure().unwrap().with_event(event) {
+            Target::Https(request) => {
+                assert_eq!((request.uri.as_str(), request.method.as_str()), (SLACK, "PUT"));
+                request.body.unwrap()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(sent("{{collection}}/{{job}}: {{cause}}", &test_event()), "ops/j: ");
+    let occurrence = Occurrence::Scheduled { nominal_at: DateTime::UNIX_EPOCH };
+    let failed = Record {
+        started_at: DateTime::UNIX_EPOCH,
+        ended_at: DateTime::UNIX_EPOCH,
+        outcome: Outcome::Failed,
+        cause: Some(Cause::http(500)),
+        message: String::new(),
+        repeat_count: 1,
+        body_bytes: 0,
+        then: None,
+    };
+    let attempts = [(Attempt { number: 1, ..Attempt::first(1, occurrence) }, failed)];
+    let event = FailureEvent { attempts: &attempts, told: Told::FAILED, ..test_event() };
+    for (body, expected) in [
+        ("{{job}} {{cause}} {{occurrence:date}}", "j HTTP 500 1970-01-01"),
+        (
+            r#"{"text":"{{cause}}","n":{{attempt}},"last":{{lastSuccess}}}"#,
+            r#"{"text":"HTTP 500","n":2,"last":null}"#,
+        ),
+        ("{{executionId}} {{missed}} {{scheduledTime:unix}}", "1 0 0"),
+    ] {
+        assert_eq!(sent(body, &event), expected);
+    }
+    let path = "'minutehand.onFailure.request.body'";
+    for (action, expected) in [
+        (
+            request(json!({"body": "{{cuase}}"})),
+            format!(
+                "{path} contains '{{{{cuase}}}}', which is not a name that it can use (is 'cause' meant?); \
+                 the names are job, collection, occurrence, previousOccurrence, scheduledTime, attempt, \
+                 executionId, missed, missedSince, lastSuccess, cause."
+            ),
+        ),
+        (
+            request(json!({"body": null})),
+            format!(
+                "{path} is missing; with the format 'template', write what is sent, such as \
+                 '{{{{job}}}}: {{{{cause}}}}'."
+            ),
+        ),
+        (
+            json!({"type": "Sqs", "format": "template", "sqsMessage":
+                {"queueUrl": "https://sqs.eu-west-1.amazonaws.com/123456789012/q", "message": "m"}}),
+            "'minutehand.onFailure.format' is \"template\"; needs an action of type Http or Https; \
+             change 'type'."
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(alerting(&action).unwrap_err().message, expected);
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::action::Target;
 use crate::attempt::{Occurrence, Role};
-use crate::failure_event::{FailureEvent, JobNames, Told};
+use crate::failure_event::{FailureEvent, JobFacts, JobNames, Told};
 use crate::job::{JobDefinition, JobState};
 use crate::plan::Plan;
 use crate::refusal::{Code, Refusal};
@@ -1062,6 +1062,7 @@ pub(super) fn test_event() -> FailureEvent<'static> {
         paused: None,
         said: None,
         told,
+        facts: JobFacts::default(),
     }
 }
 

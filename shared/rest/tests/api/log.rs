@@ -31,7 +31,7 @@ fn the_line_of_a_request_that_changes_something_names_its_caller() {
     let token = Token { hash: TOKEN, scope: Scope::Run, label: Some("laptop".into()) };
     let api = Api::with(Access::Tokens(vec![token]));
     let sent = &[("authorization", "Bearer token")];
-    let (_, lines) = logged_by(|| {
+    let ((), lines) = logged_by(|| {
         api.send("POST", "/nowhere", sent, "");
         api.send("GET", "/nowhere", sent, "");
         api.send("POST", "/nowhere", &[], "");
