@@ -57,10 +57,11 @@ run: ## build the binary and serve with it; prints commands to try; Ctrl-C ends 
 	@echo "$$CALLS"
 	@exec $(TARGET_DIR)/debug/minutehand serve --listen $(LISTEN) --data '$(DATA)'
 
-fmt: ## format the Rust code
+fmt: ## format the Rust code, and the console's sources if `make console` has run
 	cargo fmt --all
+	@if [ -d shared/console/web/node_modules ]; then cd shared/console/web && npm run --silent format; fi
 
-check: ## formatting, lints, documentation, licences and sources of dependencies, the CDK app, workflows
+check: ## formatting, lints, documentation, licences and sources of dependencies, the console's sources, the CDK app, workflows
 	@.ci/timed fmt cargo fmt --all --check
 	@.ci/timed clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" .ci/timed doc cargo doc --no-deps --workspace --locked

@@ -125,10 +125,11 @@ describe('axe finds nothing, in light and in dark, and 320 px need no second scr
 
   using('what needs someone, and letters', place('overview'), async (page) => {
     await instead(page, '/failures', (route) => route.fulfill({ json: FAILURES }));
+    await instead(page, '/rows', (route) => route.fulfill({ json: { columns: ['name', 'state', 'recent'], items: FAILURES.items.map(({ job }) => [job, 'enabled', 'of']), position: null } }));
     await instead(page, '/deadletters', (route) => route.fulfill({ json: LETTERS }));
     await page.reload();
     await heading(page, '30 jobs need you. Everything else is on time.');
-    await page.getByText('And 10 more jobs that failed.').waitFor();
+    await page.getByText('And 10 more jobs that fail.').waitFor();
     await clean(page);
     await page.keyboard.press('g');
     await page.keyboard.press('d');
@@ -159,7 +160,7 @@ describe('the keyboard alone', () => {
     await write(page, page.getByLabel('Token'), world.server.token);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByRole('link', { name: 'billing' }).waitFor();
+    await page.getByRole('link', { name: 'billing', exact: true }).waitFor();
   }, { signedIn: false });
 
   using('goes from page to page, and finds its way by /', place('collections'), async (page) => {

@@ -230,7 +230,11 @@ describe('a job that two people change', () => {
     await world.server.call('PATCH', world.server.jobPath('jobs', 'shared'), { properties: { action: { request: { body: 'theirs' } } } });
     await page.getByRole('button', { name: /^Save/ }).click();
     const alert = page.getByRole('alert', { name: 'Changed meanwhile' });
-    await alert.getByText('"body": "theirs"').waitFor();
+    const row = (path) => alert.getByRole('row').filter({ hasText: path });
+    await row('action.request.body').getByRole('cell', { name: 'theirs' }).waitFor();
+    await row('action.request.body').getByText('as it was').waitFor();
+    await row('recurrence.schedule.hours').getByRole('cell', { name: '5', exact: true }).waitFor();
+    await alert.getByText(/Theirs: Every day at 02:30 .* Yours: Every day at 05:15/).waitFor();
     assert.deepEqual((await job('shared')).recurrence.schedule.hours, [2]);
     assert.deepEqual(await defects(page), []);
     await alert.getByRole('button', { name: 'Save mine over it' }).click();

@@ -25,10 +25,10 @@ using('signs in, makes a job in the form, runs it, and sees what happened', '', 
   await page.getByRole('alert').waitFor();
   await page.getByLabel('Token').fill(world.server.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByText('No collections in me / dev yet.').waitFor();
-  await page.getByRole('button', { name: 'Look in other groups' }).click();
-  await page.getByRole('link', { name: 's / g' }).click();
-  await page.getByRole('link', { name: 'jc' }).click();
+  // The only group that there is.
+  await page.getByRole('link', { name: 's / g' }).waitFor();
+  await page.getByRole('link', { name: /^Collections/ }).click();
+  await page.getByRole('link', { name: 'jc', exact: true }).click();
   await page.getByText('No jobs in jc yet.').waitFor();
   await page.keyboard.press('n');
   await page.getByLabel('URL').fill(world.target);

@@ -193,7 +193,7 @@ describe('the journal', () => {
     await world.server.call('PATCH', path, { properties: { state: 'disabled' } });
     await world.server.call('PATCH', path, { properties: { state: 'enabled' } });
     await page.reload();
-    await page.getByRole('row').filter({ hasText: 'switchedOff' }).first().getByRole('button', { name: 'Undo…' }).click();
+    await page.getByRole('row').filter({ hasText: 'switched off' }).first().getByRole('button', { name: 'Undo…' }).click();
     await page.getByText('Everything that it changed is as before already.').waitFor();
     assert.ok(await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).isDisabled());
   });

@@ -32,18 +32,22 @@ const NIGHTLY = 'every day at 02:30 America/New_York time';
 /** A number from 0 to 1 that depends on another alone. */
 const noise = (n) => (((n * 2_654_435_761) >>> 0) % 1_000) / 1_000;
 
-const ok = "Http Action - Response from host 'billing.example.com': 'OK' Response Headers: Date: now Body: {}";
-const bad = "Http Action - Response from host 'billing.example.com': 'ServiceUnavailable' Response Headers: Date: now Body: {\"error\":\"maintenance\"}";
-const attempt = (due, n, actionName, status, message) => ({
-  name: `billing/invoice-export/${due}-${n}-${actionName}`,
-  properties: { expectedExecutionTime: iso(due), startTime: iso(due + n * MINUTE + 4), endTime: iso(due + n * MINUTE + 218), actionName, ...(status && { status }), message, retryCount: n, repeatCount: 1 },
+const answered = (status, body) => `Http Action - Response from host 'billing.example.com': '${status}' Response Headers: Date: now Body: ${body}`;
+const cause = { kind: 'httpStatus', text: 'HTTP 503' };
+const said = 'read-only until 03:15';
+const bad = answered('ServiceUnavailable', JSON.stringify({ title: said }));
+/** An attempt at an action, and how many seconds after its occurrence is due it begins. */
+const attempt = (due, after, isOk, action = 'action', retry = 0) => ({
+  action, retry, dueAt: iso(due + after * 1_000), startedAt: iso(due + after * 1_000 + 4), endedAt: iso(due + after * 1_000 + 218), outcome: isOk ? 'succeeded' : 'failed',
+  cause: isOk ? null : cause, said: isOk ? null : said, message: isOk ? answered('OK', '{}') : bad,
 });
 const nights = Array.from({ length: 34 }, (_, n) => NOW - (NOW % DAY) + 6.5 * HOUR - n * DAY);
-const history = nights.flatMap((due, n) => {
-  if (n === 27) return [attempt(due, 0, 'MainAction', 'skipped', 'It was left out: an outage lasted from 02:12 to 02:44.')];
-  if (n === 20) return [attempt(due, 0, 'MainAction', 'failed', bad), attempt(due, 1, 'MainAction', null, ok)];
-  if (n >= 4) return [attempt(due, 0, 'MainAction', null, ok)];
-  return [attempt(due, 0, 'MainAction', 'failed', bad), attempt(due, 1, 'MainAction', 'failed', bad), attempt(due, 2, 'ErrorAction', null, ok)];
+const occurrences = nights.map((due, n) => {
+  const one = { at: iso(due), kind: 'scheduled', outcome: 'succeeded', redriveOf: null };
+  if (n === 27) return { ...one, kind: 'leftOut', outcome: 'skipped', last: iso(due), count: 1, reason: 'outage', outage: { from: iso(due - 18 * MINUTE), until: iso(due + 14 * MINUTE) }, attempts: [] };
+  if (n === 20) return { ...one, attempts: [attempt(due, 0, false), attempt(due, 31, true, 'action', 1)] };
+  if (n >= 4) return { ...one, attempts: [attempt(due, 0, true)] };
+  return { ...one, outcome: 'failed', attempts: [attempt(due, 0, false), attempt(due, 31, false, 'action', 1), attempt(due, 62, false, 'action', 2), attempt(due, 63, true, 'errorAction')] };
 });
 const properties = {
   state: 'enabled',
@@ -89,12 +93,12 @@ const COLLECTIONS = [['ops', 'Disabled', 31, 50], ['billing', 'Enabled', 214, 1_
 const ANSWERS = [
   ['/me', () => ({ principal: { kind: 'token', label: 'web shop' }, may: ['read', 'run', 'write'], now: iso(NOW), clockRate: 1, home: 'aws', region: 'eu-west-1', version: '1.0.0', timeZones: '2026e', planLimits: true, actions: [] })],
   ['/overview', () => ({ headline: { kind: 'allWell' }, collections: { all: 4, off: 1, items: COLLECTIONS }, jobs: { all: 1_204 }, late: { count: 0, isLeast: false, oldest: null, items: [] }, sweep: { at: iso(NOW - 12_000) }, work: { at: iso(NOW - 3_000) }, deadLetters: 3 })],
-  ['/failures', () => ({ items: [{ at: iso(nights[0]), resourceGroup: 'dev', collection: 'billing', job: 'invoice-export', message: bad }, { at: iso(nights[1]), resourceGroup: 'dev', collection: 'shop', job: 'price-feed', message: bad }], position: null })],
+  ['/failures', () => ({ items: [{ at: iso(nights[0]), resourceGroup: 'dev', collection: 'billing', job: 'invoice-export', cause, said, message: bad }, { at: iso(nights[1]), resourceGroup: 'dev', collection: 'shop', job: 'price-feed', cause, said, message: bad }], position: null })],
   ['/upcoming', () => ({ items: NAMES.map((job, n) => ({ at: iso(NOW - (NOW % MINUTE) + (n + 1) * 3 * MINUTE), resourceGroup: 'dev', collection: n % 2 ? 'shop' : 'billing', job, sentence: NIGHTLY })), complete: true })],
   ['/load', load],
   ['/rows', () => ({ columns, items: rows, position: null })],
   ['/next', () => ({ sentence: NIGHTLY, occurrences: coming, ends: false, clockChanges: [{ at: '2027-11-07T06:30:00Z', local: '2027-11-07T02:30:00', offset: '-05:00', note: { kind: 'firstOfTwo', text: 'the first of two 01:30' } }] })],
-  ['/history', () => ({ value: history })],
+  ['/occurrences', () => ({ items: occurrences, position: null, lookedAt: 34 })],
   ['/zones', () => ({ names: ['Europe/Berlin'] })],
   ['/check', () => ({ ok: true, problems: [], warnings: [{ kind: 'firesOnSave', message: 'It also fires at once: no startTime is given.', target: 'properties.startTime' }], sentence: NIGHTLY, change: null })],
   ['/preview', () => ({ sentence: 'every day at 02:30 Europe/Berlin time', occurrences: [{ at: iso(NOW), local: '2027-03-25T15:06:42', offset: '+01:00', note: { kind: 'atOnce', text: 'at once' } }, ...coming.slice(0, 4)], ends: false, perYear: 365, smallestGap: 'P1D', firesOnSave: true, clockChanges: [] })],

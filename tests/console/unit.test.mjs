@@ -15,9 +15,10 @@ let outcomes;
 let spans;
 let clocks;
 let mend;
+let changed;
 
 before(async () => {
-  const names = ['document', 'outcome', 'spans', 'clock', 'mend'];
+  const names = ['document', 'outcome', 'spans', 'clock', 'mend', 'changed'];
   await require('esbuild').build({
     entryPoints: names.map((name) => join(sources, `${name}.ts`)),
     bundle: true,
@@ -25,7 +26,7 @@ before(async () => {
     outdir: folder,
     outExtension: { '.js': '.mjs' },
   });
-  [documents, outcomes, spans, clocks, mend] = await Promise.all(names.map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)))));
+  [documents, outcomes, spans, clocks, mend, changed] = await Promise.all(names.map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)))));
 });
 after(() => rmSync(folder, { recursive: true }));
 
@@ -142,26 +143,50 @@ test('a draft holds no secret', () => {
   assert.match(kept, /"username":"u"/);
 });
 
-const attempt = (due, started, status, more = {}) => ({ name: 'n', properties: { expectedExecutionTime: due, startTime: started, endTime: started, status, actionName: 'MainAction', ...more } });
 const T = '2027-01-01T00:00:00Z';
-for (const [letter, attempts] of [
-  ['o', [attempt(T, T, 'completed')]],
-  ['l', [attempt(T, '2027-01-01T00:00:02Z', 'completed')]],
-  ['r', [attempt(T, T, 'failed'), attempt(T, '2027-01-01T00:00:30Z', 'completed')]],
-  ['f', [attempt(T, T, 'failed'), attempt(T, '2027-01-01T00:00:30Z', 'failed')]],
-  ['e', [attempt(T, T, 'failed'), attempt(T, T, 'completed', { actionName: 'ErrorAction' })]],
-  ['f', [attempt(T, T, 'failed'), attempt(T, T, 'failed', { actionName: 'ErrorAction' })]],
-  ['s', [attempt(T, T, 'skipped')]],
+/** An attempt, whose retries begin at instants of their own, as those of a server do. */
+const attempt = (outcome, second = 0, more = {}) => {
+  const at = new Date(Date.parse(T) + second * 1_000).toISOString();
+  return { action: 'action', retry: 0, dueAt: at, startedAt: at, endedAt: at, outcome, cause: null, said: null, message: '', ...more };
+};
+const occurred = (outcome, attempts, more = {}) => ({ at: T, kind: 'scheduled', redriveOf: null, outcome, attempts, ...more });
+for (const [letter, one] of [
+  ['o', occurred('succeeded', [attempt('succeeded')])],
+  ['l', occurred('succeeded', [attempt('succeeded', 2)])],
+  ['r', occurred('succeeded', [attempt('failed'), attempt('succeeded', 30, { retry: 1 })])],
+  ['f', occurred('failed', [attempt('failed'), attempt('failed', 30, { retry: 1 }), attempt('failed', 60, { retry: 2 })])],
+  ['e', occurred('failed', [attempt('failed'), attempt('succeeded', 1, { action: 'errorAction' })])],
+  ['f', occurred('failed', [attempt('failed'), attempt('failed', 1, { action: 'errorAction' })])],
+  ['f', occurred('failed', [attempt('failed'), attempt('succeeded', 1, { action: 'notice' })])],
+  ['u', occurred('retrying', [attempt('failed')])],
+  ['u', occurred('underWay', [attempt('underWay')])],
+  ['s', occurred('skipped', undefined, { kind: 'leftOut' })],
 ]) {
-  test(`${attempts.map((one) => `${one.properties.actionName} ${one.properties.status}`)} is the mark ${letter}`, () => {
-    assert.deepEqual(outcomes.occurrences(attempts).map((one) => one.letter), [letter]);
+  test(`${one.outcome}, of ${(one.attempts ?? []).map(({ action, outcome }) => `${action} ${outcome}`)}, is the mark ${letter}`, () => {
+    assert.deepEqual(outcomes.occurrences([one]).map((found) => found.letter), [letter]);
   });
 }
 
-test('occurrences come newest first, each once', () => {
-  const all = [attempt('2027-01-02T00:00:00Z', T, 'completed'), attempt(T, T, 'failed'), attempt('2027-01-03T00:00:00Z', T, 'completed'), attempt(T, T, 'completed')];
+test('occurrences come newest first', () => {
+  const all = [2, 1, 3].map((day) => occurred('succeeded', [attempt('succeeded')], { at: `2027-01-0${day}T00:00:00Z` }));
   assert.deepEqual(outcomes.occurrences(all).map((one) => new Date(one.due).getUTCDate()), [3, 2, 1]);
 });
+
+test('how long it usually takes is said of three successes and more, whatever failed', () => {
+  const lasted = (outcome, seconds) => occurred(outcome, [attempt(outcome, 0, { endedAt: new Date(Date.parse(T) + seconds * 1_000).toISOString() })]);
+  const all = outcomes.occurrences([lasted('succeeded', 2), lasted('succeeded', 90), lasted('succeeded', 3), lasted('failed', 60)]);
+  assert.equal(outcomes.usually(all), 3_000);
+  assert.equal(outcomes.usually(all.slice(0, 2)), null);
+});
+
+for (const [failure, words] of [
+  [{ cause: { kind: 'httpStatus', text: 'HTTP 503' }, said: 'read-only', message: 'x' }, 'HTTP 503: “read-only”'],
+  [{ cause: { kind: 'timeout', text: 'timeout after 60 s' }, said: null, message: 'x' }, 'timeout after 60 s'],
+  [{ cause: null, message: "Http Action - Response from host 'h': 'BadGateway' Response Headers:  Body: " }, 'Bad Gateway'],
+  [{ message: null }, ''],
+]) {
+  test(`a failure is told as ${words || 'nothing'}`, () => assert.equal(outcomes.causeOf(failure), words));
+}
 
 for (const [message, head, headers, body, said] of [
   ["Http Action - Response from host 'h': 'ServiceUnavailable' Response Headers: A: 1\r\nB: 2\r\n Body: {\"a\":1}", "Http Action - Response from host 'h': 'ServiceUnavailable'", 'A: 1\r\nB: 2', '{"a":1}', 'Service Unavailable'],
@@ -226,6 +251,20 @@ test('jobs that fail alike share a line where the newest of them stands, if they
   const lines = outcomes.inLines(failing);
   assert.deepEqual(lines.map((line) => line.jobs?.length ?? line.last.job), ['y', 4, 'z']);
   assert.deepEqual([lines[1].host, lines[1].said], ['one', 'Bad Gateway']);
+});
+
+for (const [patch, back, lines] of [
+  [{ recurrence: { interval: 2 } }, { recurrence: { interval: 1 } }, ['recurrence.interval: 1 → 2']],
+  [{ properties: { state: 'Disabled' } }, { properties: { state: 'Enabled' } }, ['state: Enabled → Disabled']],
+  [{ action: { request: { body: 'x' } } }, { action: null }, ['action.request.body: nothing → x']],
+  [{ recurrence: null }, { recurrence: { schedule: { hours: [2, 14] } } }, ['recurrence.schedule.hours: 2, 14 → nothing']],
+  [{ tags: { a: '1', b: null } }, { tags: { a: null, b: '2' } }, ['tags.a: nothing → 1', 'tags.b: 2 → nothing']],
+]) {
+  test(`a change is told as ${lines}`, () => assert.deepEqual(changed.changed(patch, back).map(changed.line), lines));
+}
+
+test('what was done is told in words, that of a later server, too', () => {
+  assert.deepEqual(['changed', 'switchedOn', 'pausedByScheduler'].map(changed.done), ['changed', 'switched on', 'paused by scheduler']);
 });
 
 test('secrets stand where a converted document refers to them, and nowhere else', () => {

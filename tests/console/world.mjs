@@ -2,9 +2,10 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { after, before, test } from 'node:test';
 
 const modules = process.env.MINUTEHAND_MODULES;
@@ -112,6 +113,9 @@ export async function startBridge(server, ...args) {
   return { link, url: new URL(link).origin, stop };
 }
 
+/** What a target says of its failures. */
+export const REASON = 'read-only until 03:15, ticket OPS-4711';
+
 /** A target of jobs: it answers with the status that stands in the path, unless another is set. */
 export async function startTarget() {
   const seen = [];
@@ -120,7 +124,9 @@ export async function startTarget() {
     request.resume();
     seen.push(request.url);
     response.statusCode = answers.get(request.url) ?? Number(/\d{3}/.exec(request.url)?.[0] ?? 200);
-    response.end('{"said":"hello"}');
+    if (response.statusCode < 400) return response.end('{"said":"hello"}');
+    response.setHeader('Content-Type', 'application/problem+json');
+    return response.end(JSON.stringify({ title: 'Unavailable', detail: REASON }));
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { url: `http://127.0.0.1:${server.address().port}`, seen, answers, stop: () => new Promise((resolve) => server.close(resolve)) };
@@ -144,12 +150,33 @@ export const browser = () => (launched ??= chromium.launch({
 
 export const closeBrowser = async () => (await launched)?.close();
 
+/** Which errors are none: of answers; and of the style of the folder, which the tools of the browser ask the server for. */
+const NO_FAULT = process.env.MINUTEHAND_DIST ? /Failed to load resource|Refused to apply style/ : /Failed to load resource/;
+const TYPES = { '.css': 'text/css', '.html': 'text/html', '.js': 'text/javascript', '.woff2': 'font/woff2' };
+
+/** Answers the files of the console from a folder, in place of those in the binary: a change of them needs no build of it. */
+async function fromFolder(context, folder) {
+  const names = readdirSync(folder);
+  await context.route((url) => url.pathname.startsWith('/console/'), async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const name = pathname.slice('/console/'.length) || 'index.html';
+    const found = names.find((one) => one === name || one === `${name}.gz`);
+    const contentType = TYPES[extname(name)];
+    if (!found || !contentType) return route.fallback();
+    const bytes = readFileSync(join(folder, found));
+    // The policy is that of the server.
+    const { headers } = await fetch(new URL('/console/', route.request().url()), { method: 'HEAD' });
+    return route.fulfill({ contentType, headers: { 'content-security-policy': headers.get('content-security-policy') }, body: found.endsWith('.gz') ? gunzipSync(bytes) : bytes });
+  });
+}
+
 /**
  * Opens a tab of its own. What it does that it must not is collected: requests to other origins, the
  * token in a URL, violations of the policy, and errors of the script.
  */
 export async function open(server, path = '', { signedIn = true, ...options } = {}) {
   const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+  if (process.env.MINUTEHAND_DIST) await fromFolder(context, process.env.MINUTEHAND_DIST);
   const faults = [];
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', (event) => {
@@ -164,7 +191,7 @@ export async function open(server, path = '', { signedIn = true, ...options } = 
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('console', (message) => {
     // The browser writes a line for each answer that is an error, which many tests want.
-    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) faults.push(message.text());
+    if (message.type() === 'error' && !NO_FAULT.test(message.text())) faults.push(message.text());
   });
   page.on('request', (request) => {
     const url = request.url();

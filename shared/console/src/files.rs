@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.3b5b38dea251.css",
-        bytes: include_bytes!("../dist/app.3b5b38dea251.css.gz"),
+        name: "app.55d925bd776b.css",
+        bytes: include_bytes!("../dist/app.55d925bd776b.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
-        etag: "\"3b5b38dea251f5092089cf8c82ab5f3b\"",
+        etag: "\"55d925bd776be0055cd521f8dc802d6e\"",
         is_hashed: true,
     },
     File {
-        name: "app.62d36370c704.js",
-        bytes: include_bytes!("../dist/app.62d36370c704.js.gz"),
+        name: "app.6de1d72f7580.js",
+        bytes: include_bytes!("../dist/app.6de1d72f7580.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"62d36370c70419253da7831ee6cb170b\"",
+        etag: "\"6de1d72f758039adf93e84ac996a0c99\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"07e33c24f18087d2a9c694cb731893ec\"",
+        etag: "\"35fa55cfb7611ebc4d6a3c65db960ffe\"",
         is_hashed: false,
     },
     File {

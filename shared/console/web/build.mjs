@@ -27,10 +27,19 @@ async function put(base, bytes, isHashed = true) {
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 const fonts = {};
-for (const font of ['archivo', 'jetbrains-mono', 'newsreader']) fonts[font] = await put(`${font}.woff2`, readFileSync(join(web, 'fonts', `${font}.woff2`)));
-const style = readFileSync(join(web, 'src/console.css'), 'utf8')
-  .replace(/url\(([\w-]+)\.woff2\)/g, (_, font) => `url(${fonts[font]})`);
-const css = (await esbuild.transform(style, { loader: 'css', minify: true, target: 'es2022' })).code;
+for (const font of ['archivo', 'jetbrains-mono', 'newsreader'])
+  fonts[font] = await put(`${font}.woff2`, readFileSync(join(web, 'fonts', `${font}.woff2`)));
+const style = await esbuild.build({
+  absWorkingDir: web,
+  entryPoints: ['src/styles/console.css'],
+  bundle: true,
+  write: false,
+  minify: true,
+  external: ['*.woff2'],
+  target: 'es2022',
+  legalComments: 'none',
+});
+const css = style.outputFiles[0].text.replace(/url\(([\w-]+)\.woff2\)/g, (_, font) => `url(${fonts[font]})`);
 const bundle = await esbuild.build({
   absWorkingDir: web,
   entryPoints: ['src/main.tsx'],
@@ -48,7 +57,9 @@ const styleName = await put('app.css', Buffer.from(css));
 const { code } = await minify(bundle.outputFiles[0].text, { module: true, ecma: 2020, compress: { passes: 2 } });
 const script = await put('app.js', Buffer.from(code));
 const page = readFileSync(join(web, 'src/index.html'), 'utf8')
-  .replaceAll('app.css', styleName).replaceAll('app.js', script).replaceAll('archivo.woff2', fonts.archivo);
+  .replaceAll('app.css', styleName)
+  .replaceAll('app.js', script)
+  .replaceAll('archivo.woff2', fonts.archivo);
 await put('index.html', Buffer.from(page), false);
 
 function list(folder) {
@@ -71,7 +82,10 @@ const types = {
   '.js': 'text/javascript; charset=utf-8',
   '.woff2': 'font/woff2',
 };
-const rows = files.sort((a, b) => (a.name < b.name ? -1 : 1)).map((file) => `    File {
+const rows = files
+  .sort((a, b) => (a.name < b.name ? -1 : 1))
+  .map(
+    (file) => `    File {
         name: "${file.name}",
         bytes: include_bytes!("../dist/${file.path}"),
         is_gzip: ${file.isGzip},
@@ -79,12 +93,17 @@ const rows = files.sort((a, b) => (a.name < b.name ? -1 : 1)).map((file) => `   
         etag: "\\"${sha(file.bytes).slice(0, 32)}\\"",
         is_hashed: ${file.isHashed},
     },
-`).join('');
-writeFileSync(join(web, '../src/files.rs'), `//! The files of the console, as \`make console\` wrote them. Do not edit.
+`,
+  )
+  .join('');
+writeFileSync(
+  join(web, '../src/files.rs'),
+  `//! The files of the console, as \`make console\` wrote them. Do not edit.
 
 use crate::File;
 
 pub(crate) static FILES: [File; ${files.length}] = [
 ${rows}];
-`);
+`,
+);
 for (const file of files) console.log(`${file.name}: ${file.bytes.length} bytes, ${file.sent.length} sent`);

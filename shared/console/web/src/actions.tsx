@@ -1,7 +1,7 @@
 // The types of actions: what a job does, as a form, and in a few words. Each message type is an entry of a table.
+import type { Document } from './answers';
 import { at, put, text } from './document';
 import { type Form, type Line, Lines, Unsaid } from './fields';
-import type { Document } from './api';
 import { me } from './state';
 import { Choice, Field } from './ui';
 
@@ -20,15 +20,43 @@ interface MessageType {
 }
 
 const MESSAGE: Line = { path: 'message', label: 'Message', as: 'long' };
-const FORMAT: Line = { path: 'messageFormat', label: 'The message is sent', as: [['envelope', 'as Azure sent it'], ['raw', 'as it is']] };
-const ATTRIBUTES: Line = { path: 'messageAttributes', label: 'Attributes, one a line', as: 'pairs', placeholder: 'priority: high' };
+const FORMAT: Line = {
+  path: 'messageFormat',
+  label: 'The message is sent',
+  as: [
+    ['envelope', 'as Azure sent it'],
+    ['raw', 'as it is'],
+  ],
+};
+const ATTRIBUTES: Line = {
+  path: 'messageAttributes',
+  label: 'Attributes, one a line',
+  as: 'pairs',
+  placeholder: 'priority: high',
+};
 const GROUP: Line = { path: 'messageGroupId', label: 'Message group, if it is FIFO', placeholder: "the job's id" };
 
-const BROKERED = ([
-  ['contentType', 'Content type', 'text/plain'], ['label', 'Label'], ['correlationId', 'Correlation id'], ['messageId', 'Message id', 'the execution id'],
-  ['sessionId', 'Session id'], ['partitionKey', 'Partition key'], ['viaPartitionKey', 'Via partition key'], ['to', 'To'], ['replyTo', 'Reply to'],
-  ['replyToSessionId', 'Reply to session id'], ['scheduledEnqueueTimeUtc', 'Enqueued at', '2027-03-14T05:00:00Z'],
-] as const).map(([name, label, placeholder]): Line => ({ path: `brokeredMessageProperties.${name}`, label, ...(placeholder && { placeholder }) }));
+const BROKERED = (
+  [
+    ['contentType', 'Content type', 'text/plain'],
+    ['label', 'Label'],
+    ['correlationId', 'Correlation id'],
+    ['messageId', 'Message id', 'the execution id'],
+    ['sessionId', 'Session id'],
+    ['partitionKey', 'Partition key'],
+    ['viaPartitionKey', 'Via partition key'],
+    ['to', 'To'],
+    ['replyTo', 'Reply to'],
+    ['replyToSessionId', 'Reply to session id'],
+    ['scheduledEnqueueTimeUtc', 'Enqueued at', '2027-03-14T05:00:00Z'],
+  ] as const
+).map(
+  ([name, label, placeholder]): Line => ({
+    path: `brokeredMessageProperties.${name}`,
+    label,
+    ...(placeholder && { placeholder }),
+  }),
+);
 
 const serviceBus = (name: string, entity: Line): MessageType => ({
   name,
@@ -39,17 +67,39 @@ const serviceBus = (name: string, entity: Line): MessageType => ({
     entity,
     { path: 'authentication.sasKeyName', label: 'Name of the key' },
     { path: 'authentication.sasKey', label: 'Key', as: 'secret' },
-    { path: 'transportType', label: 'Over', as: [['netMessaging', 'HTTPS'], ['AMQP', 'AMQP']], optionOf: (value) => (/^amqp$/i.test(String(value)) ? 'AMQP' : 'netMessaging') },
+    {
+      path: 'transportType',
+      label: 'Over',
+      as: [
+        ['netMessaging', 'HTTPS'],
+        ['AMQP', 'AMQP'],
+      ],
+      optionOf: (value) => (/^amqp$/i.test(String(value)) ? 'AMQP' : 'netMessaging'),
+    },
     FORMAT,
     MESSAGE,
-    { path: 'customMessageProperties', label: 'Properties of your own, one a line', as: 'pairs', placeholder: 'priority: high' },
+    {
+      path: 'customMessageProperties',
+      label: 'Properties of your own, one a line',
+      as: 'pairs',
+      placeholder: 'priority: high',
+    },
   ],
   more: [
     ...BROKERED,
     { path: 'brokeredMessageProperties.timeToLive', label: 'Time to live', as: 'span', placeholder: '1 h' },
-    { path: 'brokeredMessageProperties.forcePersistence', label: 'Forced persistence', as: [['', 'as the entity has it'], ['true', 'yes', true], ['false', 'no', false]] },
+    {
+      path: 'brokeredMessageProperties.forcePersistence',
+      label: 'Forced persistence',
+      as: [
+        ['', 'as the entity has it'],
+        ['true', 'yes', true],
+        ['false', 'no', false],
+      ],
+    },
   ],
-  said: (read) => `Service Bus ${entity.path === 'queueName' ? 'queue' : 'topic'} ${read(entity.path)} of ${read('namespace')}`,
+  said: (read) =>
+    `Service Bus ${entity.path === 'queueName' ? 'queue' : 'topic'} ${read(entity.path)} of ${read('namespace')}`,
 });
 
 const MESSAGES: Record<string, MessageType> = {
@@ -70,19 +120,33 @@ const MESSAGES: Record<string, MessageType> = {
   Sqs: {
     name: 'SQS',
     property: 'sqsMessage',
-    lines: [{ path: 'queueUrl', label: 'URL of the queue', placeholder: 'https://sqs.eu-west-1.amazonaws.com/…' }, MESSAGE, ATTRIBUTES, GROUP],
+    lines: [
+      { path: 'queueUrl', label: 'URL of the queue', placeholder: 'https://sqs.eu-west-1.amazonaws.com/…' },
+      MESSAGE,
+      ATTRIBUTES,
+      GROUP,
+    ],
     said: (read) => `SQS ${read('queueUrl').replace(/^https?:\/\//, '')}`,
   },
   Sns: {
     name: 'SNS',
     property: 'snsMessage',
-    lines: [{ path: 'topicArn', label: 'ARN of the topic', placeholder: 'arn:aws:sns:…' }, { path: 'subject', label: 'Subject', placeholder: 'none' }, MESSAGE, ATTRIBUTES, GROUP],
+    lines: [
+      { path: 'topicArn', label: 'ARN of the topic', placeholder: 'arn:aws:sns:…' },
+      { path: 'subject', label: 'Subject', placeholder: 'none' },
+      MESSAGE,
+      ATTRIBUTES,
+      GROUP,
+    ],
     said: (read) => `SNS ${read('topicArn')}`,
   },
   Lambda: {
     name: 'Lambda',
     property: 'lambdaInvocation',
-    lines: [{ path: 'functionName', label: 'Function' }, { path: 'payload', label: 'Payload, as JSON', as: 'long', placeholder: 'none' }],
+    lines: [
+      { path: 'functionName', label: 'Function' },
+      { path: 'payload', label: 'Payload, as JSON', as: 'long', placeholder: 'none' },
+    ],
     said: (read) => `Lambda ${read('functionName')}`,
   },
   EventBridge: {
@@ -122,8 +186,14 @@ function typeOf(written: string): string {
 /** The types that the installation takes, and the one that is there. */
 function offered(current: string): [string, string][] {
   const taken = me.value?.actions ?? [];
-  const all: [string, string][] = [['Https', 'HTTPS'], ['Http', 'HTTP'], ...Object.entries(MESSAGES).map(([type, { name }]): [string, string] => [type, name])];
-  return all.filter(([type]) => taken.length === 0 || type === current || taken.some((one) => one.toLowerCase() === type.toLowerCase()));
+  const all: [string, string][] = [
+    ['Https', 'HTTPS'],
+    ['Http', 'HTTP'],
+    ...Object.entries(MESSAGES).map(([type, { name }]): [string, string] => [type, name]),
+  ];
+  return all.filter(
+    ([type]) => taken.length === 0 || type === current || taken.some((one) => one.toLowerCase() === type.toLowerCase()),
+  );
 }
 
 /** An action: that of the job, or that after its failure. */
@@ -135,26 +205,52 @@ export function Action({ properties, change, of, base, label, isKept }: ActionPr
   const turn = (to: string) => {
     if (isHttp && /^https?$/i.test(to)) return set('type', to);
     const { retryPolicy, errorAction } = (at(properties, base) ?? {}) as Document;
-    const rest = { ...(retryPolicy !== undefined && { retryPolicy }), ...(errorAction !== undefined && { errorAction }) };
+    const rest = {
+      ...(retryPolicy !== undefined && { retryPolicy }),
+      ...(errorAction !== undefined && { errorAction }),
+    };
     const next = MESSAGES[to];
-    return change(put(properties, base, next ? { type: to, ...rest, [next.property]: { ...next.first } } : { type: to, ...rest, request: { method: 'POST' } }));
+    return change(
+      put(
+        properties,
+        base,
+        next
+          ? { type: to, ...rest, [next.property]: { ...next.first } }
+          : { type: to, ...rest, request: { method: 'POST' } },
+      ),
+    );
   };
   const types = offered(type);
   const form = { properties, change, of };
   return (
     <>
-      <Choice label={label} value={type} options={types.some(([one]) => one === type) ? types : [...types, [type, type]]} onChange={turn} />
+      <Choice
+        label={label}
+        value={type}
+        options={types.some(([one]) => one === type) ? types : [...types, [type, type]]}
+        onChange={turn}
+      />
       {isHttp && <Http {...form} base={`${base}.request`} isKept={isKept} typeProblem={of(`${base}.type`)} />}
       {message && (
         <>
           <Lines {...form} base={`${base}.${message.property}`} lines={message.lines} isKept={isKept} />
           {message.more && (
-            <details class="more" open={at(properties, `${base}.${message.property}.brokeredMessageProperties`) !== undefined || undefined}>
+            <details
+              class="more"
+              open={at(properties, `${base}.${message.property}.brokeredMessageProperties`) !== undefined || undefined}
+            >
               <summary>Properties that Service Bus reads</summary>
               <Lines {...form} base={`${base}.${message.property}`} lines={message.more} />
             </details>
           )}
-          <Unsaid {...form} base={base} lines={[...message.lines, ...(message.more ?? [])].map((line) => ({ ...line, path: `${message.property}.${line.path}` }))} />
+          <Unsaid
+            {...form}
+            base={base}
+            lines={[...message.lines, ...(message.more ?? [])].map((line) => ({
+              ...line,
+              path: `${message.property}.${line.path}`,
+            }))}
+          />
         </>
       )}
       {!isHttp && !message && <p class="muted">The properties of an action of the type {type} are in the tab JSON.</p>}
@@ -162,7 +258,14 @@ export function Action({ properties, change, of, base, label, isKept }: ActionPr
   );
 }
 
-function Http({ properties, change, of, base, isKept, typeProblem }: Omit<ActionProps, 'label'> & { typeProblem: string | undefined }) {
+function Http({
+  properties,
+  change,
+  of,
+  base,
+  isKept,
+  typeProblem,
+}: Omit<ActionProps, 'label'> & { typeProblem: string | undefined }) {
   const set = (path: string, value: unknown) => change(put(properties, `${base}.${path}`, value));
   const form = { properties, change, of };
   return (
@@ -170,13 +273,28 @@ function Http({ properties, change, of, base, isKept, typeProblem }: Omit<Action
       <div class="row2 whole">
         <Field label="Method" problem={of(`${base}.method`)}>
           {(field) => (
-            <select {...field} class="i" value={text(properties, `${base}.method`).toUpperCase() || 'GET'} onChange={(event) => set('method', event.currentTarget.value)}>
-              {METHODS.map((one) => <option key={one}>{one}</option>)}
+            <select
+              {...field}
+              class="i"
+              value={text(properties, `${base}.method`).toUpperCase() || 'GET'}
+              onChange={(event) => set('method', event.currentTarget.value)}
+            >
+              {METHODS.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
             </select>
           )}
         </Field>
         <Field label="URL" problem={of(`${base}.uri`) ?? typeProblem}>
-          {(field) => <input {...field} class={`i${field['aria-invalid'] ? ' bad' : ''}`} spellcheck={false} value={text(properties, `${base}.uri`)} onInput={(event) => set('uri', event.currentTarget.value)} />}
+          {(field) => (
+            <input
+              {...field}
+              class={`i${field['aria-invalid'] ? ' bad' : ''}`}
+              spellcheck={false}
+              value={text(properties, `${base}.uri`)}
+              onInput={(event) => set('uri', event.currentTarget.value)}
+            />
+          )}
         </Field>
       </div>
       <Lines {...form} base={base} lines={HTTP_LINES} />
@@ -186,12 +304,26 @@ function Http({ properties, change, of, base, isKept, typeProblem }: Omit<Action
 }
 
 const AUTHENTICATIONS: Record<string, readonly Line[]> = {
-  Basic: [{ path: 'username', label: 'User' }, { path: 'password', label: 'Password', as: 'secret' }],
-  ClientCertificate: [{ path: 'pfx', label: 'Certificate and key, as PFX in Base64', as: 'secret' }, { path: 'password', label: 'Password of the PFX', as: 'secret' }],
-  ActiveDirectoryOAuth: [{ path: 'tenant', label: 'Tenant' }, { path: 'audience', label: 'Audience' }, { path: 'clientId', label: 'Client id' }, { path: 'secret', label: 'Secret', as: 'secret' }],
+  Basic: [
+    { path: 'username', label: 'User' },
+    { path: 'password', label: 'Password', as: 'secret' },
+  ],
+  ClientCertificate: [
+    { path: 'pfx', label: 'Certificate and key, as PFX in Base64', as: 'secret' },
+    { path: 'password', label: 'Password of the PFX', as: 'secret' },
+  ],
+  ActiveDirectoryOAuth: [
+    { path: 'tenant', label: 'Tenant' },
+    { path: 'audience', label: 'Audience' },
+    { path: 'clientId', label: 'Client id' },
+    { path: 'secret', label: 'Secret', as: 'secret' },
+  ],
 };
 const AUTHENTICATION_NAMES: readonly (readonly [string, string])[] = [
-  ['', 'none'], ['Basic', 'Basic'], ['ClientCertificate', 'Client certificate'], ['ActiveDirectoryOAuth', 'OAuth'],
+  ['', 'none'],
+  ['Basic', 'Basic'],
+  ['ClientCertificate', 'Client certificate'],
+  ['ActiveDirectoryOAuth', 'OAuth'],
 ];
 
 function Authentication({ properties, change, of, base, isKept }: Omit<ActionProps, 'label'>) {
@@ -205,8 +337,21 @@ function Authentication({ properties, change, of, base, isKept }: Omit<ActionPro
       <div class="row2">
         <Field label="Authentication" problem={said}>
           {(field) => (
-            <select {...field} class="i" value={known} onChange={(event) => change(put(properties, base, event.currentTarget.value ? { type: event.currentTarget.value } : undefined))}>
-              {AUTHENTICATION_NAMES.map(([value, name]) => <option key={value} value={value}>{name}</option>)}
+            <select
+              {...field}
+              class="i"
+              value={known}
+              onChange={(event) =>
+                change(
+                  put(properties, base, event.currentTarget.value ? { type: event.currentTarget.value } : undefined),
+                )
+              }
+            >
+              {AUTHENTICATION_NAMES.map(([value, name]) => (
+                <option key={value} value={value}>
+                  {name}
+                </option>
+              ))}
               {!AUTHENTICATION_NAMES.some(([value]) => value === known) && <option>{known}</option>}
             </select>
           )}

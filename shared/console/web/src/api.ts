@@ -1,7 +1,31 @@
 // Calls of the API, always on the origin that the console came from.
 import { signal } from '@preact/signals';
+import type {
+  AlertTest,
+  Check,
+  Collection,
+  Coming,
+  Converted,
+  DeadLetter,
+  Description,
+  Entry,
+  Failure,
+  Job,
+  JobRow,
+  Letters,
+  Load,
+  Me,
+  OverviewData,
+  Page,
+  PastOccurrence,
+  Place,
+  Preview,
+  Process,
+  Upcoming,
+  Why,
+} from './answers';
 
-const VERSION = 'api-version=2016-03-01';
+export const VERSION = 'api-version=2016-03-01';
 const TOKEN = 'minutehand.token';
 
 /** What the API refused, or why it could not be reached (status 0). */
@@ -18,300 +42,15 @@ export class ApiError extends Error {
   }
 }
 
-export interface Place {
-  subscription: string;
-  group: string;
-}
-
-export interface Me {
-  principal: { kind: string; label: string | null };
-  may: string[];
-  now: string;
-  clockRate: number;
-  home: string;
-  region: string;
-  version: string;
-  timeZones: string;
-  planLimits: boolean;
-  actions: string[];
-}
-
-/** A process that shares the database of the installation. */
-export interface Process {
-  name: string;
-  version: string;
-  since: string;
-  seenAt: string;
-  attempts: number;
-  answers: boolean;
-}
-
-/** The alerts of a collection that failed since the last one that arrived. */
-export interface AlertTrouble {
-  alerts: number;
-  since: string;
-  job: string;
-  cause: { text: string } | null;
-}
-
-/** What came back when a test alert was sent. */
-export interface AlertTest {
-  arrived: boolean;
-  cause: { text: string } | null;
-  message: string;
-}
-
-export interface Collection {
-  name: string;
-  properties: {
-    state: string;
-    sku?: { name?: string };
-    quota?: { maxJobCount?: number; maxJobOccurrence?: number };
-    minutehand?: { maxPerSecond?: number };
-  };
-  tags?: Record<string, string>;
-}
-
-export type Document = Record<string, unknown>;
-
-export interface JobProperties extends Document {
-  state?: string;
-  startTime?: string;
-  action?: Document;
-  recurrence?: Document;
-  status?: {
-    executionCount?: number;
-    failureCount?: number;
-    faultedCount?: number;
-    lastExecutionTime?: string;
-    nextExecutionTime?: string;
-  };
-}
-
-export interface Job {
-  name: string;
-  properties: JobProperties;
-}
-
-export interface Description {
-  state: string;
-  since: string;
-  collection: { name: string; state: string; since: string | null };
-  sentence: string;
-  anchor: string | null;
-  next: string | null;
-  notFiring: { reason: string; message: string }[];
-  last: string | null;
-  executions: number;
-  failures: number;
-  faulted: number;
-  skipped: number;
-  properties: JobProperties;
-}
-
-export interface Attempt {
-  name: string;
-  properties: {
-    startTime?: string;
-    endTime?: string;
-    expectedExecutionTime?: string;
-    actionName?: string;
-    status?: string;
-    message?: string;
-    retryCount?: number;
-    repeatCount?: number;
-    minutehand?: { redriveOf?: string };
-  };
-}
-
-export interface Occurrence {
-  at: string;
-  local: string;
-  offset: string;
-  note: { kind: string; text: string } | null;
-}
-
-export interface Preview {
-  sentence: string;
-  occurrences: Occurrence[];
-  ends: boolean;
-  perYear: number;
-  smallestGap: string | null;
-  firesOnSave: boolean;
-  /** The next occurrences that a clock change moves or doubles, each with its note. */
-  clockChanges: Occurrence[];
-}
-
-export interface Coming {
-  sentence: string;
-  occurrences: Occurrence[];
-  ends: boolean;
-  /** The next occurrences that a clock change moves or doubles, each with its note. */
-  clockChanges: Occurrence[];
-}
-
-export interface Check {
-  ok: boolean;
-  problems: { code: string; message: string; target: string | null }[];
-  warnings: { kind: string; message: string; target: string | null }[];
-  sentence: string | null;
-  change: null | {
-    timing: boolean;
-    dropsPending: boolean;
-    countRestarts: boolean;
-    gone: string[];
-    new: string[];
-  };
-}
-
-/** A job as a list shows it. */
-export interface Row {
-  name: string;
-  state: string;
-  sentence: string;
-  zone: string | null;
-  next: string | null;
-  executions: number;
-  failures: number;
-  faulted: number;
-  target: string;
-  /** One letter an occurrence, the newest last, where the server keeps it. */
-  recent: string | null;
-}
-
-export interface Why {
-  at: string;
-  verdict: string;
-  sentence: string;
-  near: { before: string | null; after: string | null };
-  evidence: { at: string; kind: string; text: string }[];
-}
-
-export interface Entry {
-  at: string;
-  who: string;
-  requestId: string;
-  operation: string;
-  job: string | null;
-  names: string[];
-  change: unknown;
-  undo: unknown;
-}
-
-export interface ConvertedJob {
-  name: string;
-  line?: number;
-  path?: string;
-  state: string;
-  sentence: string;
-  next: string | null;
-  document: { properties: JobProperties };
-  secrets: { pointer: string; variable: string; isGiven: boolean }[];
-}
-
-export interface Converted {
-  found: number;
-  jobs: ConvertedJob[];
-  problems: { kind: string; line?: number; path?: string; job: string | null; why: string; remedy: string }[];
-}
-
-/** How a subscription is doing. */
-export interface Overview {
-  headline: { kind: string; n?: number };
-  collections: { all: number; off: number; items: CollectionLine[] };
-  jobs: { all: number };
-  late: { count: number; isLeast: boolean; items: JobAt[] };
-  sweep: { at: string | null };
-  work: { at: string | null };
-  /** How many messages were given up, where the server counts them. */
-  deadLetters?: number | null;
-  /** The collections whose alerts do not arrive. An older server does not say it. */
-  alerts?: { resourceGroup: string; collection: string; trouble: AlertTrouble }[];
-}
-
-/** A collection, in short. */
-export interface CollectionLine {
-  resourceGroup: string;
-  collection: string;
-  state: string;
-  since: string | null;
-  jobs: number;
-  jobsMax: number | null;
-}
-
-/** A job, and an instant at which it was or is due. */
-export interface JobAt {
-  at: string;
-  resourceGroup: string;
-  collection: string;
-  job: string;
-}
-
-/** An occurrence that failed for good. */
-export interface Failure extends JobAt {
-  message: string;
-  /** What was called, in a few words. */
-  target: string | null;
-}
-
-/** A message that was delivered again and again, and never finished. */
-export interface DeadLetter {
-  id: string;
-  firstSentAt: string | null;
-  deliveries: number;
-  errorType: string | null;
-  resourceGroup: string | null;
-  collection: string | null;
-  job: string | null;
-  occurrence: string | null;
-  attempt: number | null;
-}
-
-/** Which dead letters something is done to. */
-export type Letters = { ids: string[] } | { all: true };
-
-/** A job, when it is due, and when it fires, in words. */
-export interface Ahead extends JobAt {
-  sentence: string;
-}
-
-export interface Upcoming {
-  items: Ahead[];
-  complete: boolean;
-}
-
-/** How many occurrences fall due in each step of a time. */
-export interface Load {
-  from: string;
-  counts: number[];
-  /** When each step begins, where steps are days. */
-  starts: string[] | null;
-  jobs: number;
-  /** The fullest instants, and what is due then. */
-  top: { at: string; count: number; groups: { rule: string; count: number; names: string[] }[] }[];
-  /** Jobs whose next occurrence is unusually far away, if they were asked for. */
-  far: Ahead[];
-  /** Whether all jobs were read. */
-  isWhole: boolean;
-}
-
-export interface Page<T> {
-  items: T[];
-  /** Where the next page begins; `null` after the last. */
-  next: string | null;
-}
-
 /** The token of this tab, or of this computer if that is wanted. */
-export const token = signal<string | null>(
-  sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN),
-);
+export const token = signal<string | null>(sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN));
 /** Whether the last answer was that the token is missing or not valid. */
 export const isRefused = signal(false);
 /** The server's instant minus this machine's, in milliseconds, at the last answer. */
 export const clockOffset = signal(0);
 
 /** The last overview that was read, and of which subscription. */
-export const seen = signal<{ subscription: string; found: Overview } | null>(null);
+export const seen = signal<{ subscription: string; found: OverviewData } | null>(null);
 
 export function signIn(value: string, remember: boolean) {
   signOut();
@@ -341,11 +80,20 @@ export function takeToken() {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-async function send(method: string, path: string, body?: unknown, etag?: string | null): Promise<Response> {
+const NOT_MODIFIED = 304;
+
+async function send(
+  method: string,
+  path: string,
+  body?: unknown,
+  etag?: string | null,
+  known?: string,
+): Promise<Response> {
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (token.value) headers.Authorization = `Bearer ${token.value}`;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (etag) headers['If-Match'] = etag;
+  if (known) headers['If-None-Match'] = known;
   let response: Response;
   try {
     response = await fetch(path, {
@@ -358,7 +106,7 @@ async function send(method: string, path: string, body?: unknown, etag?: string 
   } catch {
     throw new ApiError(0, 'Unreachable', 'The server cannot be reached.', null, null, null);
   }
-  if (response.ok) return response;
+  if (response.ok || response.status === NOT_MODIFIED) return response;
   if (response.status === 401) isRefused.value = true;
   throw await refusal(response);
 }
@@ -382,10 +130,23 @@ async function refusal(response: Response): Promise<ApiError> {
   );
 }
 
+/** Answers that were read, and their versions: one that is still the same is not sent again. */
+const known = new Map<string, { etag: string; answer: unknown }>();
+/** How many are kept. */
+const KNOWN_MAX = 40;
+
 async function json<T>(method: string, path: string, body?: unknown, etag?: string | null): Promise<T> {
-  const response = await send(method, path, body, etag);
+  const isRead = method === 'GET' && path.startsWith('/minutehand/');
+  const old = isRead ? known.get(path) : undefined;
+  const response = await send(method, path, body, etag, old?.etag);
+  if (response.status === NOT_MODIFIED && old) return old.answer as T;
   try {
-    return (await response.json()) as T;
+    const answer = (await response.json()) as T;
+    const version = response.headers.get('etag');
+    if (isRead) known.delete(path);
+    if (isRead && version) known.set(path, { etag: version, answer });
+    if (known.size > KNOWN_MAX) known.delete(known.keys().next().value ?? '');
+    return answer;
   } catch {
     const id = response.headers.get('x-ms-request-id');
     throw new ApiError(response.status, 'Malformed', 'The answer is not JSON.', null, id, null);
@@ -399,7 +160,7 @@ export function collectionPath(place: Place, name = ''): string {
   return `${base}/providers/Microsoft.Scheduler/jobCollections${name && `/${enc(name)}`}`;
 }
 
-const jobPath = (place: Place, collection: string, job: string) =>
+export const jobPath = (place: Place, collection: string, job: string) =>
   `${collectionPath(place, collection)}/jobs/${enc(job)}`;
 
 const ownPath = (place: Place, collection: string, job: string) =>
@@ -409,10 +170,7 @@ const ownPath = (place: Place, collection: string, job: string) =>
 /** A page of a list of ARM. Only the position is taken from its link, which may name another host. */
 async function page<T>(path: string, query: string, from: string | null): Promise<Page<T>> {
   const position = from === null ? '' : `&$skiptoken=${enc(from)}`;
-  const answer = await json<{ value: T[]; nextLink?: string }>(
-    'GET',
-    `${path}?${VERSION}${query}${position}`,
-  );
+  const answer = await json<{ value: T[]; nextLink?: string }>('GET', `${path}?${VERSION}${query}${position}`);
   let next: string | null = null;
   if (answer.nextLink) {
     const link = new URL(answer.nextLink, location.origin).searchParams;
@@ -434,6 +192,9 @@ const PEAKS_MAX = 5;
 const LINES_MAX = 1_000;
 const FAILURES_MAX = 500;
 
+/** How many occurrences of a job are read at a time. */
+const OCCURRENCES = 50;
+
 /** How many subscriptions are looked through for groups. */
 const SUBSCRIPTIONS_MAX = 5;
 
@@ -443,13 +204,13 @@ const WORDS = ['name', 'state', 'sentence', 'zone', 'next', 'target', 'recent'] 
 const NUMBERS = ['executions', 'failures', 'faulted'] as const;
 
 /** Rows come as arrays, whose columns are named once: a column that is not there is empty. */
-function rowsOf(columns: string[], items: unknown[][]): Row[] {
+function rowsOf(columns: string[], items: unknown[][]): JobRow[] {
   const place = new Map(columns.map((name, index) => [name, index]));
   const value = (item: unknown[], name: string) => item[place.get(name) ?? -1];
   return items.map((item) => {
     const words = WORDS.map((name) => [name, value(item, name) ?? null]);
     const numbers = NUMBERS.map((name) => [name, Number(value(item, name) ?? 0)]);
-    return Object.fromEntries([...words, ...numbers]) as Row;
+    return Object.fromEntries([...words, ...numbers]) as JobRow;
   });
 }
 
@@ -467,7 +228,11 @@ export const api = {
   async places(): Promise<Place[]> {
     const { items } = await json<{ items: { name: string }[] }>('GET', '/minutehand/v1/subscriptions');
     const pages = items.slice(0, SUBSCRIPTIONS_MAX).map(async ({ name: subscription }) => {
-      const found = await page<{ id: string }>(`/subscriptions/${enc(subscription)}/providers/Microsoft.Scheduler/jobCollections`, '', null);
+      const found = await page<{ id: string }>(
+        `/subscriptions/${enc(subscription)}/providers/Microsoft.Scheduler/jobCollections`,
+        '',
+        null,
+      );
       const groups = new Set(found.items.map(({ id }) => id.split('/')[4] ?? ''));
       return [...groups].map((group) => ({ subscription, group }));
     });
@@ -483,10 +248,8 @@ export const api = {
     json<Coming>('GET', `${ownPath(place, collection, job)}/next?count=${count}`),
   describe: (place: Place, collection: string, job: string) =>
     json<Description>('GET', ownPath(place, collection, job)),
-  collections: (place: Place, from: string | null) =>
-    page<Collection>(collectionPath(place), '', from),
-  collection: (place: Place, name: string) =>
-    json<Collection>('GET', `${collectionPath(place, name)}?${VERSION}`),
+  collections: (place: Place, from: string | null) => page<Collection>(collectionPath(place), '', from),
+  collection: (place: Place, name: string) => json<Collection>('GET', `${collectionPath(place, name)}?${VERSION}`),
   putCollection: (place: Place, name: string, body: unknown) =>
     json<Collection>('PUT', `${collectionPath(place, name)}?${VERSION}`, body),
   /** Makes the first collection, as the command line does: a job needs one. */
@@ -500,7 +263,13 @@ export const api = {
   async deleteCollection(place: Place, name: string) {
     await send('DELETE', `${collectionPath(place, name)}?${VERSION}`);
   },
-  async rows(place: Place, collection: string, prefix: string, limit: number, from: string | null): Promise<Page<Row>> {
+  async rows(
+    place: Place,
+    collection: string,
+    prefix: string,
+    limit: number,
+    from: string | null,
+  ): Promise<Page<JobRow>> {
     const query = new URLSearchParams({ limit: String(limit) });
     if (prefix) query.set('prefix', prefix);
     if (from !== null) query.set('position', from);
@@ -510,15 +279,18 @@ export const api = {
     );
     return { items: rowsOf(answer.columns, answer.items), next: answer.position };
   },
-  async overview(place: Place): Promise<Overview> {
-    const found = await json<Overview>('GET', `${ownSubscription(place)}/overview?collections=${LINES_MAX}`);
+  async overview(place: Place): Promise<OverviewData> {
+    const found = await json<OverviewData>('GET', `${ownSubscription(place)}/overview?collections=${LINES_MAX}`);
     seen.value = { subscription: place.subscription, found };
     return found;
   },
   upcoming: (place: Place, query: Record<string, string>) =>
     json<Upcoming>('GET', `${ownSubscription(place)}/upcoming?${new URLSearchParams(query)}`),
-  failures: (place: Place, since: Date) =>
-    json<{ items: Failure[] }>('GET', `${ownSubscription(place)}/failures?limit=${FAILURES_MAX}&since=${enc(since.toISOString())}`),
+  failures(place: Place, since: Date, from: string | null = null, limit = FAILURES_MAX) {
+    const query = new URLSearchParams({ limit: String(limit), since: since.toISOString() });
+    if (from !== null) query.set('position', from);
+    return json<{ items: Failure[]; position?: string | null }>('GET', `${ownSubscription(place)}/failures?${query}`);
+  },
   deadLetters: () => json<{ about: number; items: DeadLetter[] }>('GET', '/minutehand/v1/deadletters'),
   redrive: (letters: Letters) => json<{ moved: number }>('POST', '/minutehand/v1/deadletters/redrive', letters),
   deleteLetters: (letters: Letters) => json<{ deleted: number }>('POST', '/minutehand/v1/deadletters/delete', letters),
@@ -529,8 +301,10 @@ export const api = {
     for (let read = 0; read < LOAD_PAGES_MAX; read += 1) {
       const asked = new URLSearchParams(query);
       if (position !== null) asked.set('position', position);
-      const page: Omit<Load, 'isWhole'> & { position: string | null } =
-        await json('GET', `${ownSubscription(place)}/load?${asked}`);
+      const page: Omit<Load, 'isWhole'> & { position: string | null } = await json(
+        'GET',
+        `${ownSubscription(place)}/load?${asked}`,
+      );
       whole.from = page.from;
       whole.starts = page.starts;
       whole.jobs += page.jobs;
@@ -589,35 +363,13 @@ export const api = {
   async redriveOccurrence(place: Place, collection: string, job: string, at: string) {
     await send('POST', `${ownPath(place, collection, job)}/occurrences/${enc(at)}/redrive`);
   },
-  history: (place: Place, collection: string, job: string, from: string | null) =>
-    page<Attempt>(`${jobPath(place, collection, job)}/history`, '&$top=100', from),
+  async occurrences(place: Place, collection: string, job: string, from: string | null): Promise<Page<PastOccurrence>> {
+    const query = new URLSearchParams({ limit: String(OCCURRENCES) });
+    if (from !== null) query.set('position', from);
+    const answer = await json<{ items: PastOccurrence[]; position: string | null }>(
+      'GET',
+      `${ownPath(place, collection, job)}/occurrences?${query}`,
+    );
+    return { items: answer.items, next: answer.position };
+  },
 };
-
-/** The last part of a name of ARM, such as `collection/job`. */
-export const lastName = (name: string) => name.slice(name.lastIndexOf('/') + 1);
-
-/** A job for `minutehand`, as lines for a shell. */
-export function asCommand(place: Place, collection: string, job: string, properties: unknown): string {
-  const context = `--subscription ${quoted(place.subscription)} --group ${quoted(place.group)}`;
-  const line = `minutehand job create ${quoted(`${collection}/${job}`)} ${context} --replace --file - <<'JOB'`;
-  return `${line}\n${JSON.stringify({ properties }, null, 2)}\nJOB`;
-}
-
-/** A job as a resource of a template. */
-export function asArm(collection: string, job: string, properties: unknown): string {
-  const type = 'Microsoft.Scheduler/jobCollections/jobs';
-  return JSON.stringify({ type, apiVersion: '2016-03-01', name: `${collection}/${job}`, properties }, null, 2);
-}
-
-/** A text as one word of a shell. */
-const quoted = (text: string) => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
-
-/** The call of a job as a line for a shell. The token stays in the shell's environment. */
-export function asCurl(place: Place, collection: string, job: string, properties: unknown): string {
-  const url = `${location.origin}${jobPath(place, collection, job)}?${VERSION}`;
-  return [
-    `curl -X PUT -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json'`,
-    `  ${quoted(url)}`,
-    `  -d ${quoted(JSON.stringify({ properties }))}`,
-  ].join(' \\\n');
-}

@@ -1,19 +1,25 @@
 // How much falls due in each hour of a week, each minute of an hour, and of which jobs.
-import { useRef, useState } from 'preact/hooks';
-import { api, type Load } from './api';
+import { useState } from 'preact/hooks';
+import type { Load } from './answers';
+import { api } from './api';
+import { iso, sum } from './bars';
+import { dayAfter, dayOf, parts, startOfDay } from './clock';
+import { Heat } from './heat';
 import { useKeys } from './keys';
 import { useLoad } from './load';
-import { Bars, level, summary } from './overview';
-import { Spread } from './spread';
-import { may, me, place, route, setQuery } from './state';
-import { civil, dayAfter, dayOf, grouped, mondayOf, monthOf, now, oclock, parts, shareOf, startOfDay, wideZone } from './time';
+import { Minutes } from './minutes';
+import { HOUR } from './spans';
+import { place, route, setQuery } from './state';
+import { grouped, mondayOf, monthOf, now, oclock, shareOf, wideZone } from './time';
 import { Choice, Panel, Title } from './ui';
 
-const HOUR = 3_600_000;
-const MINUTE = 60_000;
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
-const VIEWS = [['day', 'Day'], ['week', 'Week'], ['month', 'Month']] as const;
-type View = (typeof VIEWS)[number][0];
+const VIEWS = [
+  ['day', 'Day'],
+  ['week', 'Week'],
+  ['month', 'Month'],
+] as const;
+export type View = (typeof VIEWS)[number][0];
 
 /** A step of the shown time, and how much is due in it. */
 interface Cell {
@@ -31,19 +37,17 @@ interface Row {
   cells: (Cell | undefined)[];
 }
 
-interface Table {
+export interface Table {
   columns: string[];
   rows: Row[];
   /** Why a cell may be missing. */
   gap: string;
 }
 
-const iso = (at: number) => new Date(at).toISOString();
 const two = (number: number) => String(number).padStart(2, '0');
-const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
 
 /** The hours by day and hour of the zone's clock: a day has 23, 24 or 25 of them. */
-export function cellsOf(load: Pick<Load, 'from' | 'counts'>, zone: string): Map<string, (Cell | undefined)[]> {
+function cellsOf(load: Pick<Load, 'from' | 'counts'>, zone: string): Map<string, (Cell | undefined)[]> {
   const days = new Map<string, (Cell | undefined)[]>();
   load.counts.forEach((count, hour) => {
     const at = Date.parse(load.from) + hour * HOUR;
@@ -53,7 +57,9 @@ export function cellsOf(load: Pick<Load, 'from' | 'counts'>, zone: string): Map<
     const place = Number(parts(at, zone).time.slice(0, 2));
     const known = cells[place];
     // The clock shows an hour twice when it goes back.
-    cells[place] = known ? { ...known, count: known.count + count } : { at, count, name: `${parts(at, zone).day} at ${oclock(`${two(place)}:00`)}` };
+    cells[place] = known
+      ? { ...known, count: known.count + count }
+      : { at, count, name: `${parts(at, zone).day} at ${oclock(`${two(place)}:00`)}` };
   });
   return days;
 }
@@ -92,12 +98,20 @@ const WEEK = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 /** A row for each week of a month, with its days. */
 function monthTable(load: Load, from: string, zone: string): Table {
   const first = mondayOf(from);
-  const byDay = new Map((load.starts ?? []).map((start, day) => [dayOf(Date.parse(start), zone), { start, count: load.counts[day] ?? 0 }]));
+  const byDay = new Map(
+    (load.starts ?? []).map((start, day) => [dayOf(Date.parse(start), zone), { start, count: load.counts[day] ?? 0 }]),
+  );
   const rows: Row[] = [];
-  for (let monday = first; monday < dayAfter(from, 31) && monthOf(monday) <= monthOf(from); monday = dayAfter(monday, 7)) {
+  for (
+    let monday = first;
+    monday < dayAfter(from, 31) && monthOf(monday) <= monthOf(from);
+    monday = dayAfter(monday, 7)
+  ) {
     const cells = WEEK.map((_, day) => {
       const found = byDay.get(dayAfter(monday, day));
-      return found && { at: Date.parse(found.start), count: found.count, name: parts(Date.parse(found.start), zone).day };
+      return (
+        found && { at: Date.parse(found.start), count: found.count, name: parts(Date.parse(found.start), zone).day }
+      );
     });
     rows.push({ label: parts(startOfDay(monday, zone), zone).day.slice(4), note: '', cells });
   }
@@ -124,8 +138,12 @@ export function Calendar() {
   const collection = query.get('collection');
   const { from, end, step, before } = spanOf(view, day);
   const only: Record<string, string> = collection ? { collection: `${group}/${collection}` } : {};
-  const load = useLoad(`${view} ${subscription} ${from} ${zone} ${collection}`, () =>
-    api.load(place.value, { ...only, from: iso(startOfDay(from, zone)), to: iso(startOfDay(end, zone)), step, zone }), 300);
+  const load = useLoad(
+    `${view} ${subscription} ${from} ${zone} ${collection}`,
+    () =>
+      api.load(place.value, { ...only, from: iso(startOfDay(from, zone)), to: iso(startOfDay(end, zone)), step, zone }),
+    300,
+  );
   const collections = useLoad(`calendar ${subscription}/${group}`, () => api.collections(place.value, null), null);
   const [chosen, setChosen] = useState<number | null>(null);
   const turn = (to: Record<string, string | null>) => {
@@ -133,8 +151,11 @@ export function Calendar() {
     setQuery(to);
   };
   useKeys({
-    '[': () => turn({ day: before }), ']': () => turn({ day: end }),
-    d: () => turn({ view: 'day' }), w: () => turn({ view: null }), m: () => turn({ view: 'month' }),
+    '[': () => turn({ day: before }),
+    ']': () => turn({ day: end }),
+    d: () => turn({ view: 'day' }),
+    w: () => turn({ view: null }),
+    m: () => turn({ view: 'month' }),
   });
   const choose = (at: number) => {
     if (view === 'month') turn({ view: 'day', day: dayOf(at, zone) });
@@ -144,30 +165,90 @@ export function Calendar() {
   return (
     <>
       <div class="head">
-        <div><p class="eyebrow">{subscription}{collection && ` / ${group} / ${collection}`}</p><Title voice>{load.data === null ? 'Calendar' : finding(load.data, view, zone)}</Title></div>
+        <div>
+          <p class="eyebrow">
+            {subscription}
+            {collection && ` / ${group} / ${collection}`}
+          </p>
+          <Title voice>{load.data === null ? 'Calendar' : finding(load.data, view, zone)}</Title>
+        </div>
         <div class="acts">
-          <Choice label="How long" value={view} options={VIEWS} onChange={(to) => turn({ view: to === 'week' ? null : to })} />
-          <select class="i" aria-label="Of which collection" value={collection ?? ''} onChange={(event) => turn({ collection: event.currentTarget.value || null })}>
+          <Choice
+            label="How long"
+            value={view}
+            options={VIEWS}
+            onChange={(to) => turn({ view: to === 'week' ? null : to })}
+          />
+          <select
+            class="i"
+            aria-label="Of which collection"
+            value={collection ?? ''}
+            onChange={(event) => turn({ collection: event.currentTarget.value || null })}
+          >
             <option value="">all collections</option>
-            {[...new Set([...(collection ? [collection] : []), ...(collections.data?.items ?? []).map((one) => one.name)])].map((name) => <option key={name}>{name}</option>)}
+            {[
+              ...new Set([
+                ...(collection ? [collection] : []),
+                ...(collections.data?.items ?? []).map((one) => one.name),
+              ]),
+            ].map((name) => (
+              <option key={name}>{name}</option>
+            ))}
           </select>
-          <button type="button" class="btn" aria-label={`The ${view} before`} onClick={() => turn({ day: before })}>←</button>
-          <button type="button" class="btn" onClick={() => turn({ day: null })}>Today</button>
-          <button type="button" class="btn" aria-label={`The ${view} after`} onClick={() => turn({ day: end })}>→</button>
+          <button type="button" class="btn" aria-label={`The ${view} before`} onClick={() => turn({ day: before })}>
+            ←
+          </button>
+          <button type="button" class="btn" onClick={() => turn({ day: null })}>
+            Today
+          </button>
+          <button type="button" class="btn" aria-label={`The ${view} after`} onClick={() => turn({ day: end })}>
+            →
+          </button>
         </div>
       </div>
       <section class="sheet" aria-labelledby="shown">
         <header>
           <h2 id="shown">Occurrences {view === 'day' ? 'in five minutes' : view === 'week' ? 'an hour' : 'a day'}</h2>
-          <span class="muted">{range(from, end, zone)}: {grouped(all)} occurrence{all === 1 ? '' : 's'} of {grouped(load.data?.jobs ?? 0)} job{load.data?.jobs === 1 ? '' : 's'}, as they are defined now{load.data && !load.data.isWhole && ', not all of them read'}</span>
-          <span class="r legend" aria-hidden="true">fewer{[0, 1, 2, 3, 4, 5].map((shade) => <i key={shade} class={`k${shade}`} />)}more</span>
+          <span class="muted">
+            {range(from, end, zone)}: {grouped(all)} occurrence{all === 1 ? '' : 's'} of {grouped(load.data?.jobs ?? 0)}{' '}
+            job{load.data?.jobs === 1 ? '' : 's'}, as they are defined now
+            {load.data && !load.data.isWhole && ', not all of them read'}
+          </span>
+          <span class="r legend" aria-hidden="true">
+            fewer
+            {[0, 1, 2, 3, 4, 5].map((shade) => (
+              <i key={shade} class={`k${shade}`} />
+            ))}
+            more
+          </span>
         </header>
         <Panel of={load} rows={7}>
-          {(data) => <Heat key={`${view} ${from}`} counts={data.counts} chosen={chosen} onChoose={choose} view={view}
-            table={view === 'day' ? dayTable(data, zone) : view === 'week' ? weekTable(data, from, zone) : monthTable(data, from, zone)} />}
+          {(data) => (
+            <Heat
+              key={`${view} ${from}`}
+              counts={data.counts}
+              chosen={chosen}
+              onChoose={choose}
+              view={view}
+              table={
+                view === 'day'
+                  ? dayTable(data, zone)
+                  : view === 'week'
+                    ? weekTable(data, from, zone)
+                    : monthTable(data, from, zone)
+              }
+            />
+          )}
         </Panel>
       </section>
-      {chosen !== null && <Minutes at={chosen} zone={zone} only={only} limit={collections.data?.items.find((one) => one.name === collection)?.properties.minutehand?.maxPerSecond} />}
+      {chosen !== null && (
+        <Minutes
+          at={chosen}
+          zone={zone}
+          only={only}
+          limit={collections.data?.items.find((one) => one.name === collection)?.properties.minutehand?.maxPerSecond}
+        />
+      )}
     </>
   );
 }
@@ -201,126 +282,4 @@ function finding(data: Load, view: View, zone: string): string {
   // When no hour has much more than its share, none is to be pointed at.
   if (most * byHour.size < all * 1.5) return `The ${view} is even: no hour carries much more than another.`;
   return `${hour}:00 carries ${shareOf(most / all)} of the ${view}.`;
-}
-
-const short = (count: number) => (count === 0 ? '·' : count < 1_000 ? String(count) : `${(count / 1_000).toFixed(count < 9_950 ? 1 : 0)}k`);
-
-const STEPS: Record<string, [number, number]> = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
-
-/** A grid of which one cell is a stop for Tab; the arrows move in it. */
-function Heat({ table, counts, view, chosen, onChoose }: {
-  table: Table;
-  counts: number[];
-  view: View;
-  chosen: number | null;
-  onChoose: (at: number) => void;
-}) {
-  const [here, setHere] = useState<[number, number]>([0, 0]);
-  const grid = useRef<HTMLDivElement>(null);
-  const most = Math.max(...counts);
-  const reach = (row: number, column: number) => {
-    setHere([row, column]);
-    grid.current?.querySelector<HTMLElement>(`[data-cell="${row}-${column}"]`)?.focus();
-  };
-  const pressed = (event: KeyboardEvent) => {
-    const step = STEPS[event.key];
-    const isEnd = event.key === 'Home' || event.key === 'End';
-    if (!step && !isEnd) return;
-    event.preventDefault();
-    if (!step) return reach(here[0], event.key === 'Home' ? 0 : table.columns.length - 1);
-    reach(
-      Math.max(0, Math.min(table.rows.length - 1, here[0] + step[0])),
-      Math.max(0, Math.min(table.columns.length - 1, here[1] + step[1])),
-    );
-  };
-  return (
-    <div class="scrolls" tabIndex={-1}>
-      <div class={`heat ${view}`} role="grid" aria-label="Occurrences" ref={grid} onKeyDown={pressed}>
-        <span role="row">
-          <span role="columnheader"><span class="vh">{view === 'day' ? 'Hour' : 'Day'}</span></span>
-          {table.columns.map((column) => <span key={column} class="h" role="columnheader">{column}</span>)}
-          <span class="h end" role="columnheader">{view === 'day' ? 'hour' : view === 'week' ? 'day' : 'week'}</span>
-        </span>
-        {table.rows.map((one, row) => (
-          <span role="row" key={row}>
-            <span class="d" role="rowheader">{one.label}{one.note && <small> {one.note}</small>}</span>
-            {one.cells.map((cell, column) => {
-              const tab = here[0] === row && here[1] === column ? 0 : -1;
-              const id = `${row}-${column}`;
-              if (!cell) return <span key={column} class="gap" role="gridcell" tabIndex={tab} data-cell={id}><span class="vh">{table.gap}</span></span>;
-              const isChosen = chosen !== null && cell.at >= chosen && cell.at < chosen + HOUR;
-              return (
-                <span key={column} role="gridcell" aria-selected={isChosen}>
-                  <button type="button" tabIndex={tab} data-cell={id} class={`k${level(cell.count, most)}`}
-                    aria-label={`${grouped(cell.count)} on ${cell.name}`} title={`${cell.name}: ${grouped(cell.count)}`}
-                    onFocus={() => setHere([row, column])} onClick={() => onChoose(cell.at)}>
-                    {short(cell.count)}
-                  </button>
-                </span>
-              );
-            })}
-            <span class="s" role="gridcell">{grouped(sum(one.cells.map((cell) => cell?.count ?? 0)))}</span>
-          </span>
-        ))}
-      </div>
-    </div>
-  );
-}
-
-/** How many attempts AWS lets start in a second before it has added pollers: `infra/README.md` has the arithmetic. */
-const AWS_AT_FIRST = 208;
-
-/** The minutes of an hour, and what is due in the fullest. */
-function Minutes({ at, zone, only, limit }: {
-  at: number;
-  zone: string;
-  only: Record<string, string>;
-  /** How many attempts of the shown collection may start in a second. */
-  limit: number | undefined;
-}) {
-  const { subscription } = place.value;
-  const load = useLoad(`minutes ${subscription} ${at} ${JSON.stringify(only)}`, () => api.load(place.value, { ...only, from: iso(at), to: iso(at + HOUR), step: 'PT1M' }), null);
-  const [spreading, setSpreading] = useState<number | null>(null);
-  const it = parts(at, zone);
-  const aSecond = limit ?? (me.value?.home === 'aws' ? AWS_AT_FIRST : null);
-  const most = Math.max(...(load.data?.counts ?? [0]));
-  return (
-    <div class="grid cal2">
-      <section class="sheet" aria-labelledby="minutes">
-        <header><h2 id="minutes">{it.day}, {oclock(it.time)} – {oclock(parts(at + HOUR, zone).time)}</h2>{load.data && <span class="muted">{summary(load.data, zone, MINUTE)}</span>}<span class="r">a minute</span></header>
-        <Panel of={load} rows={3}>{(data) => (
-          <div class="hour">
-            <Bars data={data} step={MINUTE} zone={zone} label="Occurrences a minute" {...(aSecond && { limit: aSecond * 60 })} />
-            {aSecond && <p class="faint">{limit ? 'The collection lets' : 'AWS at first lets'} {grouped(aSecond)} a second start, {grouped(aSecond * 60)} a minute{most >= aSecond * 60 ? ' (the line): more than that start late' : ', which no minute reaches'}.</p>}
-          </div>
-        )}</Panel>
-      </section>
-      <section class="sheet who" aria-labelledby="who">
-        <header><h2 id="who">What is due</h2><span class="muted">in the fullest instants</span></header>
-        <Panel of={load} rows={3}>
-          {(data) => (data.top.length === 0 ? <p class="none">Nothing is due in this hour.</p> : (
-            <>
-              <table>
-                <thead class="vh"><tr><th>When</th><th>How many</th><th>Which</th><th>Rule</th></tr></thead>
-                <tbody>
-                  {data.top.flatMap((peak) => peak.groups.map((group, row) => (
-                    <tr key={`${peak.at} ${row}`}>
-                      <td class="nowrap">{row === 0 && civil(Date.parse(peak.at), zone).slice(-5)}</td>
-                      <td class="num"><b>{grouped(group.count)}</b></td>
-                      <td><span class="names">{group.names.join(', ')}{group.count > group.names.length && ' …'}</span><span class="voice muted line">{group.rule}</span></td>
-                    </tr>
-                  )))}
-                </tbody>
-              </table>
-              {may('write') && (data.top[0]?.count ?? 0) > 1 && (
-                <p class="fix"><b>Spread them</b> over the hour, each to a minute of its own name.{' '}
-                  <button type="button" class="btn sm" onClick={() => setSpreading(Date.parse(data.top[0]?.at ?? ''))}>See what would change…</button></p>
-              )}
-            </>
-          ))}
-        </Panel>
-      </section>
-      {spreading !== null && load.data && <Spread at={spreading} load={load.data} zone={zone} only={only} onClose={() => { setSpreading(null); load.reload(); }} />}
-    </div>
-  );
 }

@@ -1,5 +1,3 @@
-// What the clocks of time zones show, by the data of the browser. When jobs fire, the server computes.
-
 const DAY_MS = 86_400_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -100,7 +98,10 @@ const WEEK_DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
  * `2026-10-19 02:30`. A day of the week is the last one. `null` if it is none of these.
  */
 export function meant(text: string, zone: string, now: number): number[] | null {
-  const found = /^(?:(today|yesterday|mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +|(\d{4}-\d\d-\d\d)[ T]+)?(\d\d?):(\d\d)$/i.exec(text.trim());
+  const found =
+    /^(?:(today|yesterday|mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +|(\d{4}-\d\d-\d\d)[ T]+)?(\d\d?):(\d\d)$/i.exec(
+      text.trim(),
+    );
   if (!found) return null;
   const [, word = 'today', date, hour = '', minute = ''] = found;
   if (Number(hour) > 23 || Number(minute) > 59 || (date && Number.isNaN(Date.parse(date)))) return null;

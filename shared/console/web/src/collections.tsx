@@ -1,16 +1,16 @@
 // The collections of a group: what is on, how full each is, and what can be done with it.
 import { useState } from 'preact/hooks';
-import { Action } from './actions';
-import { api, ApiError, type Collection, type Document, FIRST_COLLECTION, type Place } from './api';
-import { at, changes, put, text } from './document';
-import { type Line, Lines, type Read } from './fields';
-import { asError, useLoad } from './load';
+import type { Collection, Place } from './answers';
+import { api, FIRST_COLLECTION } from './api';
+import { Edit, SwitchCollection } from './collection';
+import { Confirm } from './dialog';
 import { useKeys, useListKeys } from './keys';
-import { mendings } from './mend';
-import { go, inPlace, isHere, isSame, link, may, place, route, say, setQuery, tick } from './state';
+import { asError, useLoad } from './load';
+import { needs } from './needs';
 import { Full } from './overview';
-import { civil, grouped, now, until, wideZone } from './time';
-import { Choice, Confirm, Dialog, ErrorPanel, Field, Key, Mendings, Panel, State, stateOf, stateWord, Title } from './ui';
+import { go, inPlace, isHere, isSame, link, may, place, route, say, setQuery, tick } from './state';
+import { civil, grouped, until, wideZone } from './time';
+import { Key, Panel, State, stateOf, stateWord, Title } from './ui';
 
 /** A group has at most this many pages of collections that are read. */
 const PAGES_MAX = 20;
@@ -38,21 +38,31 @@ export function Collections() {
     <>
       <div class="head">
         <div>
-          <p class="eyebrow">{subscription} / {group}</p>
+          <p class="eyebrow">
+            {subscription} / {group}
+          </p>
           <Title>Collections</Title>
         </div>
         <div class="acts">
           {may('write') && (
-            <button type="button" class="btn go" onClick={() => setCreating(true)}>New collection <Key>n</Key></button>
+            <button type="button" class="btn go" onClick={() => setCreating(true)}>
+              New collection <Key>n</Key>
+            </button>
           )}
         </div>
       </div>
       <Panel of={loaded} rows={4}>
-        {(data) => data.length === 0
-          ? <Empty onNew={() => setCreating(true)} />
-          : <List all={data} filter={filter} onChange={loaded.reload} onEdit={setEditing} />}
+        {(data) =>
+          data.length === 0 ? (
+            <Empty onNew={() => setCreating(true)} />
+          ) : (
+            <List all={data} filter={filter} onChange={loaded.reload} onEdit={setEditing} />
+          )
+        }
       </Panel>
-      {editing && <Edit old={editing === 'new' ? null : editing} onDone={loaded.reload} onClose={() => setEditing(null)} />}
+      {editing && (
+        <Edit old={editing === 'new' ? null : editing} onDone={loaded.reload} onClose={() => setEditing(null)} />
+      )}
     </>
   );
 }
@@ -62,19 +72,37 @@ function Empty({ onNew }: { onNew: () => void }) {
   const look = () => void api.places().then(setElsewhere, (thrown: unknown) => say(asError(thrown).message));
   return (
     <section class="sheet empty">
-      <p class="voice">No collections in {place.value.subscription} / {place.value.group} yet.</p>
+      <p class="voice">
+        No collections in {place.value.subscription} / {place.value.group} yet.
+      </p>
       <p class="muted">A collection holds jobs: it has a plan, and one switch for all of them.</p>
       {may('write') && (
         <p class="acts">
-          <a class="btn go" href={inPlace('new', FIRST_COLLECTION)}>New job</a>
-          <button type="button" class="btn" onClick={onNew}>New collection</button>
-          <a class="btn" href={inPlace('import')}>Import</a>
+          <a class="btn go" href={inPlace('new', FIRST_COLLECTION)}>
+            New job
+          </a>
+          <button type="button" class="btn" onClick={onNew}>
+            New collection
+          </button>
+          <a class="btn" href={inPlace('import')}>
+            Import
+          </a>
         </p>
       )}
       {may('write') && <p class="faint">A first job makes the collection “{FIRST_COLLECTION}” for itself.</p>}
-      {elsewhere === null ? <p class="acts"><button type="button" class="btn sm" onClick={look}>Look in other groups</button></p> : (
+      {elsewhere === null ? (
+        <p class="acts">
+          <button type="button" class="btn sm" onClick={look}>
+            Look in other groups
+          </button>
+        </p>
+      ) : (
         <>
-          <p class="muted" role="status">{elsewhere.length > 0 ? 'There are collections in other groups:' : 'There are no collections in other groups.'}</p>
+          <p class="muted" role="status">
+            {elsewhere.length > 0
+              ? 'There are collections in other groups:'
+              : 'There are no collections in other groups.'}
+          </p>
           <Places all={elsewhere} />
         </>
       )}
@@ -85,43 +113,58 @@ function Empty({ onNew }: { onNew: () => void }) {
 /** How many collections are shown at first: of more, the name finds one. */
 const SHOWN = 200;
 
-const STATES = [['all', 'All'], ['failing', 'Failing'], ['off', 'Off']] as const;
-/** How far back a failure counts, and how many occurrences to come are read. */
-const FAILED_DAYS = 7;
+const STATES = [
+  ['all', 'All'],
+  ['failing', 'Failing'],
+  ['off', 'Off'],
+] as const;
+/** How many occurrences to come are read. */
 const COMING = 500;
 
-/** What comes next of each collection, and which of its jobs failed. What cannot be read is left out. */
+/** What comes next of each collection, and which of its jobs need someone. What cannot be read is left out. */
 function useLife() {
   const { subscription, group } = place.value;
-  const coming = useLoad(`coming ${subscription}/${group}`, () => api.upcoming(place.value, { limit: String(COMING) }), 30);
+  const coming = useLoad(
+    `coming ${subscription}/${group}`,
+    () => api.upcoming(place.value, { limit: String(COMING) }),
+    30,
+  );
   const found = useLoad(`lines ${subscription}`, () => api.overview(place.value), 30);
-  const failures = useLoad(`failing ${subscription}/${group}`, () => api.failures(place.value, new Date(now() - FAILED_DAYS * 86_400_000)), 60);
   const next = new Map<string, string>();
   for (const one of (coming.data?.items ?? []).filter(isHere)) {
     const name = one.collection.toLowerCase();
     if (!next.has(name)) next.set(name, one.at);
   }
-  const failing = new Map<string, Set<string>>();
-  for (const one of (failures.data?.items ?? []).filter(isHere)) {
-    const name = one.collection.toLowerCase();
-    failing.set(name, (failing.get(name) ?? new Set()).add(one.job));
-  }
+  const failing = needs.value?.data?.jobs.filter(({ last }) => isHere(last)) ?? [];
   return {
     next: (name: string) => next.get(name.toLowerCase()) ?? null,
-    failing: (name: string) => failing.get(name.toLowerCase())?.size ?? 0,
+    failing: (name: string) => failing.filter(({ last }) => isSame(last.collection, name)).length,
     line: (name: string) => found.data?.collections.items.find((one) => isHere(one) && isSame(one.collection, name)),
-    error: coming.error ?? failures.error ?? found.error,
+    error: coming.error ?? needs.value?.error ?? found.error,
   };
 }
 
-function List({ all, filter, onChange, onEdit }: { all: Collection[]; filter: string; onChange: () => void; onEdit: (one: Collection) => void }) {
+function List({
+  all,
+  filter,
+  onChange,
+  onEdit,
+}: {
+  all: Collection[];
+  filter: string;
+  onChange: () => void;
+  onEdit: (one: Collection) => void;
+}) {
   const life = useLife();
   const state = STATES.find(([one]) => one === route.value.query.get('state'))?.[0] ?? 'all';
   const fits = (one: Collection, wanted: string) =>
     wanted === 'all' || (wanted === 'off' ? stateOf(one.properties.state) !== 'on' : life.failing(one.name) > 0);
   const shown = all.filter((one) => fits(one, state) && one.name.toLowerCase().includes(filter.toLowerCase()));
   const at = useListKeys('.coll td:first-child a');
-  const open = (page: (name: string) => string) => { const one = shown[at()]; if (one) go(page(one.name)); };
+  const open = (page: (name: string) => string) => {
+    const one = shown[at()];
+    if (one) go(page(one.name));
+  };
   useKeys({
     l: () => open((name) => `${inPlace('calendar')}?collection=${encodeURIComponent(name)}`),
     s: () => may('write') && setAsking(shown[at()]?.name ?? null),
@@ -132,30 +175,92 @@ function List({ all, filter, onChange, onEdit }: { all: Collection[]; filter: st
   return (
     <>
       <div class="bar">
-        <label class="find"><span class="vh">Collections whose name contains</span>
-          <input value={filter} placeholder="Name contains…" onInput={(event) => setQuery({ name: event.currentTarget.value })} />
+        <label class="find">
+          <span class="vh">Collections whose name contains</span>
+          <input
+            value={filter}
+            placeholder="Name contains…"
+            onInput={(event) => setQuery({ name: event.currentTarget.value })}
+          />
         </label>
         {STATES.map(([one, name]) => (
-          <button key={one} type="button" class="chip" aria-pressed={one === state} onClick={() => setQuery({ state: one === 'all' ? null : one })}>
+          <button
+            key={one}
+            type="button"
+            class="chip"
+            aria-pressed={one === state}
+            onClick={() => setQuery({ state: one === 'all' ? null : one })}
+          >
             {name} <b>{grouped(all.filter((each) => fits(each, one)).length)}</b>
           </button>
         ))}
-        <span class="muted" role="status">{grouped(shown.length)} of {grouped(all.length)}{off > 0 && `, ${off} off`}</span>
+        <span class="muted" role="status">
+          {grouped(shown.length)} of {grouped(all.length)}
+          {off > 0 && `, ${off} off`}
+        </span>
       </div>
       <section class="sheet coll scrolls" aria-label="Collections" tabIndex={0}>
-        {shown.length === 0 ? <p class="none">{filter ? <>No collection's name contains “{filter}”.</> : state === 'off' ? 'None is off.' : `No job failed in the last ${FAILED_DAYS} days.`}</p> : (
+        {shown.length === 0 ? (
+          <p class="none">
+            {filter ? (
+              <>No collection's name contains “{filter}”.</>
+            ) : state === 'off' ? (
+              'None is off.'
+            ) : (
+              'No job fails now.'
+            )}
+          </p>
+        ) : (
           <table>
-            <thead><tr><th>Name</th><th>State</th><th>Plan</th><th>Jobs</th><th>Next</th><th class="num">Failing</th><th><span class="vh">Actions</span></th></tr></thead>
-            <tbody>{shown.slice(0, most).map((one) => <Row key={one.name} one={one} life={life} isAsked={asking === one.name} onAnswered={() => setAsking(null)} onChange={onChange} onEdit={() => onEdit(one)} />)}</tbody>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>State</th>
+                <th>Plan</th>
+                <th>Jobs</th>
+                <th>Next</th>
+                <th class="num">Failing</th>
+                <th>
+                  <span class="vh">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.slice(0, most).map((one) => (
+                <Row
+                  key={one.name}
+                  one={one}
+                  life={life}
+                  isAsked={asking === one.name}
+                  onAnswered={() => setAsking(null)}
+                  onChange={onChange}
+                  onEdit={() => onEdit(one)}
+                />
+              ))}
+            </tbody>
           </table>
         )}
-        {shown.length > most && <p class="none">The first {grouped(most)} are shown. <button type="button" class="btn sm" onClick={() => setMost(most + SHOWN)}>Show more</button></p>}
+        {shown.length > most && (
+          <p class="none">
+            The first {grouped(most)} are shown.{' '}
+            <button type="button" class="btn sm" onClick={() => setMost(most + SHOWN)}>
+              Show more
+            </button>
+          </p>
+        )}
       </section>
     </>
   );
 }
 
-function Row({ one, life, isAsked, onAnswered, onChange, onEdit }: {
+function Row({
+  one,
+  life,
+  isAsked,
+  onAnswered,
+  onChange,
+  onEdit,
+}: {
   one: Collection;
   life: ReturnType<typeof useLife>;
   /** Whether a key asked to switch it. */
@@ -177,55 +282,71 @@ function Row({ one, life, isAsked, onAnswered, onChange, onEdit }: {
   };
   return (
     <tr>
-      <td><a href={inPlace('jobs', one.name)}><b>{one.name}</b></a>{one.tags && Object.keys(one.tags).length > 0 && <small class="faint line">{Object.entries(one.tags).map(([name, value]) => `${name}: ${value}`).join(', ')}</small>}</td>
-      <td><State kind={stateOf(one.properties.state)}>{stateWord(one.properties.state)}</State>{!isOn && line?.since && <small class="faint line">since {civil(Date.parse(line.since), wideZone())}</small>}</td>
+      <td>
+        <a href={inPlace('jobs', one.name)}>
+          <b>{one.name}</b>
+        </a>
+        {one.tags && Object.keys(one.tags).length > 0 && (
+          <small class="faint line">
+            {Object.entries(one.tags)
+              .map(([name, value]) => `${name}: ${value}`)
+              .join(', ')}
+          </small>
+        )}
+      </td>
+      <td>
+        <State kind={stateOf(one.properties.state)}>{stateWord(one.properties.state)}</State>
+        {!isOn && line?.since && <small class="faint line">since {civil(Date.parse(line.since), wideZone())}</small>}
+      </td>
       <td>{one.properties.sku?.name ?? '—'}</td>
-      <td class="nowrap" title={life.error?.message}>{line ? <Full of={line} /> : '—'}</td>
-      <td class="nowrap" title={life.error?.message}>{next === null ? '—' : until(Date.parse(next))}</td>
-      <td class="num" title={life.error?.message}>{failing === 0 ? <span class="faint">0</span> : <b class="bad">{grouped(failing)}</b>}</td>
+      <td class="nowrap" title={life.error?.message}>
+        {line ? <Full of={line} /> : '—'}
+      </td>
+      <td class="nowrap" title={life.error?.message}>
+        {next === null ? '—' : until(Date.parse(next))}
+      </td>
+      <td class="num" title={life.error?.message}>
+        {failing === 0 ? <span class="faint">0</span> : <b class="bad">{grouped(failing)}</b>}
+      </td>
       <td>
         {may('write') && (
           <div class="acts end">
-            <button type="button" class="btn sm" onClick={onEdit}>Edit…<span class="vh"> {one.name}</span></button>
-            <button type="button" class="btn sm" onClick={() => setAsking('switch')}>
-              {isOn ? 'Switch off…' : 'Switch on…'}<span class="vh"> {one.name}</span>
+            <button type="button" class="btn sm" onClick={onEdit}>
+              Edit…<span class="vh"> {one.name}</span>
             </button>
-            <button type="button" class="btn sm" onClick={() => setAsking('delete')}>Delete…<span class="vh"> {one.name}</span></button>
+            <button type="button" class="btn sm" onClick={() => setAsking('switch')}>
+              {isOn ? 'Switch off…' : 'Switch on…'}
+              <span class="vh"> {one.name}</span>
+            </button>
+            <button type="button" class="btn sm" onClick={() => setAsking('delete')}>
+              Delete…<span class="vh"> {one.name}</span>
+            </button>
           </div>
         )}
         {(asking === 'switch' || isAsked) && (
-          <SwitchCollection name={one.name} isOn={isOn} jobs={line?.jobs} onDone={onChange} onClose={() => { setAsking(null); onAnswered(); }} />
+          <SwitchCollection
+            name={one.name}
+            isOn={isOn}
+            jobs={line?.jobs}
+            onDone={onChange}
+            onClose={() => {
+              setAsking(null);
+              onAnswered();
+            }}
+          />
         )}
         {asking === 'delete' && (
-          <Confirm title={`Delete ${one.name}?`} verb="Delete" name={one.name}
+          <Confirm
+            title={`Delete ${one.name}?`}
+            verb="Delete"
+            name={one.name}
             text="All its jobs and their history are deleted. This cannot be taken back."
-            onYes={remove} onClose={() => setAsking(null)} />
+            onYes={remove}
+            onClose={() => setAsking(null)}
+          />
         )}
       </td>
     </tr>
-  );
-}
-
-/** Asks before a collection is switched. */
-export function SwitchCollection({ name, isOn, jobs, onDone, onClose }: {
-  name: string;
-  isOn: boolean;
-  /** How many jobs it has, if that is known. */
-  jobs: number | undefined;
-  onDone: () => void;
-  onClose: () => void;
-}) {
-  const own = jobs === 1 ? 'Its job does' : `Its ${jobs === undefined ? '' : `${grouped(jobs)} `}jobs do`;
-  return (
-    <Confirm title={`Switch ${name} ${isOn ? 'off' : 'on'}?`} verb={isOn ? 'Switch off' : 'Switch on'}
-      text={isOn
-        ? `${own} not fire until it is on again. What falls due in between is not made up for.`
-        : 'Its jobs fire again from their next occurrence on.'}
-      onYes={async () => {
-        await api.switchCollection(place.value, name, !isOn);
-        say(`${name} is ${isOn ? 'off' : 'on'}.`);
-        onDone();
-      }} onClose={onClose} />
   );
 }
 
@@ -233,99 +354,13 @@ export function SwitchCollection({ name, isOn, jobs, onDone, onClose }: {
 export function Places({ all }: { all: Place[] }) {
   return (
     <ul>
-      {all.map((one) => <li key={link(one.subscription, one.group)}><a href={link('in', one.subscription, one.group, 'collections')}>{one.subscription} / {one.group}</a></li>)}
+      {all.map((one) => (
+        <li key={link(one.subscription, one.group)}>
+          <a href={link('in', one.subscription, one.group, 'overview')}>
+            {one.subscription} / {one.group}
+          </a>
+        </li>
+      ))}
     </ul>
-  );
-}
-
-/** The settings of a collection as fields. */
-const SETTINGS: readonly Line[] = [
-  { path: 'sku.name', label: 'Plan', as: [['Standard', 'Standard'], ['Free', 'Free'], ['P10Premium', 'P10 Premium'], ['P20Premium', 'P20 Premium']] },
-  { path: 'quota.maxJobCount', label: 'Jobs at most', as: 'number', placeholder: "the plan's" },
-  { path: 'minutehand.timeZone', label: 'Time zone of jobs that name none', placeholder: 'UTC' },
-  { path: 'minutehand.maxPerSecond', label: 'Starts in a second, at most', as: 'number', placeholder: 'no limit' },
-  { path: 'minutehand.maxConcurrent', label: 'Running at a time, at most', as: 'number', placeholder: 'no limit' },
-];
-const TAGS: readonly Line[] = [{ path: 'tags', label: 'Tags, one a line', as: 'pairs', placeholder: 'team: billing' }];
-
-/** Who is told of failures, and when. */
-const isChat = (read: Read) => read('format') !== '';
-const ALERTS: readonly Line[] = [
-  { path: 'format', label: 'What is sent', as: [['', 'an event'], ['slack', 'a message to Slack'], ['teams', 'a card to Microsoft Teams'], ['discord', 'a message to Discord'], ['ntfy', 'a message to ntfy'], ['cloudevents', 'an event, to a secret URL']] },
-  { path: 'request.uri', label: 'URL of the receiver, which is a secret', placeholder: 'https://…; (withheld) keeps the stored one', when: isChat },
-  { path: 'after', label: 'From so many failures in a row on', as: 'number', placeholder: '1' },
-  { path: 'every', label: 'Of a job at most once in', as: 'span', placeholder: 'each failure' },
-  { path: 'recovered', label: 'When a job works again', as: [['', 'say nothing'], ['true', 'tell it', true]], optionOf: (value) => (value === true ? 'true' : '') },
-];
-
-const NOTICES = [['nothing', 'do nothing more'], ['call', 'perform an action']] as const;
-const ON_FAILURE = 'properties.minutehand.onFailure';
-
-/** A new collection, or the settings of one. */
-function Edit({ old, onDone, onClose }: { old: Collection | null; onDone: () => void; onClose: () => void }) {
-  const first = (old ? { tags: old.tags ?? {}, properties: old.properties } : { properties: {} }) as unknown as Document;
-  const [name, setName] = useState(old?.name ?? '');
-  const [settings, setSettings] = useState(first);
-  const [error, setError] = useState<ApiError | null>(null);
-  const change = (next: Document) => { setError(null); setSettings(next); };
-  const about = (error?.target ?? /^'([\w.]+)'/.exec(error?.message ?? '')?.[1] ?? '').replace(/^properties\./, '');
-  const of = (path: string) => {
-    const own = path.replace(/^properties\./, '');
-    return about === own || about.startsWith(`${own}.`) ? error?.message : undefined;
-  };
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      if (old) await api.patchCollection(place.value, old.name, changes(first, settings));
-      else await api.putCollection(place.value, name, settings);
-    } catch (thrown) {
-      setError(asError(thrown));
-      return;
-    }
-    say(old ? `${old.name} is saved.` : `${name} is created.`);
-    onDone();
-    onClose();
-    if (!old) go(inPlace('jobs', name));
-  };
-  const tryAlert = async (of: string) => {
-    try {
-      const { arrived, cause, message } = await api.testAlert(place.value, of);
-      if (arrived) say('The alert arrived. What is not saved yet was not tried.');
-      else setError(new ApiError(0, 'AlertLost', `The alert did not arrive${cause ? `: ${cause.text}` : ''}. ${message}`, null, null, null));
-    } catch (thrown) {
-      setError(asError(thrown));
-    }
-  };
-  const form = { properties: settings, change, of };
-  const tells = at(settings, ON_FAILURE) !== undefined;
-  return (
-    <Dialog title={old ? old.name : 'New collection'} onClose={onClose}>
-      <Mendings.Provider value={(said) => mendings((settings.properties ?? {}) as Document, said, (properties) => change({ ...settings, properties }))}>
-      <form onSubmit={submit}>
-        {!old && (
-          <Field label="Name">
-            {(given) => <input {...given} class="i" required value={name} autocomplete="off" spellcheck={false} onInput={(event) => setName(event.currentTarget.value)} />}
-          </Field>
-        )}
-        <Lines {...form} base="properties" lines={SETTINGS} />
-        {old && (
-          <>
-            <Lines {...form} base="" lines={TAGS} />
-            <p class="then">When an occurrence of any of its jobs has failed for good</p>
-            <Choice label="When an occurrence has failed for good" value={tells ? 'call' : 'nothing'} options={NOTICES}
-              onChange={(to) => change(put(settings, ON_FAILURE, to === 'call' ? { type: 'Https', request: { method: 'POST' } } : undefined))} />
-            {tells && <div class="inner"><Lines {...form} base={ON_FAILURE} lines={ALERTS} /></div>}
-            {tells && text(settings, `${ON_FAILURE}.format`) === '' && <div class="inner"><Action {...form} base={ON_FAILURE} label="Type of the action" isKept={at(first, ON_FAILURE) !== undefined} /></div>}
-          </>
-        )}
-        {error && <ErrorPanel error={error} />}
-        <p class="acts">
-          {old && at(first, ON_FAILURE) !== undefined && may('run') && <button type="button" class="btn" onClick={() => tryAlert(old.name)}>Send a test alert</button>}
-          <button type="button" class="btn" onClick={onClose}>Cancel</button>
-          <button type="submit" class="btn go">{old ? 'Save' : 'Create'}</button>
-        </p>
-      </form>
-      </Mendings.Provider>
-    </Dialog>
   );
 }

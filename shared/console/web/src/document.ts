@@ -1,5 +1,4 @@
-// A job's document and what a form shows of it. Both are one: what the form does not know stays as it is.
-import type { Document, JobProperties } from './api';
+import type { Document, JobProperties } from './answers';
 
 export type Often = 'once' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
 
@@ -82,7 +81,10 @@ export function times(document: Document): string {
  * are no such pairing are refused, with what to do.
  */
 export function withTimes(document: Document, written: string): { document: Document; problem: string | null } {
-  const parts = written.split(',').map((part) => part.trim()).filter(Boolean);
+  const parts = written
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
   if (parts.length === 0) {
     const next = put(put(document, 'recurrence.schedule.hours', undefined), 'recurrence.schedule.minutes', undefined);
     return { document: next, problem: null };
@@ -95,7 +97,10 @@ export function withTimes(document: Document, written: string): { document: Docu
   const minutes = [...new Set(pairs.map(([, minute]) => minute))];
   const have = new Set(pairs.map(([hour, minute]) => `${hour}:${minute}`));
   if (hours.length * minutes.length !== have.size) {
-    return { document, problem: 'One job fires at the same minutes of each hour; make a job for each of the other times.' };
+    return {
+      document,
+      problem: 'One job fires at the same minutes of each hour; make a job for each of the other times.',
+    };
   }
   const next = put(put(document, 'recurrence.schedule.hours', hours), 'recurrence.schedule.minutes', minutes);
   return { document: next, problem: null };
@@ -146,7 +151,10 @@ export function merged(document: Document, patch: Document): Document {
 
 /** The line of a JSON text that a property stands on, from 1; `null` if it is not there. */
 export function lineOf(json: string, target: string): number | null {
-  const names = target.replace(/^properties\./, '').split('.').filter((name) => !/^\d+$/.test(name));
+  const names = target
+    .replace(/^properties\./, '')
+    .split('.')
+    .filter((name) => !/^\d+$/.test(name));
   const lines = json.split('\n');
   let line = 0;
   let found: number | null = null;
@@ -167,30 +175,49 @@ const SECRET_PARAMETER = /([?&](?:code|sig|key|token|api_key|apikey|access_token
 export function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value)
-    .filter(([name]) => !SECRET.test(name))
-    .map(([name, inner]) => [name, name === 'uri' && typeof inner === 'string' ? inner.replace(SECRET_PARAMETER, '$1') : withoutSecrets(inner)] as const)
-    // What held nothing but secrets is gone with them.
-    .filter(([name, inner]) => !isObject(inner) || Object.keys(inner).length > 0 || isEmptyObject((value as Document)[name])));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !SECRET.test(name))
+      .map(
+        ([name, inner]) =>
+          [
+            name,
+            name === 'uri' && typeof inner === 'string' ? inner.replace(SECRET_PARAMETER, '$1') : withoutSecrets(inner),
+          ] as const,
+      )
+      // What held nothing but secrets is gone with them.
+      .filter(
+        ([name, inner]) =>
+          !isObject(inner) || Object.keys(inner).length > 0 || isEmptyObject((value as Document)[name]),
+      ),
+  );
 }
 
 const isEmptyObject = (value: unknown) => isObject(value) && Object.keys(value).length === 0;
 
 /** A number if the text is one; else the text, so that the server says what is wrong with it. */
 export const number = (value: string): unknown =>
-  (value === '' ? undefined : /^\d/.test(value) && String(Number(value)) === value ? Number(value) : value);
+  value === '' ? undefined : /^\d/.test(value) && String(Number(value)) === value ? Number(value) : value;
 
 /** The lines of a text, without those that are empty. */
-export const linesOf = (written: string) => written.split('\n').map((line) => line.trim()).filter(Boolean);
+export const linesOf = (written: string) =>
+  written
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
 
 /** Names and values of a text, and the first line that is neither. */
 export function textAsPairs(written: string): { value: Record<string, string>; stray: string | undefined } {
   const lines = linesOf(written);
   const stray = lines.find((line) => line.indexOf(':') < 1);
-  const value = Object.fromEntries(lines.filter((line) => line.indexOf(':') >= 1).map((line) => {
-    const colon = line.indexOf(':');
-    return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
-  }));
+  const value = Object.fromEntries(
+    lines
+      .filter((line) => line.indexOf(':') >= 1)
+      .map((line) => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+      }),
+  );
   return { value, stray };
 }
 

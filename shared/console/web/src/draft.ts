@@ -1,9 +1,9 @@
 // The draft of a new job: it stays in the tab until it is saved or discarded.
-import type { JobProperties } from './api';
+import type { JobProperties } from './answers';
 import { withoutSecrets } from './document';
 import { place } from './state';
 
-export interface Draft {
+interface Draft {
   name: string;
   properties: JobProperties;
 }

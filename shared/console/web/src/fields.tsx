@@ -1,12 +1,12 @@
 // Properties of a document as fields of a form: each is a line of a table.
 import { useState } from 'preact/hooks';
-import type { Document, JobProperties } from './api';
+import type { Document, JobProperties } from './answers';
 import { at, linesOf, number, put, text, textAsPairs } from './document';
 import { asIsoSpan, isoSpan } from './spans';
 import { Field, Options, Wrong } from './ui';
 
 /** A value to choose: its key, its words, and what is written if that is not the key. */
-export type Option = readonly [key: string, words: string, value?: unknown];
+type Option = readonly [key: string, words: string, value?: unknown];
 
 /** A property and how it is written. */
 export interface Line {
@@ -42,7 +42,10 @@ interface LinesProps extends Form {
   isKept?: boolean;
 }
 
-export const reader = (properties: JobProperties, base: string): Read => (path) => text(properties, whole(base, path));
+export const reader =
+  (properties: JobProperties, base: string): Read =>
+  (path) =>
+    text(properties, whole(base, path));
 
 /** The path of a property in the document; a table about all of it has no path of its own. */
 const whole = (base: string, path: string) => (base === '' ? path : `${base}.${path}`);
@@ -50,7 +53,9 @@ const whole = (base: string, path: string) => (base === '' ? path : `${base}.${p
 /** The lines of a table that are shown for a document. */
 export function shownLines(lines: readonly Line[], base: string, properties: JobProperties): Line[] {
   const read = reader(properties, base);
-  return lines.filter((line) => !line.when || line.when(read, properties) || at(properties, whole(base, line.path)) !== undefined);
+  return lines.filter(
+    (line) => !line.when || line.when(read, properties) || at(properties, whole(base, line.path)) !== undefined,
+  );
 }
 
 /** The fields of a table's lines in one row, which breaks where it has to. */
@@ -60,11 +65,20 @@ export function Lines({ base, lines, properties, change, of, isKept = false }: L
   return (
     <div class="row2 lines">
       {shown.map((line) => (
-        <OneLine key={line.path} line={line} value={at(properties, whole(base, line.path))} problem={of(whole(base, line.path))} isKept={isKept}
+        <OneLine
+          key={line.path}
+          line={line}
+          value={at(properties, whole(base, line.path))}
+          problem={of(whole(base, line.path))}
+          isKept={isKept}
           write={(value) => {
-            const cleared = (line.clears ?? []).reduce((next, path) => put(next, whole(base, path), undefined), properties as Document);
+            const cleared = (line.clears ?? []).reduce(
+              (next, path) => put(next, whole(base, path), undefined),
+              properties as Document,
+            );
             change(put(cleared, whole(base, line.path), value));
-          }} />
+          }}
+        />
       ))}
     </div>
   );
@@ -73,7 +87,11 @@ export function Lines({ base, lines, properties, change, of, isKept = false }: L
 /** What the API says about a property that none of the lines shows. */
 export function Unsaid({ base, lines, properties, of }: Omit<LinesProps, 'change'>) {
   const said = of(base);
-  if (said === undefined || shownLines(lines, base, properties).some((line) => of(whole(base, line.path)) !== undefined)) return null;
+  if (
+    said === undefined ||
+    shownLines(lines, base, properties).some((line) => of(whole(base, line.path)) !== undefined)
+  )
+    return null;
   return <Wrong>{said}</Wrong>;
 }
 
@@ -89,23 +107,66 @@ function OneLine({ line, value, problem, isKept, write }: OneProps) {
   const { as = 'text', label, placeholder } = line;
   const words = value === undefined || value === null ? '' : String(value);
   if (typeof as !== 'string') {
-    const key = line.optionOf ? line.optionOf(value) : as.find(([one]) => one.toLowerCase() === words.toLowerCase())?.[0] ?? (words || as[0]?.[0] || '');
+    const key = line.optionOf
+      ? line.optionOf(value)
+      : (as.find(([one]) => one.toLowerCase() === words.toLowerCase())?.[0] ?? (words || as[0]?.[0] || ''));
     return (
-      <Options label={label} value={key} options={as.map(([one, name]) => [one, name] as const)} problem={problem}
-        onChange={(to) => write(to === as[0]?.[0] ? undefined : as.find(([one]) => one === to)?.[2] ?? to)} />
+      <Options
+        label={label}
+        value={key}
+        options={as.map(([one, name]) => [one, name] as const)}
+        problem={problem}
+        onChange={(to) => write(to === as[0]?.[0] ? undefined : (as.find(([one]) => one === to)?.[2] ?? to))}
+      />
     );
   }
   if (as === 'span') return <SpanField {...{ label, placeholder, problem, write }} value={words} />;
-  if (as === 'list' || as === 'pairs') return <Written {...{ label, placeholder, problem, write }} value={value} as={as} />;
+  if (as === 'list' || as === 'pairs')
+    return <Written {...{ label, placeholder, problem, write }} value={value} as={as} />;
   return (
     <Field label={label} problem={problem}>
-      {(field) => (as === 'long'
-        ? <textarea {...field} class="i" rows={2} spellcheck={false} placeholder={placeholder} value={words} onInput={(event) => write(event.currentTarget.value || undefined)} />
-        : as === 'secret'
-          ? <input {...field} class="i" type="password" autocomplete="off" placeholder={isKept ? 'the stored one stays' : placeholder} value={words} onInput={(event) => write(event.currentTarget.value || undefined)} />
-          : as === 'number'
-            ? <input {...field} class="i short" inputMode="decimal" placeholder={placeholder} value={words} onInput={(event) => write(number(event.currentTarget.value))} />
-            : <input {...field} class="i" autocomplete="off" spellcheck={false} placeholder={placeholder} value={words} onInput={(event) => write(event.currentTarget.value || undefined)} />)}
+      {(field) =>
+        as === 'long' ? (
+          <textarea
+            {...field}
+            class="i"
+            rows={2}
+            spellcheck={false}
+            placeholder={placeholder}
+            value={words}
+            onInput={(event) => write(event.currentTarget.value || undefined)}
+          />
+        ) : as === 'secret' ? (
+          <input
+            {...field}
+            class="i"
+            type="password"
+            autocomplete="off"
+            placeholder={isKept ? 'the stored one stays' : placeholder}
+            value={words}
+            onInput={(event) => write(event.currentTarget.value || undefined)}
+          />
+        ) : as === 'number' ? (
+          <input
+            {...field}
+            class="i short"
+            inputMode="decimal"
+            placeholder={placeholder}
+            value={words}
+            onInput={(event) => write(number(event.currentTarget.value))}
+          />
+        ) : (
+          <input
+            {...field}
+            class="i"
+            autocomplete="off"
+            spellcheck={false}
+            placeholder={placeholder}
+            value={words}
+            onInput={(event) => write(event.currentTarget.value || undefined)}
+          />
+        )
+      }
     </Field>
   );
 }
@@ -126,8 +187,18 @@ export function SpanField({ label, placeholder, problem, value, write }: TextPro
   return (
     <Field label={label} problem={problem}>
       {(field) => (
-        <input {...field} class="i short" spellcheck={false} autocomplete="off" placeholder={placeholder} value={shown}
-          onInput={(event) => { setWritten(event.currentTarget.value); write(asIsoSpan(event.currentTarget.value) || undefined); }} />
+        <input
+          {...field}
+          class="i short"
+          spellcheck={false}
+          autocomplete="off"
+          placeholder={placeholder}
+          value={shown}
+          onInput={(event) => {
+            setWritten(event.currentTarget.value);
+            write(asIsoSpan(event.currentTarget.value) || undefined);
+          }}
+        />
       )}
     </Field>
   );
@@ -145,7 +216,11 @@ const WRITTEN = {
 function Written({ as, label, placeholder, problem, value, write }: TextProps<unknown> & { as: keyof typeof WRITTEN }) {
   const { asText, read } = WRITTEN[as];
   const stored = asText(value);
-  const [typed, setTyped] = useState<{ text: string; sent: string; stray: string | undefined }>({ text: stored, sent: stored, stray: undefined });
+  const [typed, setTyped] = useState<{ text: string; sent: string; stray: string | undefined }>({
+    text: stored,
+    sent: stored,
+    stray: undefined,
+  });
   // What was typed stays as it was typed, unless the document has something else by now.
   const { text: shown, stray } = typed.sent === stored ? typed : { text: stored, stray: undefined };
   const take = (text: string) => {
@@ -155,11 +230,24 @@ function Written({ as, label, placeholder, problem, value, write }: TextProps<un
   };
   return (
     <Field label={label} problem={stray === undefined ? problem : `“${stray}” has no colon; write “name: value”.`}>
-      {(field) => <textarea {...field} class="i" rows={Math.min(6, Math.max(2, shown.split('\n').length))} spellcheck={false} autocomplete="off" placeholder={placeholder} value={shown} onInput={(event) => take(event.currentTarget.value)} />}
+      {(field) => (
+        <textarea
+          {...field}
+          class="i"
+          rows={Math.min(6, Math.max(2, shown.split('\n').length))}
+          spellcheck={false}
+          autocomplete="off"
+          placeholder={placeholder}
+          value={shown}
+          onInput={(event) => take(event.currentTarget.value)}
+        />
+      )}
     </Field>
   );
 }
 
 function pairsAsText(value: unknown): string {
-  return Object.entries((value ?? {}) as Record<string, unknown>).map(([name, one]) => `${name}: ${String(one)}`).join('\n');
+  return Object.entries((value ?? {}) as Record<string, unknown>)
+    .map(([name, one]) => `${name}: ${String(one)}`)
+    .join('\n');
 }

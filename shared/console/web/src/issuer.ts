@@ -31,7 +31,10 @@ export const issuerOf = (config: Config): Issuer | null =>
     : null;
 
 const base64 = (bytes: Uint8Array) =>
-  btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
 const random = () => base64(crypto.getRandomValues(new Uint8Array(32)));
 
 const failure = (message: string) => new ApiError(0, 'SignIn', message, null, null, null);
@@ -83,7 +86,11 @@ const takesId = ({ audiences, clientId }: Issuer) => audiences.includes(clientId
 /** Whether the browser comes back from an issuer: then its code is exchanged, and leaves the address at once. */
 export async function finishLogin(): Promise<void> {
   const query = new URLSearchParams(location.search);
-  const [code, state, refused] = [query.get('code'), query.get('state'), query.get('error_description') ?? query.get('error')];
+  const [code, state, refused] = [
+    query.get('code'),
+    query.get('state'),
+    query.get('error_description') ?? query.get('error'),
+  ];
   const kept = sessionStorage.getItem(STARTED);
   if ((!code && !refused) || !kept) return;
   sessionStorage.removeItem(STARTED);
@@ -92,7 +99,8 @@ export async function finishLogin(): Promise<void> {
   dispatchEvent(new HashChangeEvent('hashchange'));
   if (refused) throw failure(`The issuer refused to sign you in: ${refused}`);
   const issuer = issuerOf(await readConfig());
-  if (!issuer || !code || state !== started.state) throw failure('This answer of the issuer does not belong to this page. Sign in again.');
+  if (!issuer || !code || state !== started.state)
+    throw failure('This answer of the issuer does not belong to this page. Sign in again.');
   await exchange(issuer, {
     grant_type: 'authorization_code',
     code,
@@ -106,7 +114,9 @@ async function exchange(issuer: Issuer, asked: Record<string, string>) {
   let answer: { access_token?: string; id_token?: string; refresh_token?: string; expires_in?: number };
   try {
     const body = new URLSearchParams({ ...asked, client_id: issuer.clientId });
-    answer = (await (await fetch(token_endpoint, { method: 'POST', body, credentials: 'omit' })).json()) as typeof answer;
+    answer = (await (
+      await fetch(token_endpoint, { method: 'POST', body, credentials: 'omit' })
+    ).json()) as typeof answer;
   } catch {
     throw failure(`${new URL(token_endpoint).host} did not answer with a token.`);
   }

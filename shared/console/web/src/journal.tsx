@@ -1,13 +1,16 @@
 // Who changed what: the changes of a collection and its jobs, the newest first.
+import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { type ApiError, api, type Check, type Document, type Entry, type JobProperties } from './api';
-import { changes, merged } from './document';
-import { keepDraft } from './draft';
+import type { Document, Entry } from './answers';
+import { api, type ApiError } from './api';
+import { changed, done, isPart, line } from './changed';
 import { useListKeys } from './keys';
 import { asError, useLoad } from './load';
-import { go, inPlace, may, place, route, say, setQuery, zoneChoice } from './state';
-import { shownZone, withOffset } from './time';
-import { Confirm, Crumbs, ErrorPanel, Field, Panel, Skeleton, Title, Wrong } from './ui';
+import { each } from './many';
+import { inPlace, me, place, route, setQuery, zoneChoice } from './state';
+import { grouped, wideZone, withOffset } from './time';
+import { Crumbs, ErrorPanel, Field, Panel, Skeleton, Title } from './ui';
+import { makeAgain, remedy, Undo } from './undo';
 
 /** Reads page after page, as far as one asks. */
 function useEntries(collection: string, job: string) {
@@ -30,34 +33,162 @@ function useEntries(collection: string, job: string) {
     let over = false;
     setEntries(null);
     void read(null, () => over);
-    return () => { over = true; };
+    return () => {
+      over = true;
+    };
   }, [key]);
   return { entries, next, error, more: () => void read(next, () => false), again: () => void read(null, () => false) };
 }
 
-/** The journal of a collection; without one, a choice of them. */
+/** The journal of a collection; without one, that of all collections of the group. */
 export function Journal({ collection }: { collection: string | null }) {
-  return collection === null ? <Choose /> : <Entries collection={collection} />;
+  return collection === null ? <Whole /> : <Entries collection={collection} />;
 }
 
-function Choose() {
+/** How many collections a group's journal is put together of, and how many entries are shown. */
+const COLLECTIONS_MAX = 40;
+const ENTRIES_MAX = 100;
+
+interface Together {
+  entries: [collection: string, one: Entry][];
+  names: string[];
+  /** How many collections were not read. */
+  left: number;
+}
+
+/** The newest entries of all collections of the group. */
+async function readAll(): Promise<Together> {
+  const { items } = await api.collections(place.value, null);
+  const names = items.map((one) => one.name);
+  const entries: Together['entries'] = [];
+  await each(
+    names.slice(0, COLLECTIONS_MAX),
+    () => false,
+    async (name) => {
+      const { items: found } = await api.journal(place.value, name, '', null);
+      for (const one of found) entries.push([name, one]);
+    },
+  );
+  entries.sort(([, a], [, b]) => (a.at < b.at ? 1 : -1));
+  return { entries: entries.slice(0, ENTRIES_MAX), names, left: Math.max(0, names.length - COLLECTIONS_MAX) };
+}
+
+function Whole() {
   const { subscription, group } = place.value;
-  const loaded = useLoad(`journals ${subscription}/${group}`, () => api.collections(place.value, null), null);
-  useListKeys('.coll td:first-child a');
+  const loaded = useLoad(`journals ${subscription}/${group}`, readAll, 30);
+  const [undoing, setUndoing] = useState<[string, Entry] | null>(null);
+  const who = route.value.query.get('who') ?? '';
+  const all = loaded.data?.entries ?? [];
+  useListKeys('.changes [aria-expanded]');
   return (
     <>
-      <div class="head"><div><p class="eyebrow">{subscription} / {group}</p><Title>Journal</Title></div></div>
-      <section class="sheet coll" aria-label="Journals">
-        <Panel of={loaded} rows={4}>
-          {(data) => (data.items.length === 0 ? <p class="none">No collections in {subscription} / {group} yet, so nothing has changed.</p> : (
-            <table>
-              <thead><tr><th>Whose changes</th></tr></thead>
-              <tbody>{data.items.map((one) => <tr key={one.name}><td><a href={inPlace('journal', one.name)}><b>{one.name}</b></a></td></tr>)}</tbody>
-            </table>
-          ))}
-        </Panel>
-      </section>
+      <div class="head">
+        <div>
+          <p class="eyebrow">
+            {subscription} / {group}
+          </p>
+          <Title>Journal</Title>
+        </div>
+        <Who people={all.map(([, one]) => one.who)} />
+      </div>
+      <Panel of={loaded} rows={6}>
+        {({ names, left }) =>
+          names.length === 0 ? (
+            <section class="sheet">
+              <p class="none">
+                No collections in {subscription} / {group} yet, so nothing has changed.
+              </p>
+            </section>
+          ) : (
+            <>
+              <Changes
+                all={all.filter(([, one]) => who === '' || one.who === who)}
+                isWhole
+                onUndo={(collection, one) => setUndoing([collection, one])}
+              />
+              <p class="none">
+                The journal of a collection goes back for 400 days:{' '}
+                {names.map((name) => (
+                  <Fragment key={name}>
+                    <a href={inPlace('journal', name)}>{name}</a>{' '}
+                  </Fragment>
+                ))}
+                {left > 0 && `Of ${grouped(left)} of them nothing is shown here.`}
+              </p>
+            </>
+          )
+        }
+      </Panel>
+      {undoing && (
+        <Undo one={undoing[1]} collection={undoing[0]} onDone={loaded.reload} onClose={() => setUndoing(null)} />
+      )}
     </>
+  );
+}
+
+/** A token without a name is known by the beginning of its hash: one's own is called so. */
+const nameOf = (who: string) => (who === me.value?.principal.label ? `you (${who})` : who);
+
+/** Whose changes are shown, if there are those of several. */
+function Who({ people }: { people: string[] }) {
+  const who = route.value.query.get('who') ?? '';
+  const all = [...new Set([...people, who])].filter(Boolean);
+  if (all.length < 2 && !who) return null;
+  return (
+    <Field label="Who">
+      {(given) => (
+        <select
+          {...given}
+          class="i"
+          value={who}
+          onChange={(event) => setQuery({ who: event.currentTarget.value || null })}
+        >
+          <option value="">anyone</option>
+          {all.map((one) => (
+            <option key={one} value={one}>
+              {nameOf(one)}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function Changes({
+  all,
+  isWhole = false,
+  onUndo,
+}: {
+  all: Together['entries'];
+  /** Whether they are of several collections. */
+  isWhole?: boolean;
+  onUndo: (collection: string, one: Entry) => void;
+}) {
+  return (
+    <section class="sheet scrolls changes" aria-label="Changes" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th>When</th>
+            <th>Who</th>
+            <th>What</th>
+            <th>Changes</th>
+          </tr>
+        </thead>
+        <tbody>
+          {all.map(([collection, one]) => (
+            <Change
+              key={`${one.at} ${one.requestId}`}
+              one={one}
+              collection={collection}
+              isWhole={isWhole}
+              onUndo={() => onUndo(collection, one)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }
 
@@ -74,131 +205,148 @@ function Entries({ collection }: { collection: string }) {
   return (
     <>
       <div class="head">
-        <div><Crumbs collection={collection} here="journal" /><Title>Journal of {collection}</Title></div>
-        <form class="row2" role="search" aria-label="Some of the entries" onSubmit={(event) => { event.preventDefault(); setQuery({ job: written.trim() || null }); }}>
-          <Field label="Only this job">{(given) => <input {...given} class="i" spellcheck={false} value={written} onInput={(event) => setWritten(event.currentTarget.value)} />}</Field>
-          <button type="submit" class="btn">Show</button>
-          {(people.length > 1 || who) && (
-            <Field label="Who">
-              {(given) => (
-                <select {...given} class="i" value={who} onChange={(event) => setQuery({ who: event.currentTarget.value || null })}>
-                  <option value="">anyone</option>
-                  {[...new Set([...people, who])].filter(Boolean).map((one) => <option key={one}>{one}</option>)}
-                </select>
-              )}
-            </Field>
-          )}
+        <div>
+          <Crumbs collection={collection} here="journal" />
+          <Title>Journal of {collection}</Title>
+        </div>
+        <form
+          class="row2"
+          role="search"
+          aria-label="Some of the entries"
+          onSubmit={(event) => {
+            event.preventDefault();
+            setQuery({ job: written.trim() || null });
+          }}
+        >
+          <Field label="Only this job">
+            {(given) => (
+              <input
+                {...given}
+                class="i"
+                spellcheck={false}
+                value={written}
+                onInput={(event) => setWritten(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+          <button type="submit" class="btn">
+            Show
+          </button>
+          <Who people={people} />
         </form>
       </div>
       {error && <ErrorPanel error={error} onRetry={entries ? more : again} />}
-      {entries === null && !error && <section class="sheet"><Skeleton rows={6} /></section>}
+      {entries === null && !error && (
+        <section class="sheet">
+          <Skeleton rows={6} />
+        </section>
+      )}
       {entries?.length === 0 && (
-        <section class="sheet empty"><p class="voice">No changes{job && ` of ${job}`}{who && ` by ${who}`} {next ? 'so far' : 'yet'}.</p><p class="muted">A change is kept for 400 days.</p>{next && <p><button type="button" class="btn" onClick={more}>Look further back</button></p>}</section>
+        <section class="sheet empty">
+          <p class="voice">
+            No changes{job && ` of ${job}`}
+            {who && ` by ${who}`} {next ? 'so far' : 'yet'}.
+          </p>
+          <p class="muted">A change is kept for 400 days.</p>
+          {next && (
+            <p>
+              <button type="button" class="btn" onClick={more}>
+                Look further back
+              </button>
+            </p>
+          )}
+        </section>
       )}
       {entries && entries.length > 0 && (
-        <section class="sheet scrolls changes" aria-label="Changes" tabIndex={0}>
-          <table>
-            <thead><tr><th>When</th><th>Who</th><th>What</th><th>Properties</th></tr></thead>
-            <tbody>{entries.map((one) => <Change key={`${one.at} ${one.requestId}`} one={one} collection={collection} onUndo={() => setUndoing(one)} />)}</tbody>
-          </table>
-          {next && <p class="none"><button type="button" class="btn sm" onClick={more}>Older</button></p>}
-        </section>
+        <>
+          <Changes all={entries.map((one) => [collection, one])} onUndo={(_, one) => setUndoing(one)} />
+          {next && (
+            <p class="none">
+              <button type="button" class="btn sm" onClick={more}>
+                Older
+              </button>
+            </p>
+          )}
+        </>
       )}
       {undoing && <Undo one={undoing} collection={collection} onDone={again} onClose={() => setUndoing(null)} />}
     </>
   );
 }
 
-/** What can be done about a change: to take it back, or to make again what it deleted. */
-function remedy({ operation, undo, job }: Entry): 'undo' | 'again' | null {
-  if (undo === null || undefined === undo || !may('write')) return null;
-  if (operation === 'deleted') return job === null ? null : 'again';
-  return operation === 'created' || Object.keys(undo).length === 0 ? null : 'undo';
-}
+/** How many properties of a change are told before it is unfolded. */
+const LINES = 3;
 
-/** Opens the editor with a job that was deleted. */
-function makeAgain(collection: string, { job, undo }: Entry) {
-  const { status: _, ...properties } = undo as JobProperties;
-  keepDraft(collection, { name: job ?? '', properties });
-  go(inPlace('new', collection));
-}
-
-interface Undoing {
-  /** What is sent: nothing if all is as it was before the change. */
-  patch: Document;
-  etag: string | null;
-  check: Check | null;
-}
-
-/** What has to be sent so that a change is taken back, whatever else was changed since. */
-async function undoOf(collection: string, { job, undo }: Entry): Promise<Undoing> {
-  const back = undo as Document;
-  if (job === null) {
-    const { name: _, ...now } = await api.collection(place.value, collection) as unknown as Document & { name: string };
-    return { patch: changes(now, merged(now, back)), etag: null, check: null };
-  }
-  const { properties, etag } = await api.job(place.value, collection, job);
-  const patch = changes(properties, merged(properties, back));
-  return { patch, etag, check: await api.check(place.value, collection, job, patch, 'patch') };
-}
-
-/** Asks before a change is taken back, and shows what that writes. */
-function Undo({ one, collection, onDone, onClose }: { one: Entry; collection: string; onDone: () => void; onClose: () => void }) {
-  const loaded = useLoad(`undo ${one.at} ${one.requestId}`, () => undoOf(collection, one), null);
-  const what = one.job ?? collection;
-  const isSame = loaded.data !== null && Object.keys(loaded.data.patch).length === 0;
-  const yes = async () => {
-    if (!loaded.data) return;
-    const { patch, etag } = loaded.data;
-    if (one.job === null) await api.patchCollection(place.value, collection, patch);
-    else await api.patchJob(place.value, collection, one.job, patch, etag);
-    say(`The change of ${what} is taken back.`);
-    onDone();
-  };
-  return (
-    <Confirm title={`Take back this change of ${what}?`} verb="Undo" isReady={loaded.data !== null && !isSame} onYes={yes} onClose={onClose}
-      text={
-        <Panel of={loaded} rows={2}>
-          {({ patch, check }) => (isSame
-            ? <>Everything that it changed is as before already.</>
-            : (
-              <>
-                This is written:
-                <pre class="code">{JSON.stringify(patch, null, 2)}</pre>
-                {one.names.includes('secrets') && <span class="line">Secrets stay as they are now: the journal does not have them.</span>}
-                {check?.change?.dropsPending && <span class="line">The timing changes: pending retries are dropped.</span>}
-                {check?.problems.map((problem) => <Wrong key={problem.message}>{problem.message}</Wrong>)}
-              </>
-            ))}
-        </Panel>
-      } />
-  );
-}
-
-function Change({ one, collection, onUndo }: { one: Entry; collection: string; onUndo: () => void }) {
+function Change({
+  one,
+  collection,
+  isWhole,
+  onUndo,
+}: {
+  one: Entry;
+  collection: string;
+  isWhole: boolean;
+  onUndo: () => void;
+}) {
   const [isOpen, setOpen] = useState(false);
-  const zone = shownZone(undefined);
-  const has = one.change !== null && one.change !== undefined;
+  const has = isPart(one.change);
+  const lines = has && isPart(one.undo) ? changed(one.change as Document, one.undo as Document).map(line) : one.names;
+  // What is made or deleted is more than a few lines.
+  const shown = /^(created|deleted)$/.test(one.operation) ? [] : lines;
   return (
     <>
       <tr>
-        <td class="nowrap">{withOffset(Date.parse(one.at), zone)}</td>
-        <td>{one.who}</td>
-        <td>{one.operation} {one.job ? <a href={inPlace('job', collection, one.job)}>{one.job}</a> : 'the collection'}</td>
+        <td class="nowrap">{withOffset(Date.parse(one.at), wideZone())}</td>
+        <td>{nameOf(one.who)}</td>
         <td>
-          {one.names.join(', ') || '—'}{' '}
-          {has && <button type="button" class="btn sm" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>Diff</button>}{' '}
-          {remedy(one) === 'undo' && <button type="button" class="btn sm" onClick={onUndo}>Undo…</button>}
-          {remedy(one) === 'again' && <button type="button" class="btn sm" onClick={() => makeAgain(collection, one)}>Create anew…</button>}
+          {done(one.operation)}{' '}
+          {isWhole && (
+            <>
+              <a href={inPlace('jobs', collection)}>{collection}</a>
+              {one.job && ' / '}
+            </>
+          )}
+          {one.job ? <a href={inPlace('job', collection, one.job)}>{one.job}</a> : !isWhole && 'the collection'}
+        </td>
+        <td>
+          {shown.slice(0, LINES).map((said) => (
+            <div key={said}>{said}</div>
+          ))}
+          {shown.length > LINES && <div class="muted">and {shown.length - LINES} more</div>}
+          {one.names.includes('secrets') && <div class="muted">secrets were written</div>}
+          {has && (
+            <button type="button" class="btn sm" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              Diff
+            </button>
+          )}{' '}
+          {remedy(one) === 'undo' && (
+            <button type="button" class="btn sm" onClick={onUndo}>
+              Undo…
+            </button>
+          )}
+          {remedy(one) === 'again' && (
+            <button type="button" class="btn sm" onClick={() => makeAgain(collection, one)}>
+              Create anew…
+            </button>
+          )}
         </td>
       </tr>
       {isOpen && (
         <tr>
           <td colSpan={4}>
             <dl class="kv flat both">
-              <dt>Before</dt><dd><pre>{JSON.stringify(one.undo, null, 2)}</pre></dd>
-              <dt>After</dt><dd><pre>{JSON.stringify(one.change, null, 2)}</pre></dd>
-              <dt>Request</dt><dd><code>{one.requestId}</code></dd>
+              <dt>Before</dt>
+              <dd>
+                <pre>{JSON.stringify(one.undo, null, 2)}</pre>
+              </dd>
+              <dt>After</dt>
+              <dd>
+                <pre>{JSON.stringify(one.change, null, 2)}</pre>
+              </dd>
+              <dt>Request</dt>
+              <dd>
+                <code>{one.requestId}</code>
+              </dd>
             </dl>
           </td>
         </tr>

@@ -5,9 +5,11 @@ import { singleKeys } from './state';
 type Actions = Record<string, (event: KeyboardEvent) => void>;
 
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement &&
+  return (
+    target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
-    (target as HTMLInputElement).type !== 'checkbox';
+    (target as HTMLInputElement).type !== 'checkbox'
+  );
 }
 
 let first: { key: string; at: number } | null = null;

@@ -3,22 +3,25 @@ import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, clockOffset, isRefused, seen, takeToken, token } from './api';
 import { Calendar } from './calendar';
-import { Collections } from './collections';
+import { parts } from './clock';
+import { Collections, Places } from './collections';
 import { DeadLetters } from './dead';
+import { Dialog } from './dialog';
 import { EditJob, NewJob } from './editor';
-import { JobPage } from './job';
 import { Import } from './import';
-import { Journal } from './journal';
-import { Jobs } from './jobs';
-import { useKeys } from './keys';
 import { finishLogin } from './issuer';
+import { JobPage } from './job';
+import { Jobs } from './jobs';
+import { Journal } from './journal';
+import { useKeys } from './keys';
 import { asError, useLoad } from './load';
+import { countOf, needs, readNeeds } from './needs';
 import { Overview } from './overview';
 import { Settings } from './settings';
 import { loginError, SignIn } from './signin';
-import { go, guard, inPlace, isHere, lastCollection, link, me, place, route, said, theme, tick } from './state';
-import { grouped, mine, now, oclock, parts } from './time';
-import { Dialog, ErrorPanel, Key, Skeleton, Title } from './ui';
+import { go, guard, inPlace, isHere, isSame, lastCollection, link, me, place, route, said, theme, tick } from './state';
+import { grouped, mine, now, oclock } from './time';
+import { ErrorPanel, Key, Skeleton, Title } from './ui';
 import { WhyPage } from './why';
 
 takeToken();
@@ -30,8 +33,18 @@ addEventListener('hashchange', takeToken, true);
 
 /** The pages of the rail: what happens, and below it what one does more rarely. */
 const PAGES = [
-  [['overview', 'Overview'], ['collections', 'Collections'], ['calendar', 'Calendar'], ['why', 'Why not?'], ['dead', 'Dead letters']],
-  [['import', 'Import'], ['journal', 'Journal'], ['settings', 'Settings']],
+  [
+    ['overview', 'Overview'],
+    ['collections', 'Collections'],
+    ['calendar', 'Calendar'],
+    ['why', 'Why not?'],
+    ['dead', 'Dead letters'],
+  ],
+  [
+    ['import', 'Import'],
+    ['journal', 'Journal'],
+    ['settings', 'Settings'],
+  ],
 ] as const;
 
 /** How often the counts beside the pages are read. */
@@ -42,17 +55,54 @@ function Count({ of }: { of: string }) {
   const found = seen.value?.subscription === place.value.subscription ? seen.value.found : null;
   if (!found) return null;
   const own = found.collections.items.filter(isHere);
-  const counts: Record<string, number | null | undefined> = { overview: found.late.count, collections: own.length, dead: found.deadLetters };
+  const counts: Record<string, number | null | undefined> = {
+    overview: countOf(found),
+    collections: own.length,
+    dead: found.deadLetters,
+  };
   const count = counts[of];
-  return count ? <span class={of === 'collections' ? 'n' : 'n hot'}>{grouped(count)}{of === 'overview' && <span class="vh"> late</span>}</span> : null;
+  if (!count) return null;
+  return (
+    <span class={of === 'collections' ? 'n' : 'n hot'}>
+      {grouped(count)}
+      {of === 'overview' && <span class="vh"> {count === 1 ? 'needs' : 'need'} you</span>}
+    </span>
+  );
 }
+
+/** How often it is read what needs someone. */
+const NEEDS_SECONDS = 30;
+
+/** Reads what needs someone, and says how many things do in the title of the tab and by its picture. */
+function useNeeds(title: string) {
+  const loaded = useLoad(`needs ${place.value.subscription}`, readNeeds, me.value === null ? null : NEEDS_SECONDS);
+  useEffect(() => {
+    needs.value = loaded;
+  }, [loaded.data, loaded.error, loaded.at]);
+  const found = seen.value?.subscription === place.value.subscription ? seen.value.found : null;
+  const count = countOf(found);
+  useEffect(() => {
+    document.title = `${count > 0 ? `(${grouped(count)}) ` : ''}${title} · Minutehand`;
+  }, [title, count]);
+  useEffect(() => {
+    document.querySelector('link[rel=icon]')?.setAttribute('href', icon(count > 0));
+  }, [count > 0]);
+}
+
+/** The picture of the tab: a clock, red while something needs someone. */
+const icon = (isRed: boolean) =>
+  `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 26 26"><circle cx="13" cy="13" r="12" fill="${isRed ? '#B92C19' : '#15171A'}"/><path d="M13 13V4M13 13l5 4" stroke="#FDFCF9" stroke-width="3" stroke-linecap="round"/></svg>`)}`;
 
 function Mark() {
   return (
     <svg viewBox="0 0 26 26" aria-hidden="true">
       <circle cx="13" cy="13" r="12" fill="none" stroke="currentColor" stroke-width="1.6" />
-      <g stroke="currentColor" stroke-width="1.6"><path d="M13 2.4v2.8M13 20.8v2.8M2.4 13h2.8M20.8 13h2.8" /><path d="M13 13 9.2 8.6" stroke-width="2.4" /></g>
-      <path d="M13 15.6 14.6 4.6" class="hand" stroke-width="1.8" /><circle cx="13" cy="13" r="1.7" class="dot" />
+      <g stroke="currentColor" stroke-width="1.6">
+        <path d="M13 2.4v2.8M13 20.8v2.8M2.4 13h2.8M20.8 13h2.8" />
+        <path d="M13 13 9.2 8.6" stroke-width="2.4" />
+      </g>
+      <path d="M13 15.6 14.6 4.6" class="hand" stroke-width="1.8" />
+      <circle cx="13" cy="13" r="1.7" class="dot" />
     </svg>
   );
 }
@@ -62,11 +112,20 @@ function App() {
   const [helps, setHelps] = useState(false);
   const finding = useRef<HTMLInputElement>(null);
   const page = current();
-  useEffect(() => { if (loaded.data) me.value = loaded.data; }, [loaded.data]);
+  useEffect(() => {
+    if (loaded.data) me.value = loaded.data;
+  }, [loaded.data]);
   // These pages read it themselves.
-  const isOwn = me.value === null || page.section === 'overview' || (page.section === 'collections' && !route.value.parts[4]);
-  useLoad(`rail ${place.value.subscription} ${isOwn}`, async () => { if (!isOwn) await api.overview(place.value); }, COUNTS_SECONDS);
-  useEffect(() => { document.title = `${page.title} · Minutehand`; }, [page.title]);
+  const isOwn =
+    me.value === null || page.section === 'overview' || (page.section === 'collections' && !route.value.parts[4]);
+  useLoad(
+    `rail ${place.value.subscription} ${isOwn}`,
+    async () => {
+      if (!isOwn) await api.overview(place.value);
+    },
+    COUNTS_SECONDS,
+  );
+  useNeeds(page.title);
   useKeys({
     '/': () => finding.current?.focus(),
     '?': () => setHelps(true),
@@ -81,25 +140,57 @@ function App() {
   });
   return (
     <>
-      <a class="skiplink" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus(); }}>Skip to the content</a>
+      <a
+        class="skiplink"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById('main')?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
       <div class="app">
         <header class="rail" aria-label="Pages">
-          <a class="brand" href={inPlace('collections')}><Mark />Minutehand</a>
+          <a class="brand" href={inPlace('overview')}>
+            <Mark />
+            Minutehand
+          </a>
           <a class="ctx" href={link('settings')}>
-            <b>{place.value.subscription} / {place.value.group}</b>
-            <span>{me.value?.home === 'aws' ? `AWS ${me.value.region}` : location.host}<span class="vh">: change</span></span>
+            <b>
+              {place.value.subscription} / {place.value.group}
+            </b>
+            <span>
+              {me.value?.home === 'aws' ? `AWS ${me.value.region}` : location.host}
+              <span class="vh">: change</span>
+            </span>
           </a>
           <nav aria-label="Main">
             {PAGES.map((pages, row) => (
               <div key={row} class="part">
                 {pages.map(([key, label]) => (
-                  <a key={key} href={key === 'settings' ? link(key) : inPlace(key)} aria-current={page.section === key ? 'page' : undefined}>{label}<Count of={key} /></a>
+                  <a
+                    key={key}
+                    href={key === 'settings' ? link(key) : inPlace(key)}
+                    aria-current={page.section === key ? 'page' : undefined}
+                  >
+                    {label}
+                    <Count of={key} />
+                  </a>
                 ))}
               </div>
             ))}
           </nav>
           <div class="foot">
-            <span>{me.value && `${me.value.version} · tz ${me.value.timeZones}`}{me.value?.principal.kind === 'nobody' && <><br />Nobody is asked for a token here.</>}</span>
+            <span>
+              {me.value && `${me.value.version} · tz ${me.value.timeZones}`}
+              {me.value?.principal.kind === 'nobody' && (
+                <>
+                  <br />
+                  Nobody is asked for a token here.
+                </>
+              )}
+            </span>
             <ThemeButton />
           </div>
         </header>
@@ -109,12 +200,16 @@ function App() {
             <Clock isLive={loaded.error === null} />
           </section>
           <main id="main" tabIndex={-1}>
-            {loaded.error && loaded.error.status === 0 && <ErrorPanel error={loaded.error} retryAt={loaded.retryAt} onRetry={loaded.reload} />}
+            {loaded.error && loaded.error.status === 0 && (
+              <ErrorPanel error={loaded.error} retryAt={loaded.retryAt} onRetry={loaded.reload} />
+            )}
             {isRefused.value && me.value === null ? <Skeleton rows={6} /> : page.body}
           </main>
         </div>
       </div>
-      <p class="toast" role="status">{said.value}</p>
+      <p class="toast" role="status">
+        {said.value}
+      </p>
       <SignIn />
       {helps && <Keys onClose={() => setHelps(false)} />}
     </>
@@ -125,29 +220,83 @@ function current() {
   const { parts } = route.value;
   const [first, , , page, collection, job] = parts;
   if (first === 'settings') return { section: 'settings', title: 'Settings', body: <Settings /> };
-  if (first === undefined || (first === 'in' && (page === 'collections' || page === undefined))) {
+  if (first === undefined) return { section: 'overview', title: 'Overview', body: <Home /> };
+  if (first === 'in' && page === 'collections') {
     return { section: 'collections', title: 'Collections', body: <Collections /> };
   }
-  if (first === 'in' && page === 'overview') return { section: 'overview', title: 'Overview', body: <Overview key={`${place.value.subscription}/${place.value.group}`} /> };
-  if (first === 'in' && page === 'calendar') return { section: 'calendar', title: 'Calendar', body: <Calendar key={place.value.subscription} /> };
-  if (first === 'in' && page === 'why') return { section: 'why', title: 'Why not?', body: <WhyPage key={`${collection}/${job}`} /> };
+  if (first === 'in' && (page === 'overview' || page === undefined))
+    return {
+      section: 'overview',
+      title: 'Overview',
+      body: <Overview key={`${place.value.subscription}/${place.value.group}`} />,
+    };
+  if (first === 'in' && page === 'calendar')
+    return { section: 'calendar', title: 'Calendar', body: <Calendar key={place.value.subscription} /> };
+  if (first === 'in' && page === 'why')
+    return { section: 'why', title: 'Why not?', body: <WhyPage key={`${collection}/${job}`} /> };
   if (first === 'in' && page === 'dead') return { section: 'dead', title: 'Dead letters', body: <DeadLetters /> };
-  if (first === 'in' && page === 'journal') return { section: 'journal', title: `Journal${collection ? ` of ${collection}` : ''}`, body: <Journal key={collection} collection={collection ?? null} /> };
+  if (first === 'in' && page === 'journal')
+    return {
+      section: 'journal',
+      title: `Journal${collection ? ` of ${collection}` : ''}`,
+      body: <Journal key={collection} collection={collection ?? null} />,
+    };
   if (first === 'in' && page === 'import') return { section: 'import', title: 'Import', body: <Import /> };
   if (first === 'in' && collection) {
     const section = 'collections';
     if (page === 'jobs') return { section, title: collection, body: <Jobs key={collection} collection={collection} /> };
     if (page === 'new') return { section, title: 'New job', body: <NewJob collection={collection} /> };
-    if (page === 'job' && job) return { section, title: job, body: <JobPage key={`${collection}/${job}`} collection={collection} name={job} /> };
-    if (page === 'edit' && job) return { section, title: `Edit ${job}`, body: <EditJob key={`${collection}/${job}`} collection={collection} name={job} /> };
+    if (page === 'job' && job)
+      return { section, title: job, body: <JobPage key={`${collection}/${job}`} collection={collection} name={job} /> };
+    if (page === 'edit' && job)
+      return {
+        section,
+        title: `Edit ${job}`,
+        body: <EditJob key={`${collection}/${job}`} collection={collection} name={job} />,
+      };
   }
   const body = (
     <>
       <Title>There is no such page</Title>
-      <p><a href={inPlace('collections')}>Collections</a></p>
+      <p>
+        <a href={inPlace('collections')}>Collections</a>
+      </p>
     </>
   );
   return { section: '', title: 'No such page', body };
+}
+
+/** Leads to the overview of what there is: of the group that was looked at last, or of the only one with collections. */
+function Home() {
+  const places = useLoad('home', api.places, null);
+  const found = places.data ?? [];
+  const isRead = places.data !== null || places.error !== null;
+  const last = found.find(
+    (one) => isSame(one.subscription, place.value.subscription) && isSame(one.group, place.value.group),
+  );
+  const one = last ?? (found.length > 1 ? undefined : (found[0] ?? place.value));
+  useEffect(() => {
+    if (isRead && one && me.value) location.replace(link('in', one.subscription, one.group, 'overview'));
+  }, [isRead, one, me.value]);
+  if (!isRead || one) {
+    return (
+      <>
+        <Title voice>Overview</Title>
+        <Skeleton rows={6} />
+      </>
+    );
+  }
+  return (
+    <>
+      <div class="head">
+        <Title voice>Which group?</Title>
+      </div>
+      <section class="sheet form" aria-label="Groups with collections">
+        <p class="muted">A group holds collections. This browser remembers the one that you choose.</p>
+        <Places all={found} />
+      </section>
+    </>
+  );
 }
 
 /** Goes to a collection, or to a job as `collection/job`. */
@@ -155,7 +304,10 @@ function Find({ field }: { field: { current: HTMLInputElement | null } }) {
   const [value, setValue] = useState('');
   const submit = (event: Event) => {
     event.preventDefault();
-    const [collection, job] = value.trim().split('/').map((part) => part.trim());
+    const [collection, job] = value
+      .trim()
+      .split('/')
+      .map((part) => part.trim());
     if (!collection) return;
     setValue('');
     // The page that opens takes the focus.
@@ -164,9 +316,16 @@ function Find({ field }: { field: { current: HTMLInputElement | null } }) {
   };
   return (
     <form class="find" role="search" aria-label="Go to" onSubmit={submit}>
-      <input ref={field} value={value} aria-label="Go to a collection, or to collection/job" placeholder="Go to a collection, or collection/job…"
+      <input
+        ref={field}
+        value={value}
+        aria-label="Go to a collection, or to collection/job"
+        placeholder="Go to a collection, or collection/job…"
         onInput={(event) => setValue(event.currentTarget.value)}
-        onKeyDown={(event) => { if (event.key === 'Escape') event.currentTarget.blur(); }} />
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') event.currentTarget.blur();
+        }}
+      />
       <Key>/</Key>
     </form>
   );
@@ -183,8 +342,16 @@ function Clock({ isLive }: { isLive: boolean }) {
   return (
     <>
       <div class="clock">
-        <b>{utc.time}:{utc.seconds}</b>
-        <span>UTC · {utc.day} {utc.year}<br />{rate === 1 ? `${oclock(own.time)} in ${mine.split('/').pop()?.replaceAll('_', ' ')}, yours` : `a test clock, ${rate} times as fast`}</span>
+        <b>
+          {utc.time}:{utc.seconds}
+        </b>
+        <span>
+          UTC · {utc.day} {utc.year}
+          <br />
+          {rate === 1
+            ? `${oclock(own.time)} in ${mine.split('/').pop()?.replaceAll('_', ' ')}, yours`
+            : `a test clock, ${rate} times as fast`}
+        </span>
       </div>
       <span class={`live${isLive ? '' : ' off'}`}>{isLive ? 'updates every 10 s' : 'not connected'}</span>
     </>
@@ -194,35 +361,87 @@ function Clock({ isLive }: { isLive: boolean }) {
 function ThemeButton() {
   const next = { system: 'light', light: 'dark', dark: 'system' } as const;
   return (
-    <button type="button" class="btn bare sm" aria-label={`Theme: ${theme.value}. Change to ${next[theme.value]}`} onClick={() => (theme.value = next[theme.value])}><svg class="half" viewBox="0 0 12 12" aria-hidden="true"><circle cx="6" cy="6" r="5" /><path d="M6 1a5 5 0 0 0 0 10z" /></svg></button>
+    <button
+      type="button"
+      class="btn bare sm"
+      aria-label={`Theme: ${theme.value}. Change to ${next[theme.value]}`}
+      onClick={() => (theme.value = next[theme.value])}
+    >
+      <svg class="half" viewBox="0 0 12 12" aria-hidden="true">
+        <circle cx="6" cy="6" r="5" />
+        <path d="M6 1a5 5 0 0 0 0 10z" />
+      </svg>
+    </button>
   );
 }
 
 const HELP = [
-  ['/', 'go to a collection or a job'], ['g o', 'overview'], ['g c', 'collections'], ['g j', 'jobs of the last collection'], ['g l', 'calendar'], ['g w', 'why not'], ['g d', 'dead letters'], ['g i', 'import'], ['g s', 'settings'], ['n', 'new'],
-  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence before or after; in the calendar, the time'], ['d w m', 'in the calendar: day, week, month'], ['l', 'calendar of the collection'],
-  ['r', 'run now; asks once'], ['s', 'switch on or off'], ['y', 'copy as a command'], ['Ctrl Enter', 'save'],
-  ['Ctrl /', 'form or JSON'], ['Esc', 'back'], ['?', 'these keys'],
+  ['/', 'go to a collection or a job'],
+  ['g o', 'overview'],
+  ['g c', 'collections'],
+  ['g j', 'jobs of the last collection'],
+  ['g l', 'calendar'],
+  ['g w', 'why not'],
+  ['g d', 'dead letters'],
+  ['g i', 'import'],
+  ['g s', 'settings'],
+  ['n', 'new'],
+  ['j k ↑ ↓', 'move in a list'],
+  ['Enter', 'open'],
+  ['x, Shift x', 'choose one, a range'],
+  ['e', 'edit'],
+  ['w', 'why'],
+  ['[ ]', 'the occurrence before or after; in the calendar, the time'],
+  ['d w m', 'in the calendar: day, week, month'],
+  ['l', 'calendar of the collection'],
+  ['r', 'run now; asks once'],
+  ['s', 'switch on or off'],
+  ['y', 'copy as a command'],
+  ['Ctrl Enter', 'save'],
+  ['Ctrl /', 'form or JSON'],
+  ['Esc', 'back'],
+  ['?', 'these keys'],
 ] as const;
 
 function Keys({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
-      <dl class="kv flat">{HELP.map(([key, text]) => <><dt><kbd>{key}</kbd></dt><dd>{text}</dd></>)}</dl>
-      <p class="acts"><button type="button" class="btn" onClick={onClose}>Close</button></p>
+      <dl class="kv flat">
+        {HELP.map(([key, text]) => (
+          <>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{text}</dd>
+          </>
+        ))}
+      </dl>
+      <p class="acts">
+        <button type="button" class="btn" onClick={onClose}>
+          Close
+        </button>
+      </p>
     </Dialog>
   );
 }
 
 /** Leaving a page with changes asks first. */
 let shown = location.hash;
-addEventListener('hashchange', () => {
-  const reason = guard.value?.();
-  if (reason && !confirm(reason)) history.replaceState(null, '', shown);
-  else shown = location.hash;
-}, true);
-addEventListener('beforeunload', (event) => { if (guard.value?.()) event.preventDefault(); });
-setInterval(() => { if (!document.hidden) tick.value += 1; }, 1_000);
+addEventListener(
+  'hashchange',
+  () => {
+    const reason = guard.value?.();
+    if (reason && !confirm(reason)) history.replaceState(null, '', shown);
+    else shown = location.hash;
+  },
+  true,
+);
+addEventListener('beforeunload', (event) => {
+  if (guard.value?.()) event.preventDefault();
+});
+setInterval(() => {
+  if (!document.hidden) tick.value += 1;
+}, 1_000);
 
 const root = document.getElementById('app');
 if (root) render(<App />, root);

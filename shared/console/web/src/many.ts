@@ -4,7 +4,11 @@
 const AT_ONCE = 8;
 
 /** Does something to each; what is left when it was stopped. */
-export async function each<T>(all: readonly T[], isStopped: () => boolean, work: (one: T) => Promise<void>): Promise<T[]> {
+export async function each<T>(
+  all: readonly T[],
+  isStopped: () => boolean,
+  work: (one: T) => Promise<void>,
+): Promise<T[]> {
   const left = all.slice();
   const lane = async (): Promise<void> => {
     const one = isStopped() ? undefined : left.shift();

@@ -1,5 +1,5 @@
 // What a refusal of the API says would be right, as changes of the document.
-import type { Document } from './api';
+import type { Document } from './answers';
 import { at, put } from './document';
 import type { Mending } from './ui';
 
@@ -38,5 +38,7 @@ export function mendings(document: Document, message: string, change: (next: Doc
   const names = /use one of ([\w, ]+)\.$/.exec(rest)?.[1]?.split(', ') ?? [];
   if (names.length > 0) return names.length > OFFERED_MAX ? [] : names.map(use);
   const [, least, most] = /use (?:a (?:whole )?number from )?(\d+) to (\d+)\b/.exec(rest) ?? [];
-  return least !== undefined && typeof value === 'number' ? [use(value < Number(least) ? Number(least) : Number(most))] : [];
+  return least !== undefined && typeof value === 'number'
+    ? [use(value < Number(least) ? Number(least) : Number(most))]
+    : [];
 }

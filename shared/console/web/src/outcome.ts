@@ -1,63 +1,82 @@
-// History records grouped by occurrence, and the letter of each occurrence's mark.
-import type { Attempt, Failure, JobAt } from './api';
+import type { Cause, Failure, JobAt, JobRow, PastAttempt, PastOccurrence } from './answers';
 
 export interface Occurred {
   /** When it was due; for a run on demand, when it was asked for. */
   due: number;
-  attempts: Attempt['properties'][];
-  errorAction: Attempt['properties'] | null;
+  /** The attempts at the action of the job. */
+  attempts: PastAttempt[];
+  /** The attempts at its error action and at the collection's notice. */
+  after: PastAttempt[];
   letter: string;
+  of: PastOccurrence;
 }
 
-const at = (text: string | undefined) => (text === undefined ? NaN : Date.parse(text));
-const isError = (one: Attempt['properties']) => /error/i.test(one.actionName ?? '');
-const isSkipped = (one: Attempt['properties']) => /skip/i.test(one.status ?? '');
-const hasFailed = (one: Attempt['properties']) => /fail/i.test(one.status ?? '');
+const at = (text: string | null | undefined) => (text == null ? NaN : Date.parse(text));
 
 /** How much later than due an attempt may begin before it counts as late. */
 const LATE_MS = 1_000;
 
-/** Groups attempts by the occurrence that they belong to, newest first. */
-export function occurrences(all: Attempt[]): Occurred[] {
-  const groups = new Map<string, Attempt['properties'][]>();
-  for (const { properties: one } of all) {
-    const key = one.expectedExecutionTime ?? one.startTime ?? '';
-    const group = groups.get(key);
-    if (group) group.push(one);
-    else groups.set(key, [one]);
-  }
-  return [...groups].map(([key, group]) => {
-    group.sort((a, b) => at(a.startTime) - at(b.startTime));
-    const attempts = group.filter((one) => !isError(one));
-    const errorAction = group.find(isError) ?? null;
-    return { due: at(key), attempts, errorAction, letter: letter(at(key), attempts, errorAction) };
-  }).sort((a, b) => b.due - a.due);
+/** Occurrences with their attempts in order, newest first. */
+export function occurrences(all: PastOccurrence[]): Occurred[] {
+  return all
+    .map((of) => {
+      const sorted = (of.attempts ?? []).toSorted((a, b) => at(a.dueAt) - at(b.dueAt));
+      const attempts = sorted.filter((one) => one.action === 'action');
+      const after = sorted.filter((one) => one.action !== 'action');
+      return { due: at(of.at), attempts, after, letter: letter(of, attempts, after), of };
+    })
+    .sort((a, b) => b.due - a.due);
 }
 
-function letter(due: number, attempts: Attempt['properties'][], errorAction: Attempt['properties'] | null): string {
-  const last = attempts.at(-1);
-  if (last && isSkipped(last)) return 's';
-  if (!last || hasFailed(last)) return errorAction && !hasFailed(errorAction) ? 'e' : 'f';
+function letter(of: PastOccurrence, attempts: PastAttempt[], after: PastAttempt[]): string {
+  if (of.outcome === 'skipped') return 's';
+  if (of.outcome === 'failed')
+    return after.some((one) => one.action === 'errorAction' && one.outcome === 'succeeded') ? 'e' : 'f';
+  if (of.outcome !== 'succeeded') return 'u';
   if (attempts.length > 1) return 'r';
-  return at(last.startTime) - due > LATE_MS ? 'l' : 'o';
+  return at(attempts[0]?.startedAt) - at(of.at) > LATE_MS ? 'l' : 'o';
 }
 
-/** How long an occurrence took, from its first attempt to the end of its last. */
-export function took(one: Occurred): number {
-  const ends = [...one.attempts, ...(one.errorAction ? [one.errorAction] : [])].map((it) => at(it.endTime));
-  return Math.max(...ends) - at(one.attempts[0]?.startTime);
+/** How long an occurrence took, from its first attempt to the end of the last at its action. */
+export const took = (one: Occurred) => at(one.attempts.at(-1)?.endedAt) - at(one.attempts[0]?.startedAt);
+
+export const lateBy = (one: Occurred) => at(one.attempts[0]?.startedAt) - one.due;
+export const isBad = (one: Occurred) => one.letter === 'f' || one.letter === 'e';
+
+/** How many successes it takes to say how long one usually takes. */
+const USUAL_MIN = 3;
+
+/** How long an occurrence that succeeds takes in the middle of all; `null` if there are too few. */
+export function usually(all: Occurred[]): number | null {
+  const times = all
+    .filter((one) => 'orl'.includes(one.letter))
+    .map(took)
+    .filter(Number.isFinite)
+    .sort((a, b) => a - b);
+  return times.length < USUAL_MIN ? null : (times[times.length >> 1] ?? null);
 }
 
-export const lateBy = (one: Occurred) => at(one.attempts[0]?.startTime) - one.due;
-export const failed = hasFailed;
+/** Why something failed: the cause, and after it what the target said in its own words. */
+export function causeOf({
+  cause,
+  said,
+  message,
+}: {
+  cause?: Cause | null;
+  said?: string | null;
+  message?: string | null;
+}): string {
+  if (!cause) return gist(message ?? '');
+  return said ? `${cause.text}: “${said}”` : cause.text;
+}
 
 /** What stands between the parts of a message about an answer. */
 const HEADERS = ' Response Headers: ';
 const BODY = ' Body: ';
 
 /** A message in its parts, each without what all messages of its kind begin with. */
-export function messageParts(message: string | undefined): { head: string; headers: string; body: string } {
-  const [head = '', rest = ''] = cut(message ?? '', HEADERS);
+export function messageParts(message: string): { head: string; headers: string; body: string } {
+  const [head = '', rest = ''] = cut(message, HEADERS);
   const [headers = '', body = ''] = cut(rest, BODY);
   return { head, headers: headers.trim(), body };
 }
@@ -68,7 +87,7 @@ function cut(text: string, mark: string): [string, string] {
 }
 
 /** What a message says in a line: of an answer its status, `Service Unavailable`. */
-export function gist(message: string | undefined): string {
+export function gist(message: string): string {
   const { head } = messageParts(message);
   const status = /^Http Action - Response from host '[^']*': '(\w+)'$/.exec(head)?.[1];
   if (status) return status.replace(/([a-z])([A-Z])/g, '$1 $2');
@@ -77,45 +96,51 @@ export function gist(message: string | undefined): string {
 
 export const nameOf = (one: JobAt) => `${one.resourceGroup}/${one.collection}/${one.job}`;
 
+/** The last occurrence failed for good; where the server does not keep outcomes, all attempts did. */
+export function isFailing({ recent, failures, executions }: JobRow): boolean {
+  return recent ? /[fe]s*$/.test(recent) : failures > 0 && failures === executions;
+}
+
 /** A job that failed for good: the last time, and how often. */
 export interface Failing {
   last: Failure;
   times: number;
+  all: Failure[];
 }
 
 /** Failures by job, the newest first. */
 export function byJob(failures: Failure[]): Failing[] {
   const found = new Map<string, Failing>();
   for (const one of failures) {
-    const { last, times } = found.get(nameOf(one)) ?? { last: one, times: 0 };
-    found.set(nameOf(one), { last: one.at > last.at ? one : last, times: times + 1 });
+    const { last, all } = found.get(nameOf(one)) ?? { last: one, all: [] };
+    found.set(nameOf(one), { last: one.at > last.at ? one : last, times: all.length + 1, all: [...all, one] });
   }
   return [...found.values()].sort((a, b) => (a.last.at < b.last.at ? 1 : -1));
 }
 
 /** Jobs that failed alike: they call one host, and the last message of each says the same. */
-export interface Alike {
+export interface Alike<T extends Failing> {
   host: string;
   said: string;
-  jobs: Failing[];
+  jobs: T[];
 }
 
 /** How many jobs fail alike before they share a line. */
 const ALIKE_MIN = 4;
 
 /** Failing jobs in lines: those that are alike share one, if they are many, where the newest of them would stand. */
-export function inLines(failing: Failing[]): (Failing | Alike)[] {
-  const alike = new Map<string, Alike>();
-  const lineOf = ({ last: { target, message } }: Failing): Alike => {
-    // What is called, without the method.
-    const [host, said] = [(target ?? '').replace(/^[A-Z]+ /, ''), gist(message)];
+export function inLines<T extends Failing>(failing: T[]): (T | Alike<T>)[] {
+  const alike = new Map<string, Alike<T>>();
+  const lineOf = ({ last }: T): Alike<T> => {
+    // What is called, without the method. What each target said of itself may differ.
+    const [host, said] = [(last.target ?? '').replace(/^[A-Z]+ /, ''), last.cause?.text ?? gist(last.message)];
     const key = `${host}\n${said}`;
     const line = alike.get(key) ?? { host, said, jobs: [] };
     alike.set(key, line);
     return line;
   };
   for (const one of failing) lineOf(one).jobs.push(one);
-  return failing.flatMap<Failing | Alike>((one) => {
+  return failing.flatMap<T | Alike<T>>((one) => {
     const line = lineOf(one);
     if (line.host === '' || line.jobs.length < ALIKE_MIN) return one;
     return line.jobs[0] === one ? line : [];

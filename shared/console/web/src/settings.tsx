@@ -1,7 +1,8 @@
 // What this browser remembers, and what the server says about itself.
 import type { Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { api, isRefused, type Process, signOut, token } from './api';
+import type { Process } from './answers';
+import { api, isRefused, signOut, token } from './api';
 import { Places } from './collections';
 import { useLoad } from './load';
 import { choose, density, hours, me, motion, place, say, singleKeys, theme, zoneChoice } from './state';
@@ -10,12 +11,56 @@ import { Copy, Field, Options, Panel, Title } from './ui';
 
 /** What one may choose, and the words for it. */
 const CHOICES = [
-  ['Theme', theme, [['system', 'as the system'], ['light', 'light'], ['dark', 'dark']]],
-  ['Times are in', zoneChoice, [['job', "the job's zone"], ['mine', mine], ['UTC', 'UTC']]],
-  ['The clock has', hours, [['24', '24 hours'], ['12', '12 hours']]],
-  ['Lists are', density, [['roomy', 'roomy'], ['dense', 'dense']]],
-  ['Motion', motion, [['system', 'as the system'], ['none', 'none']]],
-  ['Keys of one letter', singleKeys, [['on', 'on'], ['off', 'off']]],
+  [
+    'Theme',
+    theme,
+    [
+      ['system', 'as the system'],
+      ['light', 'light'],
+      ['dark', 'dark'],
+    ],
+  ],
+  [
+    'Times are in',
+    zoneChoice,
+    [
+      ['job', "the job's zone"],
+      ['mine', mine],
+      ['UTC', 'UTC'],
+    ],
+  ],
+  [
+    'The clock has',
+    hours,
+    [
+      ['24', '24 hours'],
+      ['12', '12 hours'],
+    ],
+  ],
+  [
+    'Lists are',
+    density,
+    [
+      ['roomy', 'roomy'],
+      ['dense', 'dense'],
+    ],
+  ],
+  [
+    'Motion',
+    motion,
+    [
+      ['system', 'as the system'],
+      ['none', 'none'],
+    ],
+  ],
+  [
+    'Keys of one letter',
+    singleKeys,
+    [
+      ['on', 'on'],
+      ['off', 'off'],
+    ],
+  ],
 ] as unknown as readonly (readonly [string, Signal<string>, readonly (readonly [string, string])[]])[];
 
 /** A process in a line. */
@@ -30,21 +75,37 @@ export function Settings() {
   const places = useLoad('places', api.places, null).data ?? [];
   const [subscription, setSubscription] = useState(place.value.subscription);
   const [group, setGroup] = useState(place.value.group);
-  const report = () => JSON.stringify({
-    version: loaded.data?.version,
-    home: loaded.data?.home,
-    timeZones: loaded.data?.timeZones,
-    browser: navigator.userAgent,
-    screen: `${innerWidth}×${innerHeight}`,
-  }, null, 2);
+  const report = () =>
+    JSON.stringify(
+      {
+        version: loaded.data?.version,
+        home: loaded.data?.home,
+        timeZones: loaded.data?.timeZones,
+        browser: navigator.userAgent,
+        screen: `${innerWidth}×${innerHeight}`,
+      },
+      null,
+      2,
+    );
   return (
     <>
-      <div class="head"><div><p class="eyebrow">This browser</p><Title>Settings</Title></div></div>
+      <div class="head">
+        <div>
+          <p class="eyebrow">This browser</p>
+          <Title>Settings</Title>
+        </div>
+      </div>
       <div class="grid two">
         <section class="sheet form" aria-labelledby="looks">
           <h2 id="looks">Looks and keys</h2>
           {CHOICES.map(([label, choice, options]) => (
-            <Options key={label} label={label} value={choice.value} options={options} onChange={(to) => (choice.value = to)} />
+            <Options
+              key={label}
+              label={label}
+              value={choice.value}
+              options={options}
+              onChange={(to) => (choice.value = to)}
+            />
           ))}
         </section>
         <div class="grid">
@@ -53,29 +114,95 @@ export function Settings() {
             <Panel of={loaded} rows={4}>
               {(data) => (
                 <dl class="kv flat">
-                  <dt>Address</dt><dd>{location.origin}</dd>
-                  <dt>Signed in</dt><dd>{data.principal.kind === 'nobody' ? 'nobody: this server asks for no token' : (data.principal.label ?? data.principal.kind)}</dd>
-                  <dt>May</dt><dd>{data.may.join(', ')}</dd>
-                  <dt>Version</dt><dd>{data.version}</dd>
-                  <dt>Time zones</dt><dd>{data.timeZones}</dd>
-                  <dt>Region</dt><dd>{data.region}</dd>
-                  {processes.length > 0 && <><dt>Processes</dt><dd>{processes.map((process) => <div key={process.name}>{line(process)}</div>)}</dd></>}
+                  <dt>Address</dt>
+                  <dd>{location.origin}</dd>
+                  <dt>Signed in</dt>
+                  <dd>
+                    {data.principal.kind === 'nobody'
+                      ? 'nobody: this server asks for no token'
+                      : (data.principal.label ?? data.principal.kind)}
+                  </dd>
+                  <dt>May</dt>
+                  <dd>{data.may.join(', ')}</dd>
+                  <dt>Version</dt>
+                  <dd>{data.version}</dd>
+                  <dt>Time zones</dt>
+                  <dd>{data.timeZones}</dd>
+                  <dt>Region</dt>
+                  <dd>{data.region}</dd>
+                  {processes.length > 0 && (
+                    <>
+                      <dt>Processes</dt>
+                      <dd>
+                        {processes.map((process) => (
+                          <div key={process.name}>{line(process)}</div>
+                        ))}
+                      </dd>
+                    </>
+                  )}
                 </dl>
               )}
             </Panel>
             <p class="acts">
               {token.value && (
-                <button type="button" class="btn" onClick={() => { signOut(); me.value = null; isRefused.value = true; say('Signed out.'); }}>Sign out</button>
+                <button
+                  type="button"
+                  class="btn"
+                  onClick={() => {
+                    signOut();
+                    me.value = null;
+                    isRefused.value = true;
+                    say('Signed out.');
+                  }}
+                >
+                  Sign out
+                </button>
               )}
               <Copy text={report}>Copy a report</Copy>
             </p>
           </section>
-          <form class="sheet form" aria-labelledby="place" onSubmit={(event) => { event.preventDefault(); choose({ subscription, group }); }}>
+          <form
+            class="sheet form"
+            aria-labelledby="place"
+            onSubmit={(event) => {
+              event.preventDefault();
+              choose({ subscription, group });
+            }}
+          >
             <h2 id="place">Subscription and group</h2>
-            <Field label="Subscription">{(given) => <input {...given} class="i" required value={subscription} onInput={(event) => setSubscription(event.currentTarget.value)} />}</Field>
-            <Field label="Resource group">{(given) => <input {...given} class="i" required value={group} onInput={(event) => setGroup(event.currentTarget.value)} />}</Field>
-            <p class="acts"><button type="submit" class="btn">Open</button></p>
-            {places.length > 0 && <><p class="muted">With collections:</p><Places all={places} /></>}
+            <Field label="Subscription">
+              {(given) => (
+                <input
+                  {...given}
+                  class="i"
+                  required
+                  value={subscription}
+                  onInput={(event) => setSubscription(event.currentTarget.value)}
+                />
+              )}
+            </Field>
+            <Field label="Resource group">
+              {(given) => (
+                <input
+                  {...given}
+                  class="i"
+                  required
+                  value={group}
+                  onInput={(event) => setGroup(event.currentTarget.value)}
+                />
+              )}
+            </Field>
+            <p class="acts">
+              <button type="submit" class="btn">
+                Open
+              </button>
+            </p>
+            {places.length > 0 && (
+              <>
+                <p class="muted">With collections:</p>
+                <Places all={places} />
+              </>
+            )}
           </form>
         </div>
       </div>

@@ -1,11 +1,12 @@
 // Signing in, over the page that asked for it: what was typed there stays.
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError, api, isRefused, signIn, signOut, token } from './api';
+import { api, ApiError, isRefused, signIn, signOut, token } from './api';
+import { Dialog } from './dialog';
 import { type Config, issuerOf, login, readConfig } from './issuer';
 import { asError } from './load';
 import { me, say } from './state';
-import { Dialog, ErrorPanel, Field } from './ui';
+import { ErrorPanel, Field } from './ui';
 
 /** Why signing in at an issuer did not work. */
 export const loginError = signal<ApiError | null>(null);
@@ -14,7 +15,9 @@ export const loginError = signal<ApiError | null>(null);
 export function SignIn() {
   const [config, setConfig] = useState<Config | null>(null);
   const isOpen = isRefused.value;
-  useEffect(() => { if (isOpen) void readConfig().then(setConfig); }, [isOpen]);
+  useEffect(() => {
+    if (isOpen) void readConfig().then(setConfig);
+  }, [isOpen]);
   if (!isOpen || config === null) return null;
   return config.auth === 'token' ? <ByToken /> : <Elsewhere config={config} />;
 }
@@ -26,20 +29,48 @@ function Elsewhere({ config }: { config: Config }) {
   return (
     <Dialog title="Sign in to Minutehand" onClose={() => {}} isFixed>
       {issuer ? (
-        <form onSubmit={(event) => { event.preventDefault(); login(issuer).catch((thrown) => setError(asError(thrown))); }}>
-          <p class="muted">You sign in at {new URL(issuer.issuer).host}, and come back to this page. What it gives stays in this tab until it is closed or loaded again.</p>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            login(issuer).catch((thrown) => setError(asError(thrown)));
+          }}
+        >
+          <p class="muted">
+            You sign in at {new URL(issuer.issuer).host}, and come back to this page. What it gives stays in this tab
+            until it is closed or loaded again.
+          </p>
           {error && <ErrorPanel error={error} />}
-          <p class="acts"><button type="submit" class="btn go">Sign in at {new URL(issuer.issuer).host}</button></p>
+          <p class="acts">
+            <button type="submit" class="btn go">
+              Sign in at {new URL(issuer.issuer).host}
+            </button>
+          </p>
         </form>
       ) : (
         <>
-          <p>{config.auth === 'iam' ? 'Requests to this installation are signed with credentials of AWS, which a browser does not hold.' : 'This installation takes tokens of an issuer at which the console is not registered.'} The command line opens the same console with its own:</p>
+          <p>
+            {config.auth === 'iam'
+              ? 'Requests to this installation are signed with credentials of AWS, which a browser does not hold.'
+              : 'This installation takes tokens of an issuer at which the console is not registered.'}{' '}
+            The command line opens the same console with its own:
+          </p>
           <pre class="code">minutehand console --context NAME</pre>
         </>
       )}
     </Dialog>
   );
 }
+
+/** What a server says of a token that it does not know is meant for programs. */
+const unknown = ({ requestId }: ApiError) =>
+  new ApiError(
+    401,
+    'UnknownToken',
+    'This server does not know that token. Copy it whole, without spaces, from the file that the server names at its start; after a change of that file, start the server again.',
+    null,
+    requestId,
+    null,
+  );
 
 function ByToken() {
   const [value, setValue] = useState('');
@@ -58,7 +89,7 @@ function ByToken() {
       say('Signed in.');
     } catch (thrown) {
       const refused = asError(thrown);
-      setError(refused);
+      setError(refused.status === 401 ? unknown(refused) : refused);
       if (refused.status === 401) {
         signOut();
         token.value = before;
@@ -68,13 +99,34 @@ function ByToken() {
   return (
     <Dialog title="Sign in to Minutehand" onClose={() => {}} isFixed>
       <form onSubmit={submit}>
-        <p class="muted">The server asks for a token. It is in the file that the server named at its start: <code>.minutehand/token</code>, unless another was given.</p>
+        <p class="muted">
+          The server asks for a token. It is in the file that the server named at its start:{' '}
+          <code>.minutehand/token</code>, unless another was given.
+        </p>
         <Field label="Token">
-          {(given) => <input {...given} class="i" type="password" required value={value} autocomplete="current-password" spellcheck={false} onInput={(event) => setValue(event.currentTarget.value)} />}
+          {(given) => (
+            <input
+              {...given}
+              class="i"
+              type="password"
+              required
+              value={value}
+              autocomplete="current-password"
+              spellcheck={false}
+              onInput={(event) => setValue(event.currentTarget.value)}
+            />
+          )}
         </Field>
-        <label class="check"><input type="checkbox" checked={remember} onChange={(event) => setRemember(event.currentTarget.checked)} /> Remember it on this computer. Otherwise this tab alone keeps it.</label>
+        <label class="check">
+          <input type="checkbox" checked={remember} onChange={(event) => setRemember(event.currentTarget.checked)} />{' '}
+          Remember it on this computer. Otherwise this tab alone keeps it.
+        </label>
         {error && <ErrorPanel error={error} />}
-        <p class="acts"><button type="submit" class="btn go">Sign in</button></p>
+        <p class="acts">
+          <button type="submit" class="btn go">
+            Sign in
+          </button>
+        </p>
       </form>
     </Dialog>
   );

@@ -1,4 +1,5 @@
-// How long something takes: in words, and as documents have it.
+export const MINUTE = 60_000;
+export const HOUR = 3_600_000;
 
 const UNITS: [number, string, string][] = [
   [86_400, 'day', 'days'],
@@ -39,14 +40,16 @@ export function isoSpan(text: string): string {
   return words.join(' ') || '0 s';
 }
 
-const SPAN_WORDS = /^(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h(?:ours?)?)? ?(?:(\d+) ?m(?:in(?:utes?)?)?)? ?(?:(\d+) ?s(?:ec(?:onds?)?)?)?$/i;
+const SPAN_WORDS =
+  /^(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h(?:ours?)?)? ?(?:(\d+) ?m(?:in(?:utes?)?)?)? ?(?:(\d+) ?s(?:ec(?:onds?)?)?)?$/i;
 
 /** A span in words, such as `90 s` or `1h 30m`, in ISO 8601; the text itself if it is something else. */
 export function asIsoSpan(written: string): string {
   const text = written.trim().replace(/\s+/g, ' ');
   const found = text === '' ? null : SPAN_WORDS.exec(text);
   if (!found) return text;
-  const part = (place: number, letter: string) => (found[place] === undefined ? '' : `${Number(found[place])}${letter}`);
+  const part = (place: number, letter: string) =>
+    found[place] === undefined ? '' : `${Number(found[place])}${letter}`;
   const time = part(2, 'H') + part(3, 'M') + part(4, 'S');
   return `P${part(1, 'D')}${time && `T${time}`}`;
 }

@@ -1,9 +1,9 @@
 // What every page shares: the address, the preferences of this browser, and what the server said.
 import { computed, effect, signal } from '@preact/signals';
-import type { Me, Place } from './api';
+import type { Me, Place } from './answers';
 
-export type Theme = 'system' | 'light' | 'dark';
-export type ZoneChoice = 'job' | 'mine' | 'UTC';
+type Theme = 'system' | 'light' | 'dark';
+type ZoneChoice = 'job' | 'mine' | 'UTC';
 
 function kept<T extends string>(name: string, values: readonly T[], first: T) {
   const key = `minutehand.${name}`;
@@ -23,7 +23,9 @@ export const motion = kept<'system' | 'none'>('motion', ['system', 'none'], 'sys
 /** What the style sheet asks about. */
 const looks = { theme, density, motion };
 for (const [name, choice] of Object.entries(looks)) {
-  effect(() => { document.documentElement.dataset[name] = choice.value; });
+  effect(() => {
+    document.documentElement.dataset[name] = choice.value;
+  });
 }
 
 export const me = signal<Me | null>(null);
@@ -48,7 +50,8 @@ const RUN = 'minutehand.run';
 export const asksRun = () => sessionStorage.getItem(RUN) === null;
 export const askedRun = () => sessionStorage.setItem(RUN, 'asked');
 /** What the question about a run says. */
-export const RUN_ONCE = 'It runs once. Its next occurrence stays where it is. In this tab, the next runs start without this question.';
+export const RUN_ONCE =
+  'It runs once. Its next occurrence stays where it is. In this tab, the next runs start without this question.';
 
 export const may = (what: string) => me.value === null || me.value.may.includes(what);
 
@@ -109,12 +112,13 @@ export const place = computed<Place>(() => {
 export function choose(next: Place) {
   chosen.value = next;
   localStorage.setItem(PLACE, `${next.subscription}\n${next.group}`);
-  go(inPlace('collections'));
+  go(inPlace('overview'));
 }
 
 effect(() => {
   const { subscription, group } = place.value;
-  localStorage.setItem(PLACE, `${subscription}\n${group}`);
+  // Until the address names one, it is only a guess.
+  if (route.value.parts[0] === 'in') localStorage.setItem(PLACE, `${subscription}\n${group}`);
 });
 
 /** Whether two names are one: they are read in any case. */
@@ -123,9 +127,14 @@ export const isSame = (one: string, other: string) => one.toLowerCase() === othe
 /** Whether something is in the group that is shown. */
 export const isHere = ({ resourceGroup }: { resourceGroup: string }) => isSame(resourceGroup, place.value.group);
 
+/** A page of a job, in its own group. */
+export const pageOf = (
+  page: string,
+  { resourceGroup, collection, job }: { resourceGroup: string; collection: string; job: string },
+) => link('in', place.value.subscription, resourceGroup, page, collection, job);
+
 /** The address of a page of the place that is shown. */
-export const inPlace = (...parts: string[]) =>
-  link('in', place.value.subscription, place.value.group, ...parts);
+export const inPlace = (...parts: string[]) => link('in', place.value.subscription, place.value.group, ...parts);
 
 const LAST = 'minutehand.collection';
 

@@ -1,4 +1,5 @@
 // Instants as people read them. The server computes when jobs fire; this only writes instants down.
+import type { Description } from './answers';
 import { clockOffset } from './api';
 import { dayAfter, isZone, parts } from './clock';
 import { span } from './spans';
@@ -18,6 +19,10 @@ export function shownZone(job: string | undefined): string {
   const zone = wanted === 'mine' ? mine : wanted === 'UTC' ? 'UTC' : (job ?? 'UTC');
   return isZone(zone) ? zone : 'UTC';
 }
+
+/** The zone in which instants of a job are shown that may not be read yet. */
+export const zoneOf = (job: Description | null) =>
+  shownZone(job?.properties.recurrence?.timeZone as string | undefined);
 
 /** The zone in which instants of many jobs are shown. */
 export const wideZone = () => (zoneChoice.value === 'UTC' ? 'UTC' : mine);
@@ -61,7 +66,14 @@ export function mondayOf(day: string): string {
 /** The month of a date, as `2027-03`. */
 export const monthOf = (day: string) => day.slice(0, 7);
 
-const SHARES: [number, string][] = [[0.95, 'nearly all'], [0.6, 'two thirds'], [0.45, 'half'], [0.3, 'a third'], [0.22, 'a quarter'], [0.18, 'a fifth']];
+const SHARES: [number, string][] = [
+  [0.95, 'nearly all'],
+  [0.6, 'two thirds'],
+  [0.45, 'half'],
+  [0.3, 'a third'],
+  [0.22, 'a quarter'],
+  [0.18, 'a fifth'],
+];
 
 /** A part of a whole in words; the exact number of hundredths if it is small. */
 export function shareOf(part: number): string {

@@ -1,0 +1,204 @@
+// What needs someone, as it is now: by what each job that failed did last, and not by what it once did.
+import { signal } from '@preact/signals';
+import type { Failure, JobAt, JobRow, OverviewData } from './answers';
+import { api, ApiError } from './api';
+import type { Loaded } from './load';
+import { each } from './many';
+import { byJob, type Failing, isFailing, nameOf } from './outcome';
+import { MINUTE } from './spans';
+import { me, place } from './state';
+import { now } from './time';
+import { stateOf } from './ui';
+
+const DAY_MS = 86_400_000;
+/** How far back failures are read: as long as a server keeps them, if it is told nothing else. */
+const DAYS = 60;
+/** How many pages of failures are read, and of the rows of a collection that has some. */
+const FAILURE_PAGES_MAX = 4;
+const ROW_PAGES_MAX = 4;
+/** How many rows a page has. */
+const ROWS = 500;
+/** Within which time no sweep, and over which a job that is due, is trouble. A fast clock shows as much more. */
+const SWEEP_MS = 5 * MINUTE;
+const LATE_MS = 2 * MINUTE;
+
+export interface Needing extends Failing {
+  /** `recovered` needs no one: its last occurrence succeeded. */
+  kind: 'failing' | 'paused' | 'recovered';
+  /** How many occurrences in a row failed, and whether there may be more. */
+  inRow: number;
+  isLeast: boolean;
+  /** When the first of them was due; `null` if that is no longer known. */
+  since: string | null;
+  recent: string;
+  /** When the scheduler paused it. */
+  pausedAt: string | null;
+}
+
+export interface Needed {
+  /** The newest failure first. */
+  jobs: Needing[];
+  /** Jobs that failed within a day, and whose last occurrence succeeded. */
+  recovered: Needing[];
+}
+
+/** What every page shows of it: one reader, so that the counts of all pages are one. */
+export const needs = signal<Loaded<Needed> | null>(null);
+
+/** Reads which jobs need someone. */
+export async function readNeeds(): Promise<Needed> {
+  const failing = byJob(await failures());
+  const byCollection = Map.groupBy(failing, ({ last }) => `${last.resourceGroup}/${last.collection}`.toLowerCase());
+  const found: Needing[] = [];
+  await each(
+    [...byCollection.values()],
+    () => false,
+    async (all) => {
+      const rows = await rowsOf(all);
+      for (const one of all) {
+        const row = rows.get(one.last.job.toLowerCase());
+        // A job that is gone needs no one.
+        if (row === undefined) continue;
+        const needing = await state(one, row);
+        if (needing) found.push(needing);
+      }
+    },
+  );
+  found.sort((a, b) => (a.last.at < b.last.at ? 1 : -1));
+  const dayAgo = new Date(now() - DAY_MS).toISOString();
+  return {
+    jobs: found.filter((one) => one.kind !== 'recovered'),
+    recovered: found.filter((one) => one.kind === 'recovered' && one.last.at > dayAgo),
+  };
+}
+
+/** Failures that are still kept, the newest first. A server that keeps none has none to show. */
+async function failures(): Promise<Failure[]> {
+  // From the start of a day: the answer is the same one until something fails.
+  const since = new Date(Math.floor(now() / DAY_MS - DAYS + 1) * DAY_MS);
+  const all: Failure[] = [];
+  let from: string | null = null;
+  try {
+    for (let read = 0; read < FAILURE_PAGES_MAX; read += 1) {
+      const page: { items: Failure[]; position?: string | null } = await api.failures(place.value, since, from);
+      all.push(...page.items);
+      from = page.position ?? null;
+      if (from === null) break;
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError && thrown.status === 404)) throw thrown;
+  }
+  return all;
+}
+
+/** The rows of jobs of one collection; one that was not reached is `null`. */
+async function rowsOf(all: Failing[]): Promise<Map<string, JobRow | null>> {
+  const wanted = new Map<string, JobRow | null>(all.map(({ last }) => [last.job.toLowerCase(), null]));
+  const [{ last }] = all as [Failing];
+  const where = { subscription: place.value.subscription, group: last.resourceGroup };
+  let left = wanted.size;
+  let from: string | null = null;
+  try {
+    for (let read = 0; read < ROW_PAGES_MAX && left > 0; read += 1) {
+      const page: { items: JobRow[]; next: string | null } = await api.rows(
+        where,
+        last.collection,
+        common([...wanted.keys()]),
+        ROWS,
+        from,
+      );
+      for (const row of page.items) {
+        const name = row.name.toLowerCase();
+        if (wanted.get(name) !== null) continue;
+        wanted.set(name, row);
+        left -= 1;
+      }
+      from = page.next;
+      if (from === null) break;
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError && thrown.status === 404)) throw thrown;
+  }
+  if (from === null) for (const [name, row] of wanted) if (row === null) wanted.delete(name);
+  return wanted;
+}
+
+/** What all names begin with. */
+function common(names: readonly string[]): string {
+  const [first = ''] = names;
+  let length = first.length;
+  for (const name of names) while (!name.startsWith(first.slice(0, length))) length -= 1;
+  return first.slice(0, length);
+}
+
+/** How a job that failed is now; `null` if somebody has switched it off. */
+async function state(one: Failing, row: JobRow | null): Promise<Needing | null> {
+  const recent = row?.recent ?? '';
+  const { count, isLeast } = streak(recent);
+  const since =
+    one.all
+      .map(({ at }) => at)
+      .toSorted()
+      .at(-count) ?? null;
+  const needing = {
+    ...one,
+    recent,
+    inRow: Math.max(1, count),
+    isLeast,
+    since: count > one.times ? null : since,
+    pausedAt: null,
+  };
+  if (row && !isFailing(row)) return { ...needing, kind: 'recovered' };
+  if (!row || stateOf(row.state) !== 'off') return { ...needing, kind: 'failing' };
+  const { resourceGroup, collection, job } = one.last;
+  const described = await api.describe(
+    { subscription: place.value.subscription, group: resourceGroup },
+    collection,
+    job,
+  );
+  const paused = (described.properties.minutehand as { paused?: { at: string } } | undefined)?.paused;
+  return paused ? { ...needing, kind: 'paused', pausedAt: paused.at } : null;
+}
+
+/** How many results a server keeps of a job. */
+const RECENT = 32;
+
+/** How many failed in a row until now, of results with the newest last. What was skipped is not counted. */
+function streak(recent: string): { count: number; isLeast: boolean } {
+  const tail = /[fes]*$/.exec(recent)?.[0] ?? '';
+  return { count: tail.replaceAll('s', '').length, isLeast: tail.length >= RECENT };
+}
+
+/** Whether a job of a list needs someone: its last occurrence failed, and nobody has switched it off since. */
+export function needsSomeone(collection: string, row: JobRow): boolean {
+  if (!isFailing(row)) return false;
+  if (stateOf(row.state) !== 'off') return true;
+  const name = `${place.value.group}/${collection}/${row.name}`.toLowerCase();
+  return (
+    needs.value?.data?.jobs.some(({ kind, last }) => kind === 'paused' && nameOf(last).toLowerCase() === name) ?? false
+  );
+}
+
+/** How many times as much a test clock shows as has passed. */
+const rate = () => Math.max(1, me.value?.clockRate ?? 1);
+
+/** What is late. A test clock that is fast makes everything look late that is on its way. */
+export function lateIn({ late }: OverviewData): OverviewData['late'] {
+  const most = LATE_MS * rate();
+  const items = late.items.filter((one: JobAt) => now() - Date.parse(one.at) >= most);
+  return rate() === 1
+    ? late
+    : { ...late, items, count: items.length === late.items.length ? late.count : items.length };
+}
+
+/** Whether no sweeper runs. One that sweeps once a minute has done so hours ago on a test clock that is fast. */
+export const isSilent = ({ headline, sweep }: OverviewData) =>
+  headline.kind === 'notSweeping' &&
+  (sweep.at === null || rate() === 1 || now() - Date.parse(sweep.at) >= SWEEP_MS * rate());
+
+/** How many things need someone: jobs, the queue of dead letters, and collections whose alerts do not arrive. */
+export function countOf(found: OverviewData | null): number {
+  const jobs = needs.value?.data?.jobs.length ?? 0;
+  if (!found) return jobs;
+  return jobs + lateIn(found).count + (found.deadLetters ? 1 : 0) + (found.alerts?.length ?? 0);
+}
