@@ -244,6 +244,20 @@ for (const [message, document] of [
   test(`nothing is offered where nothing is said to be right: ${message}`, () => assert.deepEqual(mend.mendings(document, message, () => {}), []));
 }
 
+for (const [recent, count, isLeast] of [['', 0, false], ['of', 1, false], ['ofof', 1, false], ['offe', 3, false], ['ofsfs', 2, false], ['ffo', 0, false], ['f'.repeat(32), 32, true]]) {
+  test(`of the results “${recent}” the last ${count} failed`, () => assert.deepEqual(outcomes.streak(recent), { count, isLeast }));
+}
+
+for (const [recent, state, failures, isFailing] of [['of', 'enabled', 1, true], ['ofs', 'enabled', 1, true], ['fo', 'enabled', 1, false], [null, 'enabled', 2, true], [null, 'enabled', 1, false], ['', 'enabled', 0, false]]) {
+  test(`a job of two attempts with the results “${recent}” ${isFailing ? 'fails' : 'does not fail'}`, () => {
+    assert.equal(outcomes.isFailing({ recent, state, failures, executions: 2 }), isFailing);
+  });
+}
+
+test('what names begin with is found', () => {
+  assert.deepEqual([['tenant-a', 'tenant-b'], ['one'], ['a', 'b'], []].map(outcomes.common), ['tenant-', 'one', '', '']);
+});
+
 test('jobs that fail alike share a line where the newest of them stands, if they are many', () => {
   const failure = (job, at, host) => ({ at, resourceGroup: 'g', collection: 'c', job, target: `POST ${host}`, message: `Http Action - Response from host '${host}': 'BadGateway'` });
   const failing = outcomes.byJob([failure('z', '1', 'two'), ...['a', 'b', 'c', 'd', 'd'].map((job, n) => failure(job, String(n + 2), 'one')), failure('y', '9', 'two')]);

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
+        name: "app.21841149b671.js",
+        bytes: include_bytes!("../dist/app.21841149b671.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"21841149b671a3c5c1ea3c3840bbf5f2\"",
+        is_hashed: true,
+    },
+    File {
         name: "app.55d925bd776b.css",
         bytes: include_bytes!("../dist/app.55d925bd776b.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"55d925bd776be0055cd521f8dc802d6e\"",
-        is_hashed: true,
-    },
-    File {
-        name: "app.6de1d72f7580.js",
-        bytes: include_bytes!("../dist/app.6de1d72f7580.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"6de1d72f758039adf93e84ac996a0c99\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"35fa55cfb7611ebc4d6a3c65db960ffe\"",
+        etag: "\"990ac5ee6567546591fb30fabadc5e3e\"",
         is_hashed: false,
     },
     File {

@@ -28,12 +28,14 @@ const FORMAT: Line = {
     ['raw', 'as it is'],
   ],
 };
+
 const ATTRIBUTES: Line = {
   path: 'messageAttributes',
   label: 'Attributes, one a line',
   as: 'pairs',
   placeholder: 'priority: high',
 };
+
 const GROUP: Line = { path: 'messageGroupId', label: 'Message group, if it is FIFO', placeholder: "the job's id" };
 
 const BROKERED = (
@@ -319,6 +321,7 @@ const AUTHENTICATIONS: Record<string, readonly Line[]> = {
     { path: 'secret', label: 'Secret', as: 'secret' },
   ],
 };
+
 const AUTHENTICATION_NAMES: readonly (readonly [string, string])[] = [
   ['', 'none'],
   ['Basic', 'Basic'],

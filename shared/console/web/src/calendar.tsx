@@ -19,6 +19,7 @@ const VIEWS = [
   ['week', 'Week'],
   ['month', 'Month'],
 ] as const;
+
 export type View = (typeof VIEWS)[number][0];
 
 /** A step of the shown time, and how much is due in it. */

@@ -64,6 +64,7 @@ const SETTINGS: readonly Line[] = [
   { path: 'minutehand.maxPerSecond', label: 'Starts in a second, at most', as: 'number', placeholder: 'no limit' },
   { path: 'minutehand.maxConcurrent', label: 'Running at a time, at most', as: 'number', placeholder: 'no limit' },
 ];
+
 const TAGS: readonly Line[] = [{ path: 'tags', label: 'Tags, one a line', as: 'pairs', placeholder: 'team: billing' }];
 
 /** Who is told of failures, and when. */
@@ -104,6 +105,7 @@ const NOTICES = [
   ['nothing', 'do nothing more'],
   ['call', 'perform an action'],
 ] as const;
+
 const ON_FAILURE = 'properties.minutehand.onFailure';
 
 /** A new collection, or the settings of one. */

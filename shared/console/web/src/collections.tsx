@@ -118,6 +118,7 @@ const STATES = [
   ['failing', 'Failing'],
   ['off', 'Off'],
 ] as const;
+
 /** How many occurrences to come are read. */
 const COMING = 500;
 

@@ -11,6 +11,7 @@ const LENGTHS = [
   ['PT1H', 'an hour', 3_600_000],
   ['P1D', 'a day', 86_400_000],
 ] as const;
+
 /** How many occurrences of a time are asked for. */
 const DUE_MAX = 500;
 

@@ -15,23 +15,27 @@ const FORMATS = [
   ['eventbridge', 'EventBridge Scheduler'],
   ['azure', 'Azure Scheduler'],
 ] as const;
+
 const EXAMPLES: Record<string, string> = {
   crontab: 'CRON_TZ=Europe/Berlin\n*/15 8-17 * * 1-5 /usr/bin/sync\n@daily /usr/bin/backup',
   eventbridge: '[{"Name":"nightly","ScheduleExpression":"cron(30 2 * * ? *)","Target":{"Arn":"arn:aws:sqs:…"}}]',
   azure: '{"value":[{"name":"collection/job","properties":{"action":{…}}}]}',
 };
+
 /** What to do where a name is taken. */
 const TAKEN = [
   ['skip', 'is left out'],
   ['replace', 'replaces the job that is there'],
   ['rename', 'gets a number after its name'],
 ] as const;
+
 type Taken = (typeof TAKEN)[number][0];
 /** Whether the jobs fire once they are there. */
 const BEGIN = [
   ['as', 'as they are there'],
   ['off', 'switched off'],
 ] as const;
+
 type Begin = (typeof BEGIN)[number][0];
 /** How many numbers are tried. */
 const NUMBERS_MAX = 20;
@@ -366,6 +370,7 @@ function Write({
           <thead>
             <tr>
               <th>
+                <span class="vh">Import</span>
                 <input
                   type="checkbox"
                   checked={without.size === 0}

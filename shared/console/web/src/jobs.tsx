@@ -27,6 +27,7 @@ const FILTER_NAMES: Record<Filter, string> = {
   late: 'Late',
   over: 'Over',
 };
+
 type Filter = (typeof FILTERS)[number];
 
 /** A job that has been due for longer is late: the sweeper moves it on within a minute. */

@@ -75,7 +75,7 @@ async function readAll(): Promise<Together> {
 
 function Whole() {
   const { subscription, group } = place.value;
-  const loaded = useLoad(`journals ${subscription}/${group}`, readAll, 30);
+  const loaded = useLoad(`journals ${subscription}/${group}`, readAll, null);
   const [undoing, setUndoing] = useState<[string, Entry] | null>(null);
   const who = route.value.query.get('who') ?? '';
   const all = loaded.data?.entries ?? [];

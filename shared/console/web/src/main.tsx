@@ -4,10 +4,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, clockOffset, isRefused, seen, takeToken, token } from './api';
 import { Calendar } from './calendar';
 import { parts } from './clock';
-import { Collections, Places } from './collections';
+import { Collections } from './collections';
 import { DeadLetters } from './dead';
-import { Dialog } from './dialog';
 import { EditJob, NewJob } from './editor';
+import { Keys } from './help';
+import { Home } from './home';
 import { Import } from './import';
 import { finishLogin } from './issuer';
 import { JobPage } from './job';
@@ -19,7 +20,7 @@ import { countOf, needs, readNeeds } from './needs';
 import { Overview } from './overview';
 import { Settings } from './settings';
 import { loginError, SignIn } from './signin';
-import { go, guard, inPlace, isHere, isSame, lastCollection, link, me, place, route, said, theme, tick } from './state';
+import { go, guard, inPlace, isHere, lastCollection, link, me, place, route, said, theme, tick } from './state';
 import { grouped, mine, now, oclock } from './time';
 import { ErrorPanel, Key, Skeleton, Title } from './ui';
 import { WhyPage } from './why';
@@ -75,7 +76,10 @@ const NEEDS_SECONDS = 30;
 
 /** Reads what needs someone, and says how many things do in the title of the tab and by its picture. */
 function useNeeds(title: string) {
-  const loaded = useLoad(`needs ${place.value.subscription}`, readNeeds, me.value === null ? null : NEEDS_SECONDS);
+  // Before that the server's clock is not known.
+  const isRead = me.value !== null;
+  const read = () => (isRead ? readNeeds() : new Promise<never>(() => {}));
+  const loaded = useLoad(`needs ${place.value.subscription} ${isRead}`, read, NEEDS_SECONDS);
   useEffect(() => {
     needs.value = loaded;
   }, [loaded.data, loaded.error, loaded.at]);
@@ -266,39 +270,6 @@ function current() {
   return { section: '', title: 'No such page', body };
 }
 
-/** Leads to the overview of what there is: of the group that was looked at last, or of the only one with collections. */
-function Home() {
-  const places = useLoad('home', api.places, null);
-  const found = places.data ?? [];
-  const isRead = places.data !== null || places.error !== null;
-  const last = found.find(
-    (one) => isSame(one.subscription, place.value.subscription) && isSame(one.group, place.value.group),
-  );
-  const one = last ?? (found.length > 1 ? undefined : (found[0] ?? place.value));
-  useEffect(() => {
-    if (isRead && one && me.value) location.replace(link('in', one.subscription, one.group, 'overview'));
-  }, [isRead, one, me.value]);
-  if (!isRead || one) {
-    return (
-      <>
-        <Title voice>Overview</Title>
-        <Skeleton rows={6} />
-      </>
-    );
-  }
-  return (
-    <>
-      <div class="head">
-        <Title voice>Which group?</Title>
-      </div>
-      <section class="sheet form" aria-label="Groups with collections">
-        <p class="muted">A group holds collections. This browser remembers the one that you choose.</p>
-        <Places all={found} />
-      </section>
-    </>
-  );
-}
-
 /** Goes to a collection, or to a job as `collection/job`. */
 function Find({ field }: { field: { current: HTMLInputElement | null } }) {
   const [value, setValue] = useState('');
@@ -372,56 +343,6 @@ function ThemeButton() {
         <path d="M6 1a5 5 0 0 0 0 10z" />
       </svg>
     </button>
-  );
-}
-
-const HELP = [
-  ['/', 'go to a collection or a job'],
-  ['g o', 'overview'],
-  ['g c', 'collections'],
-  ['g j', 'jobs of the last collection'],
-  ['g l', 'calendar'],
-  ['g w', 'why not'],
-  ['g d', 'dead letters'],
-  ['g i', 'import'],
-  ['g s', 'settings'],
-  ['n', 'new'],
-  ['j k ↑ ↓', 'move in a list'],
-  ['Enter', 'open'],
-  ['x, Shift x', 'choose one, a range'],
-  ['e', 'edit'],
-  ['w', 'why'],
-  ['[ ]', 'the occurrence before or after; in the calendar, the time'],
-  ['d w m', 'in the calendar: day, week, month'],
-  ['l', 'calendar of the collection'],
-  ['r', 'run now; asks once'],
-  ['s', 'switch on or off'],
-  ['y', 'copy as a command'],
-  ['Ctrl Enter', 'save'],
-  ['Ctrl /', 'form or JSON'],
-  ['Esc', 'back'],
-  ['?', 'these keys'],
-] as const;
-
-function Keys({ onClose }: { onClose: () => void }) {
-  return (
-    <Dialog title="Keys" onClose={onClose}>
-      <dl class="kv flat">
-        {HELP.map(([key, text]) => (
-          <>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{text}</dd>
-          </>
-        ))}
-      </dl>
-      <p class="acts">
-        <button type="button" class="btn" onClick={onClose}>
-          Close
-        </button>
-      </p>
-    </Dialog>
   );
 }
 

@@ -15,6 +15,7 @@ import { capital, ErrorPanel, Wrong } from './ui';
 const REST_MS = 150;
 /** How long before a screen reader hears the new sentence. */
 const SPEAK_MS = 500;
+
 interface Asked {
   preview: Preview | null;
   error: ApiError | null;

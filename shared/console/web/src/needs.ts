@@ -4,7 +4,7 @@ import type { Failure, JobAt, JobRow, OverviewData } from './answers';
 import { api, ApiError } from './api';
 import type { Loaded } from './load';
 import { each } from './many';
-import { byJob, type Failing, isFailing, nameOf } from './outcome';
+import { byJob, common, type Failing, isFailing, nameOf, streak } from './outcome';
 import { MINUTE } from './spans';
 import { me, place } from './state';
 import { now } from './time';
@@ -123,56 +123,37 @@ async function rowsOf(all: Failing[]): Promise<Map<string, JobRow | null>> {
   return wanted;
 }
 
-/** What all names begin with. */
-function common(names: readonly string[]): string {
-  const [first = ''] = names;
-  let length = first.length;
-  for (const name of names) while (!name.startsWith(first.slice(0, length))) length -= 1;
-  return first.slice(0, length);
-}
-
 /** How a job that failed is now; `null` if somebody has switched it off. */
 async function state(one: Failing, row: JobRow | null): Promise<Needing | null> {
   const recent = row?.recent ?? '';
   const { count, isLeast } = streak(recent);
-  const since =
-    one.all
-      .map(({ at }) => at)
-      .toSorted()
-      .at(-count) ?? null;
-  const needing = {
-    ...one,
-    recent,
-    inRow: Math.max(1, count),
-    isLeast,
-    since: count > one.times ? null : since,
-    pausedAt: null,
-  };
-  if (row && !isFailing(row)) return { ...needing, kind: 'recovered' };
-  if (!row || stateOf(row.state) !== 'off') return { ...needing, kind: 'failing' };
-  const { resourceGroup, collection, job } = one.last;
-  const described = await api.describe(
+  const first = one.all
+    .map(({ at }) => at)
+    .toSorted()
+    .at(-Math.max(1, count));
+  const since = count > one.times ? null : (first ?? null);
+  const needing = { ...one, recent, inRow: Math.max(1, count), isLeast, since, pausedAt: null };
+  // What is paused stays off, whatever a trial of it came to.
+  if (row && stateOf(row.state) === 'off') {
+    const pausedAt = await pauseOf(one.last);
+    return pausedAt ? { ...needing, kind: 'paused', pausedAt } : null;
+  }
+  return { ...needing, kind: row && !isFailing(row) ? 'recovered' : 'failing' };
+}
+
+/** When the scheduler paused a job; `null` if it did not. */
+async function pauseOf({ resourceGroup, collection, job }: JobAt): Promise<string | null> {
+  const { properties } = await api.describe(
     { subscription: place.value.subscription, group: resourceGroup },
     collection,
     job,
   );
-  const paused = (described.properties.minutehand as { paused?: { at: string } } | undefined)?.paused;
-  return paused ? { ...needing, kind: 'paused', pausedAt: paused.at } : null;
+  return (properties.minutehand as { paused?: { at: string } } | undefined)?.paused?.at ?? null;
 }
 
-/** How many results a server keeps of a job. */
-const RECENT = 32;
-
-/** How many failed in a row until now, of results with the newest last. What was skipped is not counted. */
-function streak(recent: string): { count: number; isLeast: boolean } {
-  const tail = /[fes]*$/.exec(recent)?.[0] ?? '';
-  return { count: tail.replaceAll('s', '').length, isLeast: tail.length >= RECENT };
-}
-
-/** Whether a job of a list needs someone: its last occurrence failed, and nobody has switched it off since. */
+/** Whether a job of a list needs someone: its last occurrence failed, or the scheduler has paused it. */
 export function needsSomeone(collection: string, row: JobRow): boolean {
-  if (!isFailing(row)) return false;
-  if (stateOf(row.state) !== 'off') return true;
+  if (stateOf(row.state) !== 'off') return isFailing(row);
   const name = `${place.value.group}/${collection}/${row.name}`.toLowerCase();
   return (
     needs.value?.data?.jobs.some(({ kind, last }) => kind === 'paused' && nameOf(last).toLowerCase() === name) ?? false

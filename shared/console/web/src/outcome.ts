@@ -146,3 +146,20 @@ export function inLines<T extends Failing>(failing: T[]): (T | Alike<T>)[] {
     return line.jobs[0] === one ? line : [];
   });
 }
+
+/** What all names begin with. */
+export function common(names: readonly string[]): string {
+  const [first = ''] = names;
+  let length = first.length;
+  for (const name of names) while (!name.startsWith(first.slice(0, length))) length -= 1;
+  return first.slice(0, length);
+}
+
+/** How many results a server keeps of a job. */
+const RECENT = 32;
+
+/** How many failed in a row until now, of results with the newest last. What was skipped is not counted. */
+export function streak(recent: string): { count: number; isLeast: boolean } {
+  const tail = /[fes]*$/.exec(recent)?.[0] ?? '';
+  return { count: tail.replaceAll('s', '').length, isLeast: tail.length >= RECENT };
+}
