@@ -40,10 +40,10 @@ const COUNT = 6;
 using('each is told with how many failed in a row, its results and its cause', place('overview'), async (page) => {
   await heading(page, 'Six jobs need you. Everything else is on time.');
   await line(page, 'shop / twice').getByText(`HTTP 500: “${REASON}”`).waitFor();
-  await line(page, 'shop / twice').getByText(/^Failed for good two times in a row, since Sun 14 Mar/).waitFor();
+  await line(page, 'shop / twice').getByText(/\. Failed for good two times in a row, since Sun 14 Mar/).waitFor();
   await line(page, 'shop / twice').getByRole('img', { name: '2 failed for good' }).waitFor();
   await line(page, '4 jobs that call 127.0.0.1').getByText(`HTTP 502: “${REASON}”`).waitFor();
-  await line(page, 'shop / paused').getByText(/^Paused by the scheduler since/).waitFor();
+  await line(page, 'shop / paused').getByText(/^Paused by the scheduler\. HTTP 503: .*; paused Sun 14 Mar/).waitFor();
   // Nobody has to do anything about these.
   for (const name of ['off', 'fine']) assert.equal(await needs(page).getByText(`shop / ${name}`).count(), 0);
   await needs(page).getByText('1 recovered within a day').click();

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.21841149b671.js",
-        bytes: include_bytes!("../dist/app.21841149b671.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"21841149b671a3c5c1ea3c3840bbf5f2\"",
-        is_hashed: true,
-    },
-    File {
         name: "app.55d925bd776b.css",
         bytes: include_bytes!("../dist/app.55d925bd776b.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"55d925bd776be0055cd521f8dc802d6e\"",
+        is_hashed: true,
+    },
+    File {
+        name: "app.f9b1f33c7ac7.js",
+        bytes: include_bytes!("../dist/app.f9b1f33c7ac7.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"f9b1f33c7ac7d80834a049a4b4e5c265\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"990ac5ee6567546591fb30fabadc5e3e\"",
+        etag: "\"8ca328492685ba425be27ac663c3fdce\"",
         is_hashed: false,
     },
     File {

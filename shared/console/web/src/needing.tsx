@@ -197,9 +197,9 @@ function OneFailed({ of, zone }: { of: Needing; zone: string }) {
     go(pageOf('job', last));
   };
   const isPaused = of.kind === 'paused';
-  const said = isPaused
-    ? `Paused by the scheduler${of.pausedAt ? ` since ${civil(Date.parse(of.pausedAt), zone)}` : ''}. ${inRow(of, zone)}`
-    : inRow(of, zone);
+  // The cause comes first: where the line is short, it is what is read.
+  const paused = of.pausedAt ? `; paused ${civil(Date.parse(of.pausedAt), zone)}` : '';
+  const said = `${isPaused ? 'Paused by the scheduler. ' : ''}${causeOf(last)}. ${inRow(of, zone)}${paused}.`;
   const button = (verb: string, what: () => Promise<void>, done: string) => (
     <button type="button" class="btn sm" onClick={() => void act(what, done)}>
       {verb}
@@ -211,7 +211,7 @@ function OneFailed({ of, zone }: { of: Needing; zone: string }) {
       kind={isPaused ? 'off' : 'bad'}
       name={isPaused ? 'paused' : 'failing'}
       title={<JobLink of={last} />}
-      text={error ?? `${said}. ${causeOf(last)}.`}
+      text={error ?? said}
       acts={
         <>
           {of.recent && <Marks letters={of.recent.slice(-RESULTS)} />}
@@ -254,7 +254,7 @@ function ManyFailed({ of: { host, said, jobs }, zone }: { of: Alike<Needing>; zo
           {count} jobs that call {host}
         </b>
       }
-      text={`Failed for good ${inWords(times)} times, the last time ${civil(Date.parse(jobs[0]?.last.at ?? ''), zone)}. ${said}${own.size === 1 && one ? `: “${one}”` : ''}.`}
+      text={`${said}${own.size === 1 && one ? `: “${one}”` : ''}. Failed for good ${inWords(times)} times, the last time ${civil(Date.parse(jobs[0]?.last.at ?? ''), zone)}.`}
       acts={
         <>
           {may('run') && (
