@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use futures_util::{StreamExt, stream};
-use minutehand_client::{CollectionPath, Precondition};
+use minutehand_client::{CollectionPath, Method, Precondition};
 use minutehand_convert::{
     Conversion, ConvertOptions, ConvertedJob, CrontabForm, SourceFormat, SourcePlace,
 };
@@ -17,6 +17,7 @@ use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
 use crate::at_server::ServerCommand;
+use crate::check::{self, Change, JobChange};
 use crate::failure::{Failure, REFUSED, Result};
 use crate::input;
 use crate::output::ask;
@@ -163,6 +164,7 @@ impl ServerCommand for ImportArgs {
             if !is_text {
                 print_json(&work, &files, None)?;
             }
+            check_all(&work, &path, &files).await?;
             return complete(&files);
         }
         let count: usize = files.iter().map(|read| read.conversion.jobs.len()).sum();
@@ -278,6 +280,46 @@ fn zone_of(document: &Value) -> Option<Zone> {
 /// How many schedules became jobs; one may become two.
 fn converted(conversion: &Conversion) -> usize {
     conversion.found - conversion.refused()
+}
+
+/// Refuses what the server would refuse, as far as the secrets that it needs are there.
+async fn check_all(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
+    let exists = match work.client().collection(path).await {
+        Err(error) if error.refusal().is_none() => {
+            // What is only shown needs no server.
+            work.screen.note(&format!("the server has not checked the jobs: {error}"));
+            return Ok(());
+        }
+        Err(error) if error.is_not_found() => false,
+        found => {
+            found?;
+            true
+        }
+    };
+    let jobs =
+        files.iter().flat_map(|read| read.conversion.jobs.iter().map(move |job| (read, job)));
+    let jobs = jobs.filter_map(|(read, job)| {
+        let document = job.with_secrets(|name| work.environment.set(name)).ok()?;
+        Some((read, job, document))
+    });
+    let jobs: Vec<_> = jobs.collect();
+    let changes = jobs.iter().map(|(_, job, document)| JobChange {
+        name: &job.name,
+        change: Change { method: &Method::PUT, body: document },
+        is_new: true,
+    });
+    let changes: Vec<_> = changes.collect();
+    let new = json!({});
+    let made = (!exists).then_some(Change { method: &Method::PUT, body: &new });
+    let checked = check::check(work, path, made, &changes).await?;
+    let problems = jobs.iter().zip(&checked.jobs).flat_map(|((read, job, _), checked)| {
+        let problems = checked.iter().flat_map(|checked| &checked.problems);
+        problems.map(|problem| {
+            let (place, name) = (read.place(&job.place), &job.name);
+            Failure::refused(format!("{place}: job '{name}': {}", check::says(problem)))
+        })
+    });
+    check::all(problems.collect()).map_or(Ok(()), Err)
 }
 
 async fn make_collection(work: &Work, path: &CollectionPath) -> Result<()> {

@@ -14,6 +14,7 @@ mod apply;
 mod at_server;
 mod bridge;
 mod calendar;
+mod check;
 mod clock;
 mod collection;
 mod completions;

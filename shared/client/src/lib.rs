@@ -14,6 +14,7 @@
 mod answer;
 mod arm;
 mod browse;
+mod check;
 mod error;
 mod forward;
 mod path;
@@ -26,6 +27,7 @@ mod v1;
 pub use answer::{Answer, Listed};
 pub use arm::{HistoryFilter, Listing, Precondition};
 pub use browse::{AheadQuery, Chosen};
+pub use check::{ChangesAnswer, CheckProblem, CheckWarning, CheckedJob};
 pub use error::{Error, ServerRefusal};
 pub use http::StatusCode;
 pub use path::{CollectionPath, GroupPath, JobPath};

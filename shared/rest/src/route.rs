@@ -14,7 +14,7 @@ use crate::path::Captured;
 use crate::{arm, collections, convert, health, history, jobs, metrics, openapi, v1};
 
 /// The maximum size of the body of a request, unless its route says more.
-const BODY_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// A method and a path, and what happens to a request for them.
 pub(crate) struct Route {
@@ -92,9 +92,9 @@ impl Route {
         self
     }
 
-    /// A body that may be longer than those of other requests: it has a file.
-    const fn with_file(mut self) -> Self {
-        self.body_bytes_max = convert::BODY_BYTES_MAX;
+    /// A body that may be longer than those of other requests.
+    const fn with_long_body(mut self, bytes_max: usize) -> Self {
+        self.body_bytes_max = bytes_max;
         self.with_body()
     }
 
@@ -220,6 +220,10 @@ pub(crate) static ROUTES: [Route; 48] = [
     get(our_collection!("/rows"), &v1::rows).any_version(),
     get(our_collection!("/alert"), &v1::alert).any_version(),
     post(our_collection!("/alert/test"), &v1::test_alert).any_version().with_scope_run(),
+    post(our_collection!("/check"), &v1::check_many)
+        .any_version()
+        .with_long_body(v1::CHECKS_BYTES_MAX)
+        .reading(),
     get(our_job!(""), &v1::get_job).any_version(),
     get(our_job!("/next"), &v1::next).any_version(),
     get(our_job!("/occurrences"), &v1::occurrences).any_version(),
@@ -236,7 +240,7 @@ pub(crate) static ROUTES: [Route; 48] = [
     post(ours!("/deadletters/delete"), &v1::delete_dead_letters).any_version().with_body(),
     post(ours!("/convert"), &|call: Call| ready(convert::convert(&call)))
         .any_version()
-        .with_file()
+        .with_long_body(convert::BODY_BYTES_MAX)
         .reading(),
 ];
 

@@ -127,6 +127,109 @@ fn a_file_with_a_mistake_changes_nothing() {
 }
 
 #[test]
+fn what_the_server_refuses_is_said_at_once_and_nothing_is_written() {
+    let world = World::new();
+    world.must("collection create shop");
+    world.must("job create shop/there --every 1h --url http://a/");
+    let good = json!({"startTime": "2027-01-01", "recurrence": {"frequency": "day"},
+        "action": {"type": "Http", "request": {"method": "GET", "uri": "http://a/"}}});
+    let with = |change: &str, value: Value| {
+        let mut job = good.clone();
+        *job.pointer_mut(change).unwrap() = value;
+        job
+    };
+    let many: serde_json::Map<String, Value> =
+        (0..120).map(|n| (format!("j{n}"), good.clone())).collect();
+    jobs(&world, "a.json", &json!({"collection": "many", "jobs": many}));
+    let zone = json!({"frequency": "day", "timeZone": "Berlin"});
+    jobs(
+        &world,
+        "b.json",
+        &json!({"collection": "many", "properties": {"quota": {"maxJobs": 5}},
+        "jobs": {"k1": with("/recurrence", zone), "k2": with("/action/request", json!({"uri": "http://a/"}))}}),
+    );
+    jobs(
+        &world,
+        "c.json",
+        &json!({"collection": "shop", "jobs": {
+        "there": with("/action/request/method", json!("FETCH")), "local": {"action": {}}}}),
+    );
+    for command in ["apply -f jobs --yes", "apply -f jobs --dry-run", "diff -f jobs"] {
+        let ended = world.run(command);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{command}: {ended:?}");
+        for says in [
+            "5 problems, and nothing was changed",
+            "jobs/b.json: collection 'many': ",
+            "maxJobCount",
+            "jobs/b.json: job 'k1': ",
+            "jobs/b.json: job 'k2': 'action.request.method' is missing",
+            "jobs/c.json: job 'there': 'action.request.method' is 'FETCH'",
+            "jobs/c.json: job 'local': 'startTime' is missing, so the job would run at once; add a date",
+        ] {
+            assert!(ended.err.contains(says), "{command}: {says}: {}", ended.err);
+        }
+    }
+    assert_eq!(world.run("collection show many").code, Some(3), "nothing was made");
+    let there = world.json("job show shop/there --json");
+    assert_eq!(there["properties"]["action"]["request"]["method"], "GET");
+
+    // The quota counts what the pages before create.
+    fs::remove_file(world.home.path().join("jobs/c.json")).unwrap();
+    jobs(
+        &world,
+        "b.json",
+        &json!({"collection": "many", "properties": {"quota": {"maxJobCount": 119}},
+        "jobs": {}}),
+    );
+    let full = world.run("apply -f jobs --yes");
+    assert_eq!((full.code, full.out.as_str()), (Some(2), ""), "{full:?}");
+    assert!(
+        full.err.contains("job 'j99': The job collection may have at most 119 jobs"),
+        "{full:?}"
+    );
+    assert!(!full.err.contains("problems"), "one job is too many: {full:?}");
+}
+
+#[test]
+fn a_dry_run_refuses_what_the_server_would_refuse() {
+    let world = World::new();
+    world.must("job create there --every 1h --url http://a/");
+    for (options, code, says) in [
+        ("--retry 50", 2, "retryCount"),
+        ("--retry-every 5s", 2, "retryInterval"),
+        ("--exclude-date christmas", 2, "christmas"),
+        ("--retry-factor 99", 2, "factor"),
+        ("--method FETCH", 2, "'action.request.method' is 'FETCH'"),
+        ("--max-lateness 0s", 2, "maxLateness"),
+    ] {
+        let ended =
+            world.run(&format!("job create w --every 1h --url http://a/ {options} --dry-run"));
+        assert_eq!((ended.code, ended.out.as_str()), (Some(code), ""), "{options}: {ended:?}");
+        assert!(ended.err.contains(says), "{options}: {ended:?}");
+    }
+    let missing = world.run("job create nope/w --every 1h --url http://a/ --dry-run");
+    assert_eq!(missing.code, Some(3), "{missing:?}");
+    let taken = world.run("job create there --every 2h --url http://a/ --dry-run");
+    assert!(taken.err.contains("there is a job 'default/there' already"), "{taken:?}");
+    world.must("job create there --every 2h --url http://a/ --replace --dry-run");
+    let dry = world.must(
+        "job create w --at 09:00 --daily --exclude-date 2027-12-24 --url http://a/ --dry-run",
+    );
+    assert!(
+        dry.contains("would create default/w: every day at 09:00 UTC")
+            && dry.contains("2027-12-24")
+            || dry.contains("except on 1 date"),
+        "{dry}"
+    );
+    assert_eq!(world.run("job show w").code, Some(3));
+    let home = tempfile::tempdir().unwrap();
+    let line = "job create w --every 1h --url http://a/ --dry-run --server http://127.0.0.1:1";
+    let alone = run(crate::world::at_home(home.path()).args(words(line)), "");
+    assert_eq!(alone.code, Some(0), "{alone:?}");
+    assert!(alone.err.contains("the server has not checked it: cannot reach"), "{alone:?}");
+}
+
+#[test]
 fn what_is_exported_can_be_applied() {
     let world = World::new();
     world.must("collection create ops --zone Europe/Berlin --max-per-second 10 --max-concurrent 5");

@@ -86,7 +86,20 @@ impl Manage {
     ) -> Result<JobCheck, AppError> {
         let collection = self.browsed_parent(place, collection).await?;
         let found = self.ports.browse.job(&collection.collection.uid, name).await?;
-        match self.checked(&collection, name, found, request).await {
+        let now = self.ports.clock.now();
+        let found = found.filter(|job| job.expires_at.is_none_or(|at| at > now));
+        self.check_one(&collection, name, found, request).await
+    }
+
+    /// Checks the change of a job in its collection, as it was read or would be.
+    pub(super) async fn check_one(
+        &self,
+        collection: &CollectionRecord,
+        name: &Name,
+        found: Option<JobRecord>,
+        request: CheckedRequest,
+    ) -> Result<JobCheck, AppError> {
+        match self.checked(collection, name, found, request).await {
             Ok(accepted) => Ok(JobCheck::Accepted(Box::new(accepted))),
             Err(AppError::Refused(refusal)) => Ok(JobCheck::Refused(refusal)),
             Err(error) => Err(error),

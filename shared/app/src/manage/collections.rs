@@ -74,8 +74,7 @@ impl Manage {
             let now = self.ports.clock.now();
             let found = self.ports.collections.find(place, name).await?;
             self.check_collection_condition(name, found.as_ref())?;
-            let body = self.with_unsent_of_collection(body.clone(), found.as_ref()).await?;
-            let wanted = accept_collection(&body)?;
+            let wanted = self.wanted_collection_by_put(found.as_ref(), body.clone()).await?;
             if let Some(old) = found {
                 return self.replace(old, wanted, now).await;
             }
@@ -101,14 +100,7 @@ impl Manage {
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             self.check_collection_condition(name, Some(&old))?;
-            let whole = whole_collection(self.ports.sealer.as_ref(), &old).await?;
-            let mut shown = whole.clone();
-            if let Some(properties) = shown.get_mut("properties") {
-                withhold(properties);
-            }
-            let mut merged = merge_patch(shown, patch.clone(), COLLECTION);
-            keep_secrets(&mut merged, whole.get("properties"))?;
-            let wanted = accept_collection(&merged)?;
+            let wanted = self.wanted_collection_by_patch(&old, patch.clone()).await?;
             self.replace(old, wanted, self.ports.clock.now()).await
         });
         saved.await.map(CollectionView::from)
@@ -184,6 +176,31 @@ impl Manage {
         })
     }
 
+    /// The collection that the body of a PUT describes, with canonical names.
+    pub(super) async fn wanted_collection_by_put(
+        &self,
+        found: Option<&CollectionRecord>,
+        body: Value,
+    ) -> Result<CollectionDefinition, AppError> {
+        Ok(accept_collection(&self.with_unsent_of_collection(body, found).await?)?)
+    }
+
+    /// The collection that a PATCH with canonical names makes of a stored one.
+    pub(super) async fn wanted_collection_by_patch(
+        &self,
+        old: &CollectionRecord,
+        patch: Value,
+    ) -> Result<CollectionDefinition, AppError> {
+        let whole = whole_collection(self.ports.sealer.as_ref(), old).await?;
+        let mut shown = whole.clone();
+        if let Some(properties) = shown.get_mut("properties") {
+            withhold(properties);
+        }
+        let mut merged = merge_patch(shown, patch, COLLECTION);
+        keep_secrets(&mut merged, whole.get("properties"))?;
+        Ok(accept_collection(&merged)?)
+    }
+
     /// The body of a PUT with what the client left as it is or cannot send: secrets that are withheld,
     /// and the stored extensions.
     async fn with_unsent_of_collection(
@@ -217,13 +234,11 @@ impl Manage {
         now: DateTime<Utc>,
     ) -> Result<Option<CollectionRecord>, AppError> {
         let NewCollection { definition: mut wanted, label } = new;
-        JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
-        self.check_one_free(place, name, wanted.plan).await?;
+        self.check_created(place, name, &mut wanted).await?;
         let location =
             wanted.location.as_deref().map_or(self.settings.region.as_str(), display_name);
         wanted.location = Some(location.to_owned());
         let uid = self.ports.ids.new_id();
-        self.check_failure_action(&mut wanted)?;
         let record = CollectionRecord {
             sealed: self.seal_collection(&uid, &wanted).await?,
             place: place.clone(),
@@ -247,20 +262,46 @@ impl Manage {
         now: DateTime<Utc>,
     ) -> Result<Option<CollectionRecord>, AppError> {
         let before = &old.collection.definition;
-        wanted.location = Some(same_location(before, wanted.location.as_deref())?);
         if (wanted.plan, wanted.quota) != (before.plan, before.quota) {
-            self.check_one_free(&old.place, &old.collection.name, wanted.plan).await?;
             let limits =
                 JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
             let is_full = |jobs| limits.check_job_count(jobs).is_err();
             if is_full(old.job_count) && self.has_room(&old, is_full).await? {
                 return Ok(None);
             }
-            self.check_jobs_fit(&old, limits).await?;
         }
-        self.check_failure_action(&mut wanted)?;
+        self.check_replaced(&old, &mut wanted).await?;
         let sealed = self.seal_collection(&old.collection.uid, &wanted).await?;
         self.save(old, wanted, sealed, now).await
+    }
+
+    /// Checks a collection that is to be created beyond what its document says.
+    pub(super) async fn check_created(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+        wanted: &mut CollectionDefinition,
+    ) -> Result<(), AppError> {
+        JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        self.check_one_free(place, name, wanted.plan).await?;
+        self.check_failure_action(wanted)
+    }
+
+    /// Checks a collection that is to replace a stored one beyond what its document says.
+    pub(super) async fn check_replaced(
+        &self,
+        old: &CollectionRecord,
+        wanted: &mut CollectionDefinition,
+    ) -> Result<(), AppError> {
+        let before = &old.collection.definition;
+        wanted.location = Some(same_location(before, wanted.location.as_deref())?);
+        if (wanted.plan, wanted.quota) != (before.plan, before.quota) {
+            self.check_one_free(&old.place, &old.collection.name, wanted.plan).await?;
+            let limits =
+                JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+            self.check_jobs_fit(old, limits).await?;
+        }
+        self.check_failure_action(wanted)
     }
 
     /// Checks the failure action beyond what its document says, and opens its certificate.

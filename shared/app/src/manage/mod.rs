@@ -19,6 +19,7 @@ mod alerts;
 mod asked;
 mod browse;
 mod check;
+mod check_many;
 mod cloud_services;
 mod collections;
 mod coming;
@@ -61,6 +62,7 @@ pub use ahead::{Ahead, CollectionOverview, LateJob, Overview, Upcoming, Upcoming
 pub use alerts::{AlertSetting, AlertTested, JobAlertSetting};
 pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
+pub use check_many::{ChangesCheck, CheckedChanges};
 pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};
 pub use coming::{Coming, WantedOccurrences};
 pub use condition::{Condition, Etags};

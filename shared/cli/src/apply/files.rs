@@ -11,6 +11,7 @@ use minutehand_client::CollectionPath;
 use minutehand_recurrence::nearest;
 use serde_json::{Map, Value};
 
+use crate::check;
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::reference::Defaults;
@@ -27,6 +28,8 @@ pub(super) struct WantedCollection {
     pub(super) path: CollectionPath,
     /// `None` if no file says anything about it.
     pub(super) properties: Option<Map<String, Value>>,
+    /// The file that says it, else the first that names the collection.
+    pub(super) file: Option<PathBuf>,
     /// In order of their names.
     pub(super) jobs: BTreeMap<String, WantedJob>,
 }
@@ -44,11 +47,13 @@ pub(super) fn read(paths: &[PathBuf], defaults: &Defaults) -> Result<Vec<WantedC
     for path in paths {
         find(path, 0, &mut files)?;
     }
-    let mut wanted = Vec::new();
+    let (mut wanted, mut problems) = (Vec::new(), Vec::new());
     for file in &files {
-        add(&mut wanted, file, input::object(file)?, defaults)?;
+        let added =
+            input::object(file).and_then(|document| add(&mut wanted, file, document, defaults));
+        problems.extend(added.err());
     }
-    Ok(wanted)
+    check::all(problems).map_or(Ok(wanted), Err)
 }
 
 /// Finds the files below a path: itself, or all `*.json` of a directory, in order of their names.
@@ -116,7 +121,8 @@ fn add(
     let jobs = object("jobs", document.remove("jobs"))?.unwrap_or_default();
 
     let at = wanted.iter().position(|one| one.path == path).unwrap_or_else(|| {
-        wanted.push(WantedCollection { path, properties: None, jobs: BTreeMap::new() });
+        let file = Some(file.to_owned());
+        wanted.push(WantedCollection { path, properties: None, file, jobs: BTreeMap::new() });
         wanted.len() - 1
     });
     let Some(collection) = wanted.get_mut(at) else {
@@ -126,7 +132,10 @@ fn add(
         let name = &collection.path.collection;
         return Err(refused(format!("another file gives the 'properties' of {name}, too")));
     }
-    collection.properties = collection.properties.take().or(properties);
+    if properties.is_some() {
+        collection.properties = properties;
+        collection.file = Some(file.to_owned());
+    }
     for (name, job) in jobs {
         let Value::Object(properties) = job else {
             return Err(refused(format!("the job '{name}' has to be an object: its properties")));

@@ -1,8 +1,8 @@
 //! `apply` and `diff`: makes the jobs of collections what files say.
 //!
-//! The files are compared with the server, what differs is shown, and then changed: a PUT for a job
-//! that is missing, a PATCH of what differs for one that is there. A command that ends in between
-//! leaves some changes made; the next one finds the others.
+//! The files are compared with the server, which is asked whether it would accept each change. What differs
+//! is shown, and then changed: a PUT for a job that is missing, a PATCH of what differs for one that is
+//! there. A command that ends in between leaves some changes made; the next one finds the others.
 
 mod diff;
 mod files;

@@ -1,15 +1,16 @@
 //! What `apply` has to do: the files compared with the server.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use minutehand_client::{CollectionPath, JobPath};
+use minutehand_client::{CheckProblem, CollectionPath, JobPath, Method};
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
 use super::diff::{Difference, difference};
 use super::files::{WantedCollection, WantedJob};
 use super::secrets;
+use crate::check::{self, Change, JobChange};
 use crate::failure::{Failure, Result};
 use crate::job::schedule::timetable;
 use crate::masked::masked;
@@ -24,6 +25,8 @@ pub(super) struct Plan {
     pub(super) unchanged: usize,
     /// The jobs that no file has, if they are not to be deleted.
     pub(super) surplus: Vec<String>,
+    /// What is wrong with the files.
+    problems: Vec<Failure>,
 }
 
 /// One change.
@@ -32,6 +35,8 @@ pub(super) struct Step {
     pub(super) what: What,
     /// What it does, for people.
     pub(super) lines: Vec<String>,
+    /// The file that says so; `None` if no file has the job.
+    file: Option<PathBuf>,
 }
 
 /// What a change is.
@@ -78,6 +83,45 @@ impl Step {
         }
     }
 
+    /// The collection of the change, and the name of its job if it changes one.
+    fn place(&self) -> (&CollectionPath, Option<&str>) {
+        match &self.what {
+            What::CreateCollection(path, _) | What::ChangeCollection(path, _) => (path, None),
+            What::CreateJob(path, _) | What::ChangeJob(path, _) | What::DeleteJob(path) => {
+                (&path.collection, Some(&path.job))
+            }
+        }
+    }
+
+    /// The request that makes the change; `None` for one that has no body.
+    fn change(&self) -> Option<Change<'_>> {
+        Some(match &self.what {
+            What::CreateCollection(_, body) | What::CreateJob(_, body) => {
+                Change { method: &Method::PUT, body }
+            }
+            What::ChangeCollection(_, body) | What::ChangeJob(_, body) => {
+                Change { method: &Method::PATCH, body }
+            }
+            What::DeleteJob(_) => return None,
+        })
+    }
+
+    /// A problem that the server has with the change.
+    fn problem(&self, problem: &CheckProblem) -> Failure {
+        let failure = Failure::refused(check::says(problem));
+        let file = self.file.as_deref().unwrap_or(Path::new("-"));
+        match self.place() {
+            (_, Some(job)) => named(failure, file, job),
+            (path, None) => {
+                let (file, name) = (file.display(), &path.collection);
+                Failure {
+                    message: format!("{file}: collection '{name}': {}", failure.message),
+                    ..failure
+                }
+            }
+        }
+    }
+
     /// The change for programs, without secrets.
     pub(super) fn json(&self, work: &Work) -> Value {
         let (action, document) = match &self.what {
@@ -108,7 +152,9 @@ impl Plan {
                 let path = collection.path.job(name.as_str());
                 let before = found.remove(&name.to_lowercase()).map(|(_, job)| job);
                 let job = Job { path: &path, wanted: job, before, zone };
-                plan.job(work, job, send_secrets).map_err(|failure| named(failure, &file, name))?;
+                if let Err(failure) = plan.job(work, job, send_secrets) {
+                    plan.problems.push(named(failure, &file, name));
+                }
             }
             for (_, (name, _)) in found {
                 let path = collection.path.job(name);
@@ -116,6 +162,7 @@ impl Plan {
                     deletions.push(Step {
                         what: What::DeleteJob(path),
                         lines: vec!["delete".to_owned()],
+                        file: None,
                     });
                 } else {
                     plan.surplus.push(work.defaults().short_job(&path));
@@ -123,7 +170,43 @@ impl Plan {
             }
         }
         plan.steps.extend(deletions);
-        Ok(plan)
+        plan.check(work, wanted).await?;
+        match check::all(std::mem::take(&mut plan.problems)) {
+            Some(failure) => Err(failure),
+            None => Ok(plan),
+        }
+    }
+
+    /// Asks the server about each change, and keeps what it would refuse.
+    async fn check(&mut self, work: &Work, wanted: &[WantedCollection]) -> Result<()> {
+        for collection in wanted {
+            let here = self.steps.iter().filter(|step| *step.place().0 == collection.path);
+            let changes = here.filter_map(|step| Some((step, step.place().1, step.change()?)));
+            let (jobs, own): (Vec<_>, Vec<_>) = changes.partition(|(_, job, _)| job.is_some());
+            if jobs.is_empty() && own.is_empty() {
+                continue;
+            }
+            let of_jobs: Vec<JobChange<'_>> = jobs
+                .iter()
+                .filter_map(|(step, name, change)| {
+                    let is_new = matches!(step.what, What::CreateJob(..));
+                    Some(JobChange { name: (*name)?, change: *change, is_new })
+                })
+                .collect();
+            let own = own.first();
+            let change = own.map(|(_, _, change)| *change);
+            let checked = check::check(work, &collection.path, change, &of_jobs).await?;
+            let of_own = own.iter().flat_map(|(step, ..)| {
+                checked.collection.iter().map(|problem| step.problem(problem))
+            });
+            let of_jobs = jobs.iter().zip(&checked.jobs).flat_map(|((step, ..), job)| {
+                let problems = job.iter().flat_map(|job| &job.problems);
+                problems.map(|problem| step.problem(problem))
+            });
+            let problems: Vec<Failure> = of_own.chain(of_jobs).collect();
+            self.problems.extend(problems);
+        }
+        Ok(())
     }
 
     pub(super) fn deletes(&self) -> usize {
@@ -145,7 +228,8 @@ impl Plan {
                 let properties = wanted.properties.clone().unwrap_or_default();
                 let document = json!({ "properties": properties });
                 let what = What::CreateCollection(path.clone(), document);
-                self.steps.push(Step { what, lines: vec!["collection".to_owned()] });
+                let file = wanted.file.clone();
+                self.steps.push(Step { what, lines: vec!["collection".to_owned()], file });
                 return Ok(Found { zone: own, jobs: BTreeMap::new() });
             }
             found => found?.value,
@@ -161,7 +245,7 @@ impl Plan {
             let Difference { patch: changes, lines } = difference(&wanted, &before, None);
             if !changes.is_empty() {
                 let what = What::ChangeCollection(path.clone(), json!({ "properties": changes }));
-                self.steps.push(Step { what, lines });
+                self.steps.push(Step { what, lines, file: wanted.file.clone() });
             }
         }
         let mut jobs = BTreeMap::new();
@@ -183,7 +267,8 @@ impl Plan {
         let Some(before) = before else {
             let sentence = sentence(work, &wanted.properties, zone)?;
             let what = What::CreateJob(path.clone(), json!({ "properties": resolved(&document)? }));
-            self.steps.push(Step { what, lines: vec![sentence] });
+            let file = Some(wanted.file.clone());
+            self.steps.push(Step { what, lines: vec![sentence], file });
             return Ok(());
         };
         let Difference { patch: mut changes, mut lines } =
@@ -205,7 +290,7 @@ impl Plan {
         }
         let changes = resolved(&Value::Object(changes))?;
         let what = What::ChangeJob(path.clone(), json!({ "properties": changes }));
-        self.steps.push(Step { what, lines });
+        self.steps.push(Step { what, lines, file: Some(wanted.file.clone()) });
         Ok(())
     }
 }

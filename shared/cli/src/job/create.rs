@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use minutehand_client::{CollectionPath, Description, JobPath, Precondition};
+use minutehand_client::{CheckedJob, CollectionPath, Description, JobPath, Method, Precondition};
 use minutehand_recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,8 @@ use super::backoff::BackoffArgs;
 use super::policy::PolicyArgs;
 use super::questions;
 use super::schedule::{ScheduleArgs, timetable};
-use crate::failure::{FAILED, Failure, NOT_ALLOWED, NOT_FOUND, Result};
+use crate::check::{self, Change, JobChange};
+use crate::failure::{FAILED, Failure, NOT_ALLOWED, Result};
 use crate::input;
 use crate::masked::masked;
 use crate::output::ask;
@@ -80,12 +81,11 @@ async fn make(work: &Work, args: &CreateArgs) -> Result<()> {
         }
         ask::agree("Create it?")?;
     }
-    for ((path, properties), timetable) in jobs.iter().zip(&timetables) {
+    if args.dry_run {
+        return dry_run(work, args, &jobs, &timetables).await;
+    }
+    for (path, properties) in &jobs {
         let document = json!({ "properties": properties });
-        if args.dry_run {
-            preview(work, path, &document, timetable)?;
-            continue;
-        }
         let condition = if args.replace { Precondition::Always } else { Precondition::New };
         let created = put(work, path, &document, condition).await?;
         describe(work, path, &created).await?;
@@ -112,10 +112,8 @@ async fn jobs(
         return Ok(vec![(path.clone(), properties)]);
     }
     let schedule = match zoned(work, &args.schedule, &path.collection).await {
-        // What is only shown needs no server, and no collection that exists.
-        Err(failure)
-            if args.dry_run && matches!(failure.code, FAILED | NOT_FOUND | NOT_ALLOWED) =>
-        {
+        // What is only shown needs no server.
+        Err(failure) if args.dry_run && matches!(failure.code, FAILED | NOT_ALLOWED) => {
             work.screen.note("the zone of the collection is not known: times are in UTC");
             args.schedule.clone()
         }
@@ -200,14 +198,90 @@ fn properties_of(document: Value) -> Map<String, Value> {
     }
 }
 
-/// Says what would be created.
-fn preview(work: &Work, path: &JobPath, document: &Value, timetable: &Timetable) -> Result<()> {
-    if let Some(json) = &work.json {
-        return json.document(&work.screen, &masked(document).to_string());
+/// Says what would be created, and refuses what the server would refuse.
+async fn dry_run(
+    work: &Work,
+    args: &CreateArgs,
+    jobs: &[(JobPath, Map<String, Value>)],
+    timetables: &[Timetable],
+) -> Result<()> {
+    let documents: Vec<Value> =
+        jobs.iter().map(|(_, properties)| json!({ "properties": properties })).collect();
+    let checked = match checked(work, args, jobs, &documents).await {
+        // What is only shown needs no server.
+        Err(failure) if matches!(failure.code, FAILED | NOT_ALLOWED) => {
+            work.screen.note(&format!("the server has not checked it: {failure}"));
+            Vec::new()
+        }
+        checked => checked?,
+    };
+    let problems = checked.iter().flatten().flat_map(|job| &job.problems);
+    let problems = problems.map(|problem| Failure::refused(check::says(problem)));
+    if let Some(failure) = check::all(problems.collect()) {
+        return Err(failure);
     }
-    let name = work.defaults().short_job(path);
-    work.screen.line(&format!("would create {name}: {}", timetable.sentence()))?;
-    work.screen.line(&first(work, timetable, "would first fire"))
+    let mut checked = checked.into_iter();
+    for (((path, _), document), timetable) in jobs.iter().zip(&documents).zip(timetables) {
+        let checked = checked.next().flatten().unwrap_or_default();
+        if let Some(json) = &work.json {
+            json.document(&work.screen, &masked(document).to_string())?;
+            continue;
+        }
+        let name = work.defaults().short_job(path);
+        // The server's sentence also has the excluded and extra dates.
+        let sentence = checked.sentence.unwrap_or_else(|| timetable.sentence());
+        work.screen.line(&format!("would create {name}: {sentence}"))?;
+        work.screen.line(&first(work, timetable, "would first fire"))?;
+        for warning in &checked.warnings {
+            work.screen.note(&warning.message);
+        }
+    }
+    Ok(())
+}
+
+/// What the server says of jobs that are to be created, with the collection that would be made for them.
+async fn checked(
+    work: &Work,
+    args: &CreateArgs,
+    jobs: &[(JobPath, Map<String, Value>)],
+    documents: &[Value],
+) -> Result<Vec<Option<CheckedJob>>> {
+    let Some((JobPath { collection, .. }, _)) = jobs.first() else {
+        return Ok(Vec::new());
+    };
+    let changes: Vec<JobChange<'_>> = jobs
+        .iter()
+        .zip(documents)
+        .map(|((path, _), body)| JobChange {
+            name: &path.job,
+            change: Change { method: &Method::PUT, body },
+            is_new: true,
+        })
+        .collect();
+    let is_made = match work.client().collection(collection).await {
+        Err(error) if error.is_not_found() => {
+            if !work.defaults().is_default_collection(collection) {
+                return Err(no_collection(work, collection));
+            }
+            true
+        }
+        found => {
+            found?;
+            false
+        }
+    };
+    if !is_made && !args.replace {
+        for (path, _) in jobs {
+            match work.client().job(path).await {
+                Ok(_) => return Err(taken(work, path)),
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    let new = json!({});
+    let made = is_made.then_some(Change { method: &Method::PUT, body: &new });
+    Ok(check::check(work, collection, made, &changes).await?.jobs)
 }
 
 /// When a job that is created now fires first.
@@ -239,15 +313,17 @@ async fn put(
             make_default(work, &path.collection).await?;
             Ok(work.client().put_job(path, document, condition).await?.text)
         }
-        Err(error) if error.is_taken() => {
-            let name = work.defaults().short_job(path);
-            Err(Failure::refused(format!("there is a job '{name}' already")).hint(format!(
-                "`minutehand job set {name}` changes it; `minutehand job create {name} --replace` \
-                 replaces it"
-            )))
-        }
+        Err(error) if error.is_taken() => Err(taken(work, path)),
         created => Ok(created?.text),
     }
+}
+
+/// That there is a job of the name already.
+fn taken(work: &Work, path: &JobPath) -> Failure {
+    let name = work.defaults().short_job(path);
+    Failure::refused(format!("there is a job '{name}' already")).hint(format!(
+        "`minutehand job set {name}` changes it; `minutehand job create {name} --replace` replaces it"
+    ))
 }
 
 async fn make_default(work: &Work, path: &CollectionPath) -> Result<()> {

@@ -40,13 +40,17 @@ pub(crate) async fn check(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::OK, &document))
 }
 
-fn refused(refusal: &Refusal, body: &Value) -> Value {
+/// Why a body would be refused.
+pub(super) fn problem(refusal: &Refusal, body: &Value) -> Value {
     let target = refusal.target.as_deref().map(|target| target_in(target, body));
     let code = ErrorCode::Refused(refusal.code).as_str();
-    let problem = json!({"code": code, "message": refusal.message, "target": target});
+    json!({"code": code, "message": refusal.message, "target": target})
+}
+
+fn refused(refusal: &Refusal, body: &Value) -> Value {
     json!({
         "ok": false,
-        "problems": [problem],
+        "problems": [problem(refusal, body)],
         "warnings": [],
         "sentence": null,
         "properties": null,
@@ -73,7 +77,7 @@ fn document(accepted: &AcceptedCheck, durations: Durations) -> Value {
     })
 }
 
-fn warning(warning: &Warning) -> Value {
+pub(super) fn warning(warning: &Warning) -> Value {
     let target = warning.target.map(|target| format!("properties.{target}"));
     json!({"kind": warning.kind.name(), "message": warning.text, "target": target})
 }

@@ -3,13 +3,14 @@
 //! They have the same tokens and the same failures, and no `api-version`. A failure also names the
 //! property to change, in `error.target`. Each GET answers an `ETag` of its content, and 304 to a
 //! client that has this content already. Reads are as the store was a moment ago: they cost half as
-//! much, and no change rests on them. A query parameter that an operation does not have is refused.
+//! much, and no change rests on them; only the check of many changes reads the latest. A query parameter that an operation does not have is refused.
 
 mod again;
 mod ahead;
 mod alerts;
 mod body;
 mod check;
+mod check_many;
 mod dead_letters;
 mod installation;
 mod job;
@@ -36,6 +37,7 @@ pub(crate) use ahead::{overview, upcoming};
 pub(crate) use alerts::{get as alert, of_job as job_alert, test as test_alert};
 pub(crate) use body::body;
 pub(crate) use check::check;
+pub(crate) use check_many::{CHECKS_BYTES_MAX, check_many};
 pub(crate) use dead_letters::{
     delete as delete_dead_letters, list as dead_letters, redrive as redrive_dead_letters,
 };

@@ -300,6 +300,130 @@ fn a_check_of_a_change_compares_the_next_thirty_days() {
     );
 }
 
+fn check_many(api: &Api, collection: &str, body: &Value) -> Value {
+    let answer = job(api, "POST", &format!("/{collection}/check"), &body.to_string());
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.json()
+}
+
+fn document(method: &str) -> Value {
+    serde_json::from_str(&JOB.replace("GET", method)).unwrap()
+}
+
+#[test]
+fn many_changes_are_checked_at_once_and_none_is_made() {
+    let api = Api::with_collection();
+    assert_eq!(api.put("/C1/jobs/there", JOB).status, 201);
+    let long = json!({"properties": {"x": "x".repeat(65_536)}});
+    let check = check_many(
+        &api,
+        "C1",
+        &json!({"jobs": [
+            {"name": "new", "body": document("GET")},
+            {"name": "bad", "as": "PUT", "body": document("FETCH")},
+            {"name": "there", "as": "patch", "body": {"properties": {"state": "disabled"}}},
+            {"name": "gone", "as": "patch", "body": {"properties": {"state": "disabled"}}},
+            {"name": "a/b", "body": document("GET")},
+            {"name": "long", "body": long},
+        ]}),
+    );
+    assert_eq!((&check["ok"], &check["problems"]), (&json!(false), &json!([])), "{check}");
+    let of = |n: usize| {
+        let job = &check["jobs"][n];
+        let problem = &job["problems"][0];
+        (job["name"].clone(), job["ok"].clone(), problem["code"].clone(), problem["target"].clone())
+    };
+    let null = Value::Null;
+    assert_eq!(of(0), (json!("new"), json!(true), null.clone(), null.clone()));
+    assert_eq!(check["jobs"][0]["sentence"], "once at 2016-03-30 20:40:34 UTC");
+    let target = json!("properties.action.request.method");
+    assert_eq!(of(1), (json!("bad"), json!(false), json!("BadRequest"), target));
+    assert_eq!(of(2).1, true, "{check}");
+    assert_eq!(of(3), (json!("gone"), json!(false), json!("NotFound"), null.clone()));
+    assert_eq!(of(4), (json!("a/b"), json!(false), json!("BadRequest"), null.clone()));
+    assert_eq!(of(5).2, "RequestEntityTooLarge");
+    assert_eq!(api.get("/C1/jobs/new").status, 404);
+    assert_eq!(api.get("/C1/jobs/there").json()["properties"]["state"], "enabled");
+}
+
+#[test]
+fn jobs_are_checked_against_the_collection_as_it_would_be() {
+    let api = Api::new();
+    let daily = JOB.replace(
+        r#""action""#,
+        r#""startTime":"2017-01-01","recurrence":{"frequency":"day"},"action""#,
+    );
+    let daily: Value = serde_json::from_str(&daily).unwrap();
+    let with = |quota: Value, before: u32| {
+        let body = json!({"properties": {"quota": quota,
+            "minutehand": {"timeZone": "Europe/Berlin"}}});
+        let jobs = [json!({"name": "a", "body": daily}), json!({"name": "b", "body": daily})];
+        let change = json!({"as": "put", "body": body});
+        check_many(
+            &api,
+            "new",
+            &json!({"collection": change, "jobs": jobs, "createdBefore": before}),
+        )
+    };
+    let check = with(json!({"maxJobCount": 2}), 0);
+    assert_eq!(check["ok"], true, "{check}");
+    assert_eq!(check["jobs"][1]["sentence"], "every day at 00:00 Europe/Berlin time");
+    // The second is one too many, or both are after two others.
+    for (max, before, expected) in [(1, 0, [true, false]), (2, 2, [false, false])] {
+        let check = with(json!({"maxJobCount": max}), before);
+        let ok = [check["jobs"][0]["ok"].clone(), check["jobs"][1]["ok"].clone()];
+        assert_eq!(ok, expected.map(Value::from), "{check}");
+        assert_eq!(check["jobs"][1]["problems"][0]["code"], "JobQuotaExceeded");
+    }
+    let check = with(json!({"maxJobCount": -1}), 0);
+    assert_eq!((&check["ok"], &check["jobs"][0]["ok"]), (&json!(false), &json!(true)), "{check}");
+    let problem = &check["problems"][0];
+    assert!(problem["message"].as_str().unwrap().contains("maxJobCount"), "{check}");
+    assert_eq!(api.get("/new").status, 404);
+}
+
+#[test]
+fn a_check_of_many_changes_says_how_it_has_to_be_sent() {
+    let api = Api::with_collection();
+    let of = |body: Value| job(&api, "POST", "/C1/check", &body.to_string());
+    let change = json!({"name": "j", "body": {}});
+    for (body, message) in [
+        (
+            json!({"jobs": vec![change; 101]}),
+            "'jobs' has 101 changes; send at most 100, and the others in further requests.",
+        ),
+        (json!({"jobs": {}}), "'jobs' has to be a list of changes."),
+        (
+            json!({"job": []}),
+            "The body has the unknown property 'job'; it has collection, jobs, createdBefore.",
+        ),
+        (json!({"jobs": [{"body": {}}]}), "'jobs[0]' has no 'name'; send the name of its job."),
+        (
+            json!({"jobs": [{"name": "j", "body": 1}]}),
+            "'jobs[0]' has no 'body'; send the body of its PUT or PATCH, an object.",
+        ),
+        (
+            json!({"collection": {"as": "post", "body": {}}}),
+            "'as' of 'collection' has to be put or patch.",
+        ),
+        (
+            json!({"createdBefore": -1}),
+            "'createdBefore' has to be a whole number: how many jobs the requests before this one \
+             would create.",
+        ),
+    ] {
+        of(body).fails(400, "BadRequest", message);
+    }
+    assert_eq!(
+        of(json!({"jobs": [{"name": "j", "body": {"x": "x".repeat(900_000)}}]})).status,
+        200
+    );
+    let message = "The body is longer than 1048576 bytes.";
+    of(json!({"x": "x".repeat(1 << 20)})).fails(413, "RequestEntityTooLarge", message);
+    let missing = job(&api, "POST", "/nope/check", r#"{"jobs":[]}"#);
+    assert_eq!(missing.status, 404, "{}", missing.body);
+}
+
 #[test]
 fn a_token_that_only_reads_may_preview_and_check() {
     let token = Token { hash: TOKEN, scope: Scope::Read, label: None };
