@@ -17,6 +17,7 @@ use minutehand::database::{self, Checked};
 use minutehand::health;
 use minutehand::installation::{self, ExportArgs, ImportArgs};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
+use minutehand::schema::schema;
 use minutehand::serve::{
     BUILD, DATA_DIR, DEMO_EXAMPLES, DatabaseArgs, DemoArgs, ServeArgs, ServeSettings, URL_DEFAULT,
     demo, serve,
@@ -189,6 +190,14 @@ Exit codes:
   1  it is not, or did not answer in time; standard error says why
   2  an argument is refused";
 
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  minutehand schema > minutehand.schema.json
+
+A file of JSON names it: {\"$schema\": \"./minutehand.schema.json\", \"collection\": …}. A file of \
+YAML begins with a comment for the editor:
+  # yaml-language-server: $schema=minutehand.schema.json";
+
 /// The variable of the environment that may hold the URL of the server to ask.
 const URL_VARIABLE: &str = "MINUTEHAND_URL";
 const URL_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://127.0.0.1:7070]";
@@ -213,6 +222,9 @@ enum Command {
     /// Show when a job would fire, without a server
     #[command(after_long_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
+    /// Print the JSON Schema of the files of apply, for editors
+    #[command(after_long_help = SCHEMA_EXAMPLES)]
+    Schema,
     /// Copy a data directory, while its server runs or when it is stopped
     #[command(after_long_help = BACKUP_EXAMPLES)]
     Backup(BackupArgs),
@@ -299,7 +311,7 @@ enum DatabaseCommand {
 
 #[derive(clap::Args)]
 struct PreviewArgs {
-    /// JSON file with a job, its properties, or only a recurrence; - reads standard input
+    /// File with a job, its properties, or only a recurrence, as JSON or YAML; - reads standard input
     file: PathBuf,
     /// Pretend that the job is created at this time [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = instant)]
@@ -331,6 +343,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Serve(args) => tell(run_server(&args)),
         Command::Demo(args) => tell(demo(&args, environment).map(|()| "")),
         Command::Preview(args) => preview(&args),
+        Command::Schema => tell(schema()),
         Command::Backup(args) => tell(backup(&args.data, &args.target)),
         Command::Archive(ArchiveCommand::Repair(args)) => {
             tell(archive::repair(&args.data, args.archive, args.day, environment))

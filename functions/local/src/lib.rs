@@ -12,6 +12,7 @@ pub mod database;
 pub mod health;
 pub mod installation;
 pub mod preview;
+pub mod schema;
 pub mod serve;
 pub mod zones;
 

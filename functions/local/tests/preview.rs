@@ -176,7 +176,7 @@ Nothing follows.
 fn an_invalid_job_exits_with_2_and_says_what_to_change() {
     check_refused(
         "0 9 * * 1-5",
-        "error: The job is not valid JSON: trailing characters at line 1 column 3.\n  Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}. For a cron expression: `minutehand job create x --cron '…' --url http://localhost/ --dry-run`.\n",
+        "error: The job is only a text: '0 9 * * 1-5'.\n  Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}. For a cron expression: `minutehand job create x --cron '…' --url http://localhost/ --dry-run`.\n",
     );
     check_refused(
         " \n",

@@ -17,7 +17,7 @@ pub struct ApiArgs {
     method: String,
     /// Path and query, beginning with /; `minutehand api GET /openapi.json` describes every path
     path: String,
-    /// File with the body, as JSON; - reads standard input
+    /// File with the body, as JSON or YAML; - reads standard input
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
 }

@@ -2,7 +2,8 @@
 //! as commands.
 //!
 //! The server answers no secrets, so a file has none: a password is missing, a header with a credential
-//! says that it is withheld. Both mean for `apply` that the stored one stays.
+//! says that it is withheld. Both mean for `apply` that the stored one stays. With `--secrets-as-env` they
+//! are references, which another installation can be given.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use minutehand_client::{CollectionPath, Job};
 use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
+use crate::as_env::Variables;
 use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
 use crate::fleet::{Fleet, JOBS_MAX, Members};
@@ -36,6 +38,9 @@ pub struct ExportArgs {
     /// Directory to write one file for each collection into; without it, the files are printed
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Name a variable of the environment in place of each secret, for an installation that has none yet
+    #[arg(long)]
+    secrets_as_env: bool,
 }
 
 /// The forms of an export.
@@ -63,6 +68,12 @@ struct Exported<'a> {
 
 impl ServerCommand for ExportArgs {
     async fn run(self, work: Work) -> Result<()> {
+        if self.secrets_as_env && self.format != Format::Json {
+            return Err(Failure::refused(
+                "--secrets-as-env is for the files of apply: leave --format out",
+            ));
+        }
+        let mut variables = Variables::default();
         let named = self.name.as_deref().map(|name| work.defaults().collection_or_job(name));
         let (collection, only) = named.transpose()?.unzip();
         let only = only.flatten();
@@ -78,7 +89,10 @@ impl ServerCommand for ExportArgs {
         let mut over = 0;
         for members in &fleet.collections {
             over += members.jobs.iter().filter(|job| is_over(job)).count();
-            let exported = Exported::of(&work, members, only.is_none()).await?;
+            let mut exported = Exported::of(&work, members, only.is_none()).await?;
+            if self.secrets_as_env {
+                exported.put_references(&mut variables);
+            }
             let text = match self.format {
                 Format::Json => pretty(&exported.file())?,
                 Format::Arm => pretty(&exported.template())?,
@@ -97,6 +111,10 @@ impl ServerCommand for ExportArgs {
             })?;
             let jobs = plural(members.jobs.len(), "job");
             work.screen.note(&format!("{}: {jobs}", path.display()));
+        }
+        if !variables.names.is_empty() {
+            let names: Vec<&str> = variables.names.iter().map(String::as_str).collect();
+            work.screen.note(&format!("apply needs these variables: {}", names.join(", ")));
         }
         if over > 0 {
             let jobs = plural(over, "job");
@@ -136,6 +154,17 @@ impl<'a> Exported<'a> {
             is_whole,
             jobs: jobs.map(|job| (job.short_name(), definition(job))).collect(),
         })
+    }
+
+    /// Puts references in place of secrets.
+    fn put_references(&mut self, variables: &mut Variables) {
+        let collection = self.path.collection.as_str();
+        if let Some(Value::Object(properties)) = self.document.get_mut("properties") {
+            variables.put_into(&[collection], properties);
+        }
+        for (name, job) in &mut self.jobs {
+            variables.put_into(&[collection, name], job);
+        }
     }
 
     fn property(&self, name: &str) -> Option<&Value> {

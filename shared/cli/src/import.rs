@@ -92,7 +92,7 @@ enum ImportFrom {
 
 #[derive(Debug, Args)]
 struct ParameterArgs {
-    /// File with parameters of the template, as JSON
+    /// File with parameters of the template, as JSON or YAML
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
     /// A parameter of the template

@@ -1,4 +1,4 @@
-//! What a person gives: numbers, and files with definitions as JSON or with secrets.
+//! What a person gives: numbers, and files with definitions as JSON or YAML, or with secrets.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -9,6 +9,7 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Result};
+use crate::yaml;
 
 /// More than a request may have.
 const BYTES_MAX: u64 = 1 << 20;
@@ -61,18 +62,65 @@ pub(crate) fn positive<T: FromStr + Default + PartialOrd>(text: &str) -> Result<
     number.ok_or_else(|| "use a whole number of at least 1".to_owned())
 }
 
-/// Reads a JSON object.
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    Yaml,
+}
+
+impl Form {
+    /// The form of a file by its name, or else by how it begins: an object of JSON begins with a brace.
+    fn of(path: &Path, text: &str) -> Self {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => Self::Json,
+            Some(extension) if YAML.contains(&extension) => Self::Yaml,
+            _ if text.trim_start().starts_with(['{', '[']) => Self::Json,
+            _ => Self::Yaml,
+        }
+    }
+
+    fn read(self, text: &str) -> Result<Value, String> {
+        match self {
+            Self::Json => {
+                serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))
+            }
+            Self::Yaml => yaml::read(text).map_err(|error| format!("not valid YAML: {error}")),
+        }
+    }
+}
+
+/// Reads a text whose form is not known.
+pub(crate) fn document(text: &str) -> Result<Value, String> {
+    Form::of(Path::new(""), text).read(text)
+}
+
+/// How the names of files with YAML end.
+const YAML: [&str; 2] = ["yaml", "yml"];
+
+/// Whether a file has JSON or YAML, by its name.
+pub(crate) fn is_document(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| extension == "json" || YAML.contains(&extension))
+}
+
+/// Reads an object, as JSON or YAML.
 pub(crate) fn object(path: &Path) -> Result<Value> {
     let shown = shown(path);
     let text = text(path)?;
     if text.trim().is_empty() {
-        return Err(Failure::refused(format!("{shown} is empty: it has to be a JSON object")));
+        return Err(Failure::refused(format!(
+            "{shown} is empty: it has to be an object, as JSON or YAML"
+        )));
     }
-    let value: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::refused(format!("{shown} is not valid JSON: {error}")))?;
+    let value = Form::of(path, &text)
+        .read(&text)
+        .map_err(|problem| Failure::refused(format!("{shown} is {problem}")))?;
     if value.is_object() {
         Ok(value)
     } else {
-        Err(Failure::refused(format!("{shown} is JSON, but not an object: begin with {{")))
+        Err(Failure::refused(format!(
+            "{shown} is not an object: it has to consist of names with values"
+        )))
     }
 }

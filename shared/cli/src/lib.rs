@@ -11,6 +11,7 @@
 mod alert;
 mod api;
 mod apply;
+mod as_env;
 mod at_server;
 mod bridge;
 mod calendar;
@@ -47,6 +48,7 @@ mod version;
 mod wait;
 mod watch;
 mod work;
+mod yaml;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -137,7 +139,7 @@ pub enum Command {
 }
 
 const APPLY: &str = "\
-A file names a collection and its jobs:
+A file names a collection and its jobs, as JSON or YAML:
   {\"collection\": \"billing\",
    \"properties\": {\"minutehand\": {\"timeZone\": \"Europe/Berlin\"}},
    \"jobs\": {\"export\": {\"startTime\": \"2027-01-01\",
@@ -148,7 +150,10 @@ apply creates the jobs that are missing, changes the jobs that differ, and leave
 With --prune it also deletes jobs that are in no file, but only in collections that the files name.
 
 A secret is a reference, never a value: {\"$env\": \"NAME\"} or {\"$file\": \"path\"}, relative to the \
-file. It is sent when its job is created; --send-secrets sends the secrets of all jobs again.";
+file. It is sent when its job is created; --send-secrets sends the secrets of all jobs again.
+
+The server checks all changes before the first is made, and all problems are printed. An editor \
+completes and checks files by the schema that `minutehand schema` prints.";
 
 const MCP: &str = "\
 An assistant starts the command and talks to it on standard input and output. Its configuration names \
@@ -195,6 +200,15 @@ impl Command {
             Self::Completions(_) | Self::Man(_) => return None,
         })
     }
+}
+
+/// Reads a text as JSON if it begins like it, else as YAML.
+///
+/// # Errors
+///
+/// What is wrong with it, and where.
+pub fn document(text: &str) -> Result<serde_json::Value, String> {
+    input::document(text)
 }
 
 /// Carries out a command. `program` is the whole command line, for the manual.

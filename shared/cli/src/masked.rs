@@ -8,7 +8,7 @@ use crate::job::is_credential;
 pub(crate) const WITHHELD: &str = "(withheld)";
 
 /// The properties that hold secrets, in lower case.
-const SECRETS: [&str; 5] = ["password", "secret", "secrets", "sastoken", "pfx"];
+const SECRETS: [&str; 6] = ["password", "secret", "secrets", "sastoken", "saskey", "pfx"];
 
 /// Whether a property of this name holds a secret.
 pub(crate) fn is_secret(name: &str) -> bool {
@@ -58,11 +58,11 @@ mod tests {
     #[test]
     fn secrets_are_masked_wherever_they_stand() {
         let document = json!({"a": [{"password": "p", "Pfx": "x", "username": "u"}],
-            "sign": {"secrets": ["a", "b"]}, "headers": {"Authorization": "s", "X-Api-Key": "s", "Accept": "*/*"}});
+            "sasKey": "k", "sasKeyName": "n", "sign": {"secrets": ["a", "b"]}, "headers": {"Authorization": "s", "X-Api-Key": "s", "Accept": "*/*"}});
         assert_eq!(
             masked(&document),
             json!({"a": [{"password": WITHHELD, "Pfx": WITHHELD, "username": "u"}],
-                "sign": {"secrets": [WITHHELD, WITHHELD]},
+                "sasKey": WITHHELD, "sasKeyName": "n", "sign": {"secrets": [WITHHELD, WITHHELD]},
                 "headers": {"Authorization": WITHHELD, "X-Api-Key": WITHHELD, "Accept": "*/*"}})
         );
     }

@@ -11,7 +11,11 @@ pub(super) fn read(text: &str) -> Result<WrittenTiming, PreviewError> {
     if text.trim().is_empty() {
         return Err(not_a_job("the input is empty"));
     }
-    let json = serde_json::from_str(text).map_err(PreviewError::NotJson)?;
+    let json = minutehand_cli::document(text).map_err(PreviewError::Unreadable)?;
+    if let Some(text) = json.as_str() {
+        // A text without names is a text of YAML, too.
+        return Err(PreviewError::Unreadable(format!("only a text: '{text}'")));
+    }
     WrittenTiming::read(&json).map_err(|error| match error {
         NoTiming::NotAJob(why) => not_a_job(why),
         NoTiming::Refused(refused) => refused.into(),

@@ -32,10 +32,10 @@ pub struct Preview {
 /// Why a text cannot be previewed.
 #[derive(Debug, thiserror::Error)]
 pub enum PreviewError {
-    /// The text is not JSON.
-    #[error("The job is not valid JSON: {0}.")]
-    NotJson(serde_json::Error),
-    /// It is valid JSON, but not a job.
+    /// The text is neither JSON nor YAML.
+    #[error("The job is {0}.")]
+    Unreadable(String),
+    /// It is JSON or YAML, but not a job.
     #[error("{0}")]
     NotAJob(String),
     /// The API would reject its timing.
@@ -52,7 +52,7 @@ impl PreviewError {
     #[must_use]
     pub fn detail(&self) -> Option<String> {
         match self {
-            Self::NotJson(_) => Some(format!(
+            Self::Unreadable(_) => Some(format!(
                 "{WHAT_TO_GIVE}. For a cron expression: `minutehand job create x --cron '…' \
                      --url http://localhost/ --dry-run`."
             )),

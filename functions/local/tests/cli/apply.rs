@@ -47,9 +47,9 @@ fn applying_twice_changes_nothing() {
     );
     assert_eq!(world.run("collection show billing").code, Some(3));
 
-    let first = apply("apply -f jobs");
+    let first = apply("apply -f jobs --yes");
     assert_eq!(first.code, Some(0), "{first:?}");
-    let second = apply("apply -f jobs");
+    let second = apply("apply -f jobs --yes");
     assert_eq!(second.out, "nothing to do; 2 jobs as the files say\n", "{second:?}");
     // The secrets are stored, so the second time needs none of them.
     assert_eq!(world.must("diff -f jobs"), "nothing to do; 2 jobs as the files say\n");
@@ -64,17 +64,17 @@ fn applying_twice_changes_nothing() {
     assert!(diff.contains("~ billing/once    state: \"disabled\" -> \"enabled\""), "{diff}");
     assert!(diff.contains("at 02:37"), "{diff}");
     // A PATCH of what differs leaves the stored secrets alone.
-    world.must("apply -f jobs");
-    assert_eq!(world.must("apply -f jobs"), "nothing to do; 2 jobs as the files say\n");
+    world.must("apply -f jobs --yes");
+    assert_eq!(world.must("apply -f jobs --yes"), "nothing to do; 2 jobs as the files say\n");
     assert!(world.must("job next billing/export --count 1").contains(" 02:37 "));
 
-    let sent = apply("apply -f jobs --send-secrets");
+    let sent = apply("apply -f jobs --send-secrets --yes");
     assert!(sent.out.contains("~ billing/export  the secrets are sent"), "{sent:?}");
     for ended in [&dry, &first, &second, &sent] {
         let all = format!("{}{}", ended.out, ended.err);
         assert!(!all.contains("hunter2") && !all.contains("k3y"), "{all}");
     }
-    let unset = world.run("apply -f jobs --send-secrets");
+    let unset = world.run("apply -f jobs --send-secrets --yes");
     assert!(unset.err.contains("the variable KEY is not set"), "{unset:?}");
 }
 
@@ -89,7 +89,9 @@ fn pruning_deletes_only_in_the_collections_of_the_files() {
     document["jobs"].as_object_mut().unwrap().remove("export");
     jobs(&world, "a.json", &document);
 
-    let kept = world.must("apply -f jobs");
+    let unasked = world.run("apply -f jobs");
+    assert!(unasked.err.contains("Make these changes? Add --yes"), "{unasked:?}");
+    let kept = world.must("apply -f jobs --yes");
     assert!(kept.contains("- billing/old   only with --prune"), "{kept}");
     let unasked = world.run("apply -f jobs --prune");
     assert_eq!(unasked.code, Some(2), "{unasked:?}");
@@ -113,7 +115,7 @@ fn a_file_with_a_mistake_changes_nothing() {
         let mut document = billing();
         document["jobs"]["export"]["action"] = change;
         jobs(&world, "a.json", &document);
-        let ended = world.run("apply -f jobs");
+        let ended = world.run("apply -f jobs --yes");
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
         assert!(ended.err.contains(says) && !ended.err.contains("hunter2"), "{ended:?}");
     }
@@ -121,7 +123,7 @@ fn a_file_with_a_mistake_changes_nothing() {
     document["jobs"]["once"].as_object_mut().unwrap().remove("startTime");
     document["jobs"].as_object_mut().unwrap().remove("export");
     jobs(&world, "a.json", &document);
-    let ended = world.run("apply -f jobs");
+    let ended = world.run("apply -f jobs --yes");
     assert!(ended.err.contains("jobs/a.json: job 'once': 'startTime' is missing"), "{ended:?}");
     assert_eq!(world.run("collection show billing").code, Some(3), "nothing was made");
 }
@@ -191,6 +193,102 @@ fn what_the_server_refuses_is_said_at_once_and_nothing_is_written() {
 }
 
 #[test]
+fn a_difference_has_an_exit_code_of_its_own() {
+    let world = World::new();
+    jobs(
+        &world,
+        "a.json",
+        &json!({"collection": "ops", "jobs": {"a": {"startTime": "2050-01-01",
+        "action": {"type": "Http", "request": {"method": "GET", "uri": "http://a/"}}}}}),
+    );
+    assert_eq!(world.run("diff -f jobs").code, Some(0));
+    let differs = world.run("diff -f jobs --exit-code");
+    assert_eq!((differs.code, differs.err.as_str()), (Some(2), ""), "{differs:?}");
+    assert!(
+        differs.out.contains("1 to create") || differs.out.contains("2 to create"),
+        "{differs:?}"
+    );
+    world.must("apply -f jobs --yes");
+    assert_eq!(world.must("diff -f jobs --exit-code"), "nothing to do; 1 job as the files say\n");
+    assert_eq!(world.run("diff -f none --exit-code").code, Some(1));
+}
+
+#[test]
+fn files_may_be_yaml() {
+    let world = World::new();
+    let dir = world.home.path().join("jobs");
+    fs::create_dir_all(&dir).unwrap();
+    let text = "\
+$schema: minutehand.schema.json
+collection: ops
+properties: { minutehand: { timeZone: Europe/Berlin } }
+jobs:
+  # Every morning.
+  a: &a
+    startTime: 2027-01-01
+    recurrence: { frequency: day, schedule: { hours: [2], minutes: [30] } }
+    action:
+      type: Http
+      request: { method: POST, uri: http://a/, body: 'yes', headers: { X-Api-Key: { $env: KEY } } }
+  b: *a
+";
+    fs::write(dir.join("a.yaml"), text).unwrap();
+    fs::write(dir.join("b.yml"), "collection: ops\njobs: {}\n").unwrap();
+    let applied = run(world.command().args(words("apply -f jobs --yes")).env("KEY", "k"), "");
+    assert_eq!(applied.code, Some(0), "{applied:?}");
+    assert!(applied.out.contains("+ ops/b  every day at 02:30 Europe/Berlin time"), "{applied:?}");
+    assert_eq!(world.must("diff -f jobs --exit-code"), "nothing to do; 2 jobs as the files say\n");
+    let piped = world.run_with(&["diff", "-f", "-"], &text.replace("02:30", "02:31"));
+    assert_eq!(piped.code, Some(0), "{piped:?}");
+    fs::write(dir.join("b.yml"), "collection: ops\njobs:\n\ta: {}\n").unwrap();
+    let wrong = world.run("diff -f jobs");
+    assert!(wrong.err.contains("jobs/b.yml is not valid YAML: line 3, column "), "{wrong:?}");
+    let made = world.run_with(
+        &["job", "create", "ops/c", "-f", "-"],
+        "startTime: 2050-01-01\naction:\n  type: Http\n  request: {method: GET, uri: http://a/}\n",
+    );
+    assert_eq!(made.code, Some(0), "{made:?}");
+}
+
+#[test]
+fn an_export_for_another_installation_names_variables_in_place_of_secrets() {
+    let world = World::new();
+    world.must("collection create ops");
+    fs::write(world.home.path().join("password"), "hunter2\n").unwrap();
+    world.must(
+        "job create ops/a --every 1h --url http://a/ --user u --password-file password \
+         --header-file X-Api-Key=password",
+    );
+    let out = world.run("export ops -o files --secrets-as-env");
+    assert!(
+        out.err.ends_with("apply needs these variables: OPS_A_PASSWORD, OPS_A_X_API_KEY\n"),
+        "{out:?}"
+    );
+    assert_eq!(world.must("diff -f files --exit-code"), "nothing to do; 1 job as the files say\n");
+    let other = World::new();
+    let files = world.home.path().join("files");
+    let line = format!("apply -f {} --yes", files.display());
+    let unset = other.run(&line);
+    assert!(unset.err.contains("the variable OPS_A_PASSWORD is not set"), "{unset:?}");
+    let mut set = other.command();
+    let applied =
+        run(set.args(words(&line)).envs([("OPS_A_PASSWORD", "p"), ("OPS_A_X_API_KEY", "k")]), "");
+    assert_eq!(applied.code, Some(0), "{applied:?}");
+    assert_eq!(other.must("export ops"), world.must("export ops"));
+    let arm = world.run("export ops --format arm --secrets-as-env");
+    assert!(arm.code == Some(2) && arm.err.contains("leave --format out"), "{arm:?}");
+}
+
+#[test]
+fn the_schema_of_the_files_is_printed_without_a_server() {
+    let home = tempfile::tempdir().unwrap();
+    let printed = run(crate::world::at_home(home.path()).arg("schema"), "");
+    assert_eq!((printed.code, printed.err.as_str()), (Some(0), ""));
+    let schema: Value = serde_json::from_str(&printed.out).unwrap();
+    assert_eq!(schema["properties"]["jobs"]["type"], "object");
+}
+
+#[test]
 fn a_dry_run_refuses_what_the_server_would_refuse() {
     let world = World::new();
     world.must("job create there --every 1h --url http://a/");
@@ -247,9 +345,9 @@ fn what_is_exported_can_be_applied() {
     fs::create_dir(other.home.path().join("files")).unwrap();
     fs::copy(world.home.path().join("files/ops.json"), other.home.path().join("files/ops.json"))
         .unwrap();
-    let applied = other.must("apply -f files");
+    let applied = other.must("apply -f files --yes");
     assert!(applied.ends_with("4 to create, 0 to change, 0 to delete\ndone\n"), "{applied}");
-    assert_eq!(other.must("apply -f files"), "nothing to do; 3 jobs as the files say\n");
+    assert_eq!(other.must("apply -f files --yes"), "nothing to do; 3 jobs as the files say\n");
     assert_eq!(other.must("export ops"), world.must("export ops"));
 
     // A limit is changed, and removed.
@@ -257,12 +355,12 @@ fn what_is_exported_can_be_applied() {
         let mut document = printed.clone();
         document["properties"]["minutehand"]["maxConcurrent"] = limit.clone();
         fs::write(other.home.path().join("files/ops.json"), document.to_string()).unwrap();
-        let applied = other.must("apply -f files");
+        let applied = other.must("apply -f files --yes");
         assert!(applied.contains("maxConcurrent") && applied.contains(shown), "{applied}");
         let left = &other.json("collection show ops --json")["properties"]["minutehand"];
         assert_eq!(left.get("maxConcurrent").unwrap_or(&Value::Null), &limit, "{left}");
         assert_eq!(left["maxPerSecond"], 10);
-        assert_eq!(other.must("apply -f files"), "nothing to do; 3 jobs as the files say\n");
+        assert_eq!(other.must("apply -f files --yes"), "nothing to do; 3 jobs as the files say\n");
     }
 }
 

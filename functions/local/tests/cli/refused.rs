@@ -91,8 +91,11 @@ fn a_file_that_is_no_job_is_refused() {
     let world = World::new();
     for (text, says) in [
         ("", "standard input is empty"),
-        ("*/5 * * * *", "is not valid JSON"),
-        ("[]", "not an object"),
+        ("*/5 * * * *", "is not valid YAML: line 1, column 1"),
+        ("{\"a\": ", "is not valid JSON: EOF while parsing a value at line 1 column 6"),
+        ("a: b: c", "is not valid YAML: line 1, column "),
+        ("[]", "is not an object"),
+        ("often", "is not an object"),
         (r#"{"action":{"type":"Http"}}"#, "add \"startTime\""),
         (r#"{"startTime":"2050-01-01"}"#, "it is not said what the job does"),
         (

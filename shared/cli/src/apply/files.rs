@@ -1,6 +1,6 @@
 //! Reads the files of `apply`: collections, and the jobs that they are to have.
 //!
-//! A file is a JSON object: `collection` names the collection, `properties` are those of the
+//! A file is an object, as JSON or YAML: `collection` names the collection, `properties` are those of the
 //! collection, and `jobs` has the properties of each job under its name. Several files may name the
 //! same collection; a job stands in one of them.
 
@@ -16,7 +16,8 @@ use crate::failure::{Failure, Result};
 use crate::input;
 use crate::reference::Defaults;
 
-const NAMES: [&str; 3] = ["collection", "properties", "jobs"];
+/// The schema is for editors.
+const NAMES: [&str; 4] = ["$schema", "collection", "properties", "jobs"];
 /// The most files of one directory, with its subdirectories.
 const FILES_MAX: usize = 10_000;
 /// How deep directories may lie in each other.
@@ -56,7 +57,7 @@ pub(super) fn read(paths: &[PathBuf], defaults: &Defaults) -> Result<Vec<WantedC
     check::all(problems).map_or(Ok(wanted), Err)
 }
 
-/// Finds the files below a path: itself, or all `*.json` of a directory, in order of their names.
+/// Finds the files below a path: itself, or all with JSON or YAML of a directory, in order of their names.
 fn find(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     let failed =
         |error: std::io::Error| Failure::failed(format!("cannot read {}: {error}", path.display()));
@@ -71,10 +72,9 @@ fn find(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     entries.sort();
     let before = files.len();
     for entry in entries {
-        let is_json = entry.extension().is_some_and(|extension| extension == "json");
         if entry.is_dir() && depth < DEPTH_MAX {
             find(&entry, depth + 1, files)?;
-        } else if is_json && !entry.is_dir() {
+        } else if input::is_document(&entry) && !entry.is_dir() {
             files.push(entry);
         }
         if files.len() > FILES_MAX {
@@ -85,7 +85,10 @@ fn find(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     if depth == 0 && files.len() == before {
-        return Err(Failure::refused(format!("there is no file *.json in {}", path.display())));
+        return Err(Failure::refused(format!(
+            "there is no file *.json, *.yaml or *.yml in {}",
+            path.display()
+        )));
     }
     Ok(())
 }
@@ -98,7 +101,7 @@ fn add(
 ) -> Result<()> {
     let refused = |why: String| Failure::refused(format!("{}: {why}", file.display()));
     let Value::Object(mut document) = document else {
-        return Err(refused("it is not a JSON object".to_owned()));
+        return Err(refused("it is not an object".to_owned()));
     };
     if let Some(name) = document.keys().find(|name| !NAMES.contains(&name.as_str())) {
         let hint = match nearest(name, NAMES) {
@@ -172,7 +175,7 @@ mod tests {
         let wanted = read_all(&[
             json!({"collection": "a", "jobs": {"x": {}}}),
             json!({"collection": "a", "properties": {}, "jobs": {"y": {}}}),
-            json!({"jobs": {"x": {}}}),
+            json!({"$schema": "minutehand.schema.json", "jobs": {"x": {}}}),
         ])
         .unwrap();
         let names: Vec<_> = wanted

@@ -40,11 +40,17 @@ pub struct ApplyArgs {
 pub struct DiffArgs {
     #[command(flatten)]
     files: FilesArgs,
+    /// End with the exit code 2 if something differs, and with 0 only if nothing does
+    #[arg(long)]
+    exit_code: bool,
 }
+
+/// The exit code of `diff --exit-code` if something differs.
+const DIFFERENCES: u8 = 2;
 
 #[derive(Debug, Args)]
 struct FilesArgs {
-    /// File, or directory with files *.json
+    /// File, or directory with files *.json, *.yaml and *.yml; - reads standard input
     #[arg(long = "file", short, value_name = "PATH", required = true)]
     files: Vec<PathBuf>,
     /// Delete jobs that are in no file, only in collections that the files name
@@ -70,9 +76,7 @@ impl ServerCommand for ApplyArgs {
         } else {
             "Make these changes?".to_owned()
         };
-        // Without a terminal, a run without deletions needs no answer: that is what a pipeline does.
-        let yes = self.yes || (!work.screen.asks && plan.deletes() == 0);
-        ask::confirm(&work.screen, &question, yes)?;
+        ask::confirm(&work.screen, &question, self.yes)?;
         carry_out(&work, &plan).await
     }
 }
@@ -80,7 +84,12 @@ impl ServerCommand for ApplyArgs {
 impl ServerCommand for DiffArgs {
     async fn run(self, work: Work) -> Result<()> {
         let plan = self.files.plan(&work).await?;
-        show(&work, &plan, true)
+        show(&work, &plan, true)?;
+        // A job that no file has is a difference only if it would be deleted.
+        if self.exit_code && !plan.steps.is_empty() {
+            return Err(Failure::said(DIFFERENCES));
+        }
+        Ok(())
     }
 }
 

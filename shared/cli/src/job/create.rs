@@ -35,7 +35,7 @@ pub(crate) struct CreateArgs {
     backoff: BackoffArgs,
     #[command(flatten)]
     policies: PolicyArgs,
-    /// File with the job or its properties as JSON; - reads standard input. Options override it
+    /// File with the job or its properties, as JSON or YAML; - reads standard input. Options override it
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Ask for what the options do not say
