@@ -76,12 +76,14 @@ Exit codes:
 
 const PREVIEW_EXAMPLES: &str = "\
 Examples:
+  minutehand preview --at 09:00 --on mon-fri --zone Europe/Berlin
+  minutehand preview --cron '0 9 * * 1-5' --exclude-date 2027-12-24
   minutehand preview job.json
-  minutehand preview job.json --from 2027-03-01T00:00:00Z --count 40
+  minutehand preview job.json --from 2027-03-01T00:00:00Z --limit 40
   echo '{\"frequency\":\"day\",\"startTime\":\"2027-01-01T08:00\"}' \\
       | minutehand preview - --json
 
-Without a startTime, the job runs once at the instant of --from and then follows its schedule. If startTime is in the past, \
+The options are those of `job create`; times are in UTC without --zone. Without a startTime, the job of a file runs once at the instant of --from and then follows its schedule. If startTime is in the past, \
 intervals are counted from it; occurrences before --from are neither shown nor counted.
 
 --json prints {\"occurrences\":[…],\"ends\":…}; \"ends\" is true if nothing follows the last \
@@ -312,13 +314,16 @@ enum DatabaseCommand {
 #[derive(clap::Args)]
 struct PreviewArgs {
     /// File with a job, its properties, or only a recurrence, as JSON or YAML; - reads standard input
-    file: PathBuf,
+    #[arg(required_unless_present_any = ["at", "on", "daily", "once", "every", "cron", "months"])]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    timing: minutehand_cli::TimingOptions,
     /// Pretend that the job is created at this time [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = instant)]
     from: Option<DateTime<Utc>>,
-    /// Number of occurrences to show, 1 to 100000
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count)]
-    count: u32,
+    /// Most occurrences to show, 1 to 100000
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = count)]
+    limit: u32,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -476,18 +481,33 @@ fn preview(args: &PreviewArgs) -> ExitCode {
     if let Some(Err(error)) = args.zones.as_deref().map(TakenZones::take) {
         return fail(FAILED, format!("{error:#}"), None);
     }
-    let text = match read(&args.file) {
-        Ok(text) => text,
-        Err(why) => {
-            return fail(FAILED, format!("cannot read {}: {why}", args.file.display()), None);
-        }
-    };
     let from = args.from.unwrap_or_else(now);
-    match Preview::of(&text, from, args.count) {
-        Ok(preview) if args.json => print(&format!("{}\n", preview.json())),
-        Ok(preview) => print(&preview.text()),
-        Err(error) => fail(REFUSED, &error, error.detail()),
+    let jobs = match &args.file {
+        Some(_) if args.timing.is_given() => {
+            let why = "a file and options both say when the job fires: give one of them";
+            return fail(REFUSED, why, None);
+        }
+        Some(file) => match read(file) {
+            Ok(text) => vec![text],
+            Err(why) => {
+                return fail(FAILED, format!("cannot read {}: {why}", file.display()), None);
+            }
+        },
+        None => match args.timing.jobs(from) {
+            Ok(jobs) => jobs.iter().map(ToString::to_string).collect(),
+            Err((message, hint)) => return fail(REFUSED, message, hint),
+        },
+    };
+    let mut texts = Vec::new();
+    for job in &jobs {
+        match Preview::of(job, from, args.limit) {
+            Ok(preview) if args.json => texts.push(format!("{}\n", preview.json())),
+            Ok(preview) => texts.push(preview.text()),
+            Err(error) => return fail(REFUSED, &error, error.detail()),
+        }
     }
+    // Two jobs stand for a cron expression that no single one can follow.
+    print(&texts.join(if args.json { "" } else { "\n" }))
 }
 
 /// Reads a file, or standard input for `-`.

@@ -50,7 +50,7 @@ fn check_refused(job: &str, stderr: &str) {
 
 #[test]
 fn a_whole_job_its_properties_and_a_recurrence_are_accepted() {
-    let args = "--from 2027-01-01 --count 2 --json";
+    let args = "--from 2027-01-01 --limit 2 --json";
     let twice =
         "{\"occurrences\":[\"2027-01-01T09:00:00Z\",\"2027-01-02T09:00:00Z\"],\"ends\":false}\n";
     let mut properties =
@@ -98,7 +98,7 @@ fn without_a_start_time_the_first_occurrence_is_from() {
 fn a_job_without_a_start_time_shows_that_it_runs_at_once() {
     check(
         r#"{"frequency":"week","schedule":{"weekDays":["monday"],"hours":[9]}}"#,
-        "--from 2027-01-01T10:38:17.5Z --count 2",
+        "--from 2027-01-01T10:38:17.5Z --limit 2",
         "\
 Every week on Monday at 09:38:17 UTC (minute 38 and second 17 are taken from the start); without a startTime, the first run is at 2027-01-01 10:38:17 UTC
 
@@ -116,8 +116,8 @@ fn ends_says_that_nothing_follows_the_last_one_printed() {
         let days: Vec<_> = days.iter().map(|day| format!("2027-01-{day}T00:00:00Z")).collect();
         json_output(&days, ends)
     };
-    check(job, "--from 2027-01-01 --json --count 2", &days(&["01", "02"], false));
-    check(job, "--from 2027-01-01 --json --count 3", &days(&["01", "02", "03"], true));
+    check(job, "--from 2027-01-01 --json --limit 2", &days(&["01", "02"], false));
+    check(job, "--from 2027-01-01 --json --limit 3", &days(&["01", "02", "03"], true));
     check(job, "--from 2027-01-01 --json", &days(&["01", "02", "03"], true));
     check(job, "--from 2027-01-04 --json", &days(&[], true));
 }
@@ -126,7 +126,7 @@ fn ends_says_that_nothing_follows_the_last_one_printed() {
 fn the_table_shows_utc_and_local_time_and_explains_clock_changes() {
     check(
         r#"{"recurrence":{"frequency":"day","schedule":{"hours":[2],"minutes":[30]},"timeZone":"Eastern Standard Time"},"startTime":"2027-01-01"}"#,
-        "--from 2027-03-13T06:00:00Z --count 3",
+        "--from 2027-03-13T06:00:00Z --limit 3",
         "\
 Every day at 02:30 America/New_York time
 
@@ -138,7 +138,7 @@ Every day at 02:30 America/New_York time
     );
     check(
         r#"{"frequency":"day","schedule":{"minutes":[30]},"startTime":"2026-11-01T00:45","timeZone":"America/New_York"}"#,
-        "--from 2026-11-01 --count 3",
+        "--from 2026-11-01 --limit 3",
         "\
 Every day at minute 30 of every hour America/New_York time
 
@@ -213,8 +213,8 @@ fn invalid_arguments_exit_with_2_and_a_missing_file_with_1() {
     let code = |args: &[&str]| minutehand(args, "{}").status.code();
     assert_eq!(code(&["preview"]), Some(2));
     assert_eq!(code(&["preview", "-", "--from", "yesterday"]), Some(2));
-    assert_eq!(code(&["preview", "-", "--count", "0"]), Some(2));
-    assert_eq!(code(&["preview", "-", "--count", "100001"]), Some(2));
+    assert_eq!(code(&["preview", "-", "--limit", "0"]), Some(2));
+    assert_eq!(code(&["preview", "-", "--limit", "100001"]), Some(2));
     assert_eq!(code(&["preview", "no such file"]), Some(1));
     assert_eq!(code(&["preview", "--help"]), Some(0));
 }
@@ -252,4 +252,29 @@ fn all_examples_can_be_previewed() {
         previewed += 1;
     }
     assert!(previewed > 0);
+}
+
+#[test]
+fn options_say_when_a_job_would_fire_and_need_no_file() {
+    let preview = |line: &[&str]| {
+        let output =
+            minutehand(&[&["preview", "--from", "2026-12-23T10:00:00Z"], line].concat(), "");
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let line = "--at 09:00 --on mon-fri --zone Europe/Berlin --exclude-date 2026-12-24 --json -n 2";
+    let line: Vec<&str> = line.split(' ').collect();
+    let times = ["2026-12-25T08:00:00Z", "2026-12-28T08:00:00Z"];
+    assert_eq!(preview(&line), (json_output(&times, false), String::new()));
+    // One job cannot fire on either; these are two.
+    let two = preview(&["--cron", "0 9 1 * mon", "--json", "--limit", "1"]).0;
+    assert_eq!(two.lines().count(), 2, "{two}");
+    for (line, says) in [
+        (vec!["--at", "09:00"], "--at alone does not say on which days"),
+        (vec!["job.json", "--every", "1h"], "a file and options both say when the job fires"),
+        (vec!["--every", "1h", "--zone", "Berlin"], "did you mean 'Europe/Berlin'?"),
+        (vec!["--zone", "UTC"], "required"),
+    ] {
+        let (out, err) = preview(&line);
+        assert!(out.is_empty() && err.contains(says), "{line:?}: {err}");
+    }
 }

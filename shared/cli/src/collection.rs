@@ -42,9 +42,17 @@ enum CollectionCommand {
         /// Name of the collection
         name: String,
         /// Property and its new value, as JSON or text, or tags.NAME and its text; null removes it
-        #[arg(required_unless_present_any = ["max_per_second", "max_concurrent", "alert",
-              "alert_body", "alert_after", "alert_recovered", "alert_every"], value_name = "PROPERTY=VALUE")]
+        #[arg(required_unless_present_any = ["zone", "max_jobs", "max_per_second",
+              "max_concurrent", "alert", "alert_body", "alert_after", "alert_recovered",
+              "alert_every"],
+              value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
+        /// Time zone of jobs that name none: Europe/Berlin
+        #[arg(long, value_name = "ZONE")]
+        zone: Option<String>,
+        /// Most jobs that it may hold, or `off`
+        #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
+        max_jobs: Option<Limit>,
         /// Most attempts that start in a second, or `off`; the others wait
         #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
         max_per_second: Option<Limit>,
@@ -132,9 +140,30 @@ impl ServerCommand for CollectionArgs {
             CollectionCommand::List => list(&work).await,
             CollectionCommand::Show { name } => show(&work, name).await,
             CollectionCommand::Create(args) => create(&work, args).await,
-            CollectionCommand::Set { name, changes, max_per_second, max_concurrent, alerts } => {
-                let limits = [(MAX_PER_SECOND, *max_per_second), (MAX_CONCURRENT, *max_concurrent)];
-                set(&work, name, changes, limits, alerts).await
+            CollectionCommand::Set {
+                name,
+                changes,
+                zone,
+                max_jobs,
+                max_per_second,
+                max_concurrent,
+                alerts,
+            } => {
+                let mut changes = changes.clone();
+                if let Some(zone) = zone {
+                    changes.push(format!("minutehand.timeZone={}", zone_named(zone)?.name()));
+                }
+                let limits = [
+                    ("quota.maxJobCount".to_owned(), max_jobs),
+                    (format!("minutehand.{MAX_PER_SECOND}"), max_per_second),
+                    (format!("minutehand.{MAX_CONCURRENT}"), max_concurrent),
+                ];
+                changes.extend(limits.into_iter().filter_map(|(property, limit)| match limit {
+                    Some(Limit::Of(number)) => Some(format!("{property}={number}")),
+                    Some(Limit::Off) => Some(format!("{property}=null")),
+                    None => None,
+                }));
+                set(&work, name, &changes, alerts).await
             }
             CollectionCommand::Edit { name } => edit(&work, name).await,
             CollectionCommand::Load(args) => load(&work, args).await,
@@ -288,22 +317,9 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     }
 }
 
-async fn set(
-    work: &Work,
-    name: &str,
-    changes: &[String],
-    limits: [(&str, Option<Limit>); 2],
-    alerts: &AlertOptions,
-) -> Result<()> {
+async fn set(work: &Work, name: &str, changes: &[String], alerts: &AlertOptions) -> Result<()> {
     let collection = work.defaults().collection(Some(name))?;
-    let mut changes = changes.to_vec();
-    changes.extend(limits.into_iter().filter_map(|(name, limit)| {
-        Some(match limit? {
-            Limit::Of(number) => format!("minutehand.{name}={number}"),
-            Limit::Off => format!("minutehand.{name}=null"),
-        })
-    }));
-    let mut patch = patch(&changes)?;
+    let mut patch = patch(changes)?;
     if let Some(on_failure) = alerts.on_failure()? {
         let alerts = json!({"properties": {"minutehand": {ON_FAILURE: on_failure}}});
         merge(&mut patch, alerts);

@@ -314,7 +314,7 @@ async fn check_all(work: &Work, path: &CollectionPath, files: &[Read]) -> Result
     let checked = check::check(work, path, made, &changes).await?;
     let problems = jobs.iter().zip(&checked.jobs).flat_map(|((read, job, _), checked)| {
         let problems = checked.iter().flat_map(|checked| &checked.problems);
-        problems.map(|problem| {
+        problems.map(move |problem| {
             let (place, name) = (read.place(&job.place), &job.name);
             Failure::refused(format!("{place}: job '{name}': {}", check::says(problem)))
         })

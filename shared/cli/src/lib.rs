@@ -43,6 +43,7 @@ mod output;
 mod processes;
 mod reference;
 mod repeat;
+mod timing;
 mod top;
 mod version;
 mod wait;
@@ -60,6 +61,7 @@ pub use environment::Environment;
 pub use options::one_of;
 pub use output::progress::Progress;
 pub use output::times::{capitalized, span_text};
+pub use timing::TimingOptions;
 
 use crate::at_server::AtServer;
 use crate::failure::{Failure, INTERRUPTED};

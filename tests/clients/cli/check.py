@@ -62,7 +62,7 @@ ANSWERED = [
     ("job history ops/bad", "JobHistory[]"),
     ("job show ops/bad", "JobDescription"),
     ("job show ops/fine", "JobDescription"),
-    ("job next ops/fine --count 3", "Occurrence[]"),
+    ("job next ops/fine --limit 3", "Occurrence[]"),
     ("job why ops/fine now", "Why"),
     ("job why ops/fine now+30d", "Why"),
     ("job show ops/fine", "JobDescription"),

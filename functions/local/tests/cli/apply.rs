@@ -66,7 +66,7 @@ fn applying_twice_changes_nothing() {
     // A PATCH of what differs leaves the stored secrets alone.
     world.must("apply -f jobs --yes");
     assert_eq!(world.must("apply -f jobs --yes"), "nothing to do; 2 jobs as the files say\n");
-    assert!(world.must("job next billing/export --count 1").contains(" 02:37 "));
+    assert!(world.must("job next billing/export --limit 1").contains(" 02:37 "));
 
     let sent = apply("apply -f jobs --send-secrets --yes");
     assert!(sent.out.contains("~ billing/export  the secrets are sent"), "{sent:?}");

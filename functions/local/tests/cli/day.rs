@@ -58,7 +58,7 @@ fn a_job_is_listed_switched_run_and_deleted() {
     assert_eq!(names, "{\"name\":\"ops/a\"}\n{\"name\":\"ops/b\"}\n");
 
     assert_eq!(world.must("job enable ops/b"), "ops/b\tenabled\n");
-    assert!(world.must("job next ops/b --count 3").lines().all(|line| line.contains(" 02:30 +0")));
+    assert!(world.must("job next ops/b --limit 3").lines().all(|line| line.contains(" 02:30 +0")));
     let off = world.must("job disable --matching '*' --collection ops --yes");
     assert_eq!(off, "ops/a\tdisabled\nops/b\tdisabled\n");
     let shown = world.must("job show ops/a");
@@ -229,4 +229,46 @@ fn what_failed_is_repeated_and_policies_are_shown() {
     std::fs::write(world.home.path().join("secret"), secrets).unwrap();
     world.must("job set a minutehand.sign.secrets=@secret");
     assert!(world.must("job show a").contains("its requests, with 2 secrets\n"));
+}
+
+#[test]
+fn options_change_a_job_and_keep_the_rest() {
+    let world = World::new();
+    world.must("collection create ops --zone Europe/Berlin");
+    world.must(
+        "job create ops/a --at 09:00 --on mon-fri --url http://a/x --method POST --body b \
+         --header 'Accept: x' --retry 3 --retry-every 2m --catch-up all:20",
+    );
+    let changed = world.must("job set ops/a --at 10:30");
+    assert!(changed.contains("Monday to Friday at 10:30 Europe/Berlin time"), "{changed}");
+    world.must("job set ops/a --on sat,sun --retry 5 --url https://b/y --catch-up last");
+    let job = world.json("job show ops/a --json");
+    let at = |pointer: &str| job["properties"].pointer(pointer).cloned().unwrap_or_default();
+    assert_eq!(at("/recurrence/schedule/hours/0"), 10);
+    assert_eq!(at("/recurrence/schedule/weekDays").as_array().unwrap().len(), 2);
+    assert_eq!(at("/action/type"), "Https");
+    for (pointer, value) in
+        [("uri", "https://b/y"), ("method", "POST"), ("body", "b"), ("headers/Accept", "x")]
+    {
+        assert_eq!(at(&format!("/action/request/{pointer}")), value, "{pointer}");
+    }
+    assert_eq!(at("/action/retryPolicy/retryCount"), 5);
+    assert_eq!(at("/action/retryPolicy/retryInterval"), "00:02:00");
+
+    let dry = world.must("job set ops/a --every 30m --dry-run");
+    assert!(dry.starts_with("would change ops/a: every 30 minutes"), "{dry}");
+    let refused = world.run("job set ops/a --retry 50 --dry-run");
+    assert!(refused.code == Some(2) && refused.err.contains("retryCount"), "{refused:?}");
+    assert_eq!(world.json("job show ops/a --json")["properties"], job["properties"]);
+    let file = world.run_with(&["job", "set", "ops/a", "-f", "-"], "state: disabled\n");
+    assert_eq!(file.code, Some(0), "{file:?}");
+    assert_eq!(world.json("job show ops/a --json")["properties"]["state"], "disabled");
+
+    world.must("collection set ops --zone Asia/Tokyo --max-jobs 5 --max-per-second 3");
+    let collection = world.json("collection show ops --json");
+    assert_eq!(collection["properties"]["quota"]["maxJobCount"], 5);
+    assert_eq!(collection["properties"]["minutehand"]["timeZone"], "Asia/Tokyo");
+    world.must("collection set ops --max-jobs off");
+    let collection = world.json("collection show ops --json");
+    assert_eq!(collection["properties"].pointer("/quota/maxJobCount"), None, "{collection}");
 }

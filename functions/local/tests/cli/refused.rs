@@ -38,7 +38,7 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("job set a stat=disabled", 2, "state"),
     ("job set a recurrence.interval=often", 2, "interval"),
     ("job history a --since whenever", 2, "yesterday 02:30"),
-    ("job next a --count 0", 2, "count"),
+    ("job next a --limit 0", 2, "limit"),
     ("job list --json=nme", 2, "there is no field 'nme'"),
     ("job run a --timeout 5s", 2, "--wait"),
     ("job run a --wait --timeout soon", 2, "write a span like 90s"),

@@ -52,7 +52,7 @@ const COMMANDS: &[(&str, &str, i32, &[&str])] = &[
     ("serve --memory --token-file sums", "", 1, &["sums", "line 1", "64 hexadecimal digits"]),
     ("preview -", "0 9 * * 1-5", 2, &["is only a text", "minutehand job create x --cron"]),
     ("preview -", "", 2, &["the input is empty", r#"{"frequency":"day"}"#]),
-    ("preview - --count 0", "{}", 2, &["from 1 to 100000"]),
+    ("preview - --limit 0", "{}", 2, &["from 1 to 100000"]),
 ];
 
 /// Requests, the status, and what the message says.

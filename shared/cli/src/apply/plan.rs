@@ -197,11 +197,11 @@ impl Plan {
             let change = own.map(|(_, _, change)| *change);
             let checked = check::check(work, &collection.path, change, &of_jobs).await?;
             let of_own = own.iter().flat_map(|(step, ..)| {
-                checked.collection.iter().map(|problem| step.problem(problem))
+                checked.collection.iter().map(move |problem| step.problem(problem))
             });
             let of_jobs = jobs.iter().zip(&checked.jobs).flat_map(|((step, ..), job)| {
                 let problems = job.iter().flat_map(|job| &job.problems);
-                problems.map(|problem| step.problem(problem))
+                problems.map(move |problem| step.problem(problem))
             });
             let problems: Vec<Failure> = of_own.chain(of_jobs).collect();
             self.problems.extend(problems);

@@ -68,31 +68,74 @@ impl ActionArgs {
                 Err(Failure::refused("the target is missing: add --url https://example.com/"))
             };
         };
+        let mut request = self.request()?;
+        let method = if request.contains_key("body") { "POST" } else { "GET" };
+        request.entry("method").or_insert_with(|| method.into());
+        let mut action = http(url, request, "--url")?;
+        self.add_outcomes(&mut action)?;
+        Ok(Some(action.into()))
+    }
+
+    /// The part of a merge patch that changes a stored action, or `None` if no option is about it.
+    pub(crate) fn patch(&self, found: Option<&Value>) -> Result<Option<Value>> {
+        if self.is_empty() && self.url.is_none() {
+            return Ok(None);
+        }
+        let kind = found.and_then(|action| action.get("type")?.as_str()).unwrap_or("Http");
+        let request = self.request()?;
+        let is_http = ["http", "https"].contains(&kind.to_ascii_lowercase().as_str());
+        if !is_http && self.url.is_some() {
+            // The server removes what belongs to the type before.
+            return self.action();
+        }
+        if !is_http && !request.is_empty() {
+            return Err(Failure::refused(format!(
+                "the action of the job is of type {kind}: method, headers, body and user are those of \
+                 HTTP"
+            ))
+            .hint("PROPERTY=VALUE changes its message; --url makes it an HTTP action"));
+        }
+        let mut action = match &self.url {
+            Some(url) => http(url, request, "--url")?,
+            None if request.is_empty() => Map::new(),
+            None => Map::from_iter([("request".to_owned(), request.into())]),
+        };
+        self.add_outcomes(&mut action)?;
+        if let Some(Value::Object(retry)) = action.get_mut("retryPolicy")
+            && retry.get("retryType") == Some(&"none".into())
+        {
+            // Nothing of the retries before stays.
+            retry.extend(["retryCount", "retryInterval"].map(|it| (it.to_owned(), Value::Null)));
+        }
+        Ok(Some(action.into()))
+    }
+
+    /// What the options say of the request, beside its URL.
+    fn request(&self) -> Result<Map<String, Value>> {
+        let mut request = Map::new();
+        request.extend(
+            self.method.as_ref().map(|method| ("method".to_owned(), method.to_uppercase().into())),
+        );
+        let headers = self.headers()?;
+        if !headers.is_empty() {
+            request.insert("headers".to_owned(), headers.into());
+        }
         let body = match (&self.body, &self.body_file) {
             (Some(body), _) => Some(body.clone()),
             (None, Some(path)) => Some(input::text(path)?.to_string()),
             (None, None) => None,
         };
-        let method = match &self.method {
-            Some(method) => method.to_uppercase(),
-            None if body.is_some() => "POST".to_owned(),
-            None => "GET".to_owned(),
-        };
-        let mut request = Map::new();
-        request.insert("method".to_owned(), method.into());
-        let headers = self.headers()?;
-        if !headers.is_empty() {
-            request.insert("headers".to_owned(), headers.into());
-        }
-        if let Some(body) = body {
-            request.insert("body".to_owned(), body.into());
-        }
+        request.extend(body.map(|body| ("body".to_owned(), body.into())));
         if let (Some(user), Some(path)) = (&self.user, &self.password_file) {
             let password = input::secret(path)?;
             let basic = json!({"type": "Basic", "username": user, "password": *password});
             request.insert("authentication".to_owned(), basic);
         }
-        let mut action = http(url, request, "--url")?;
+        Ok(request)
+    }
+
+    /// Adds what follows a failed attempt.
+    fn add_outcomes(&self, action: &mut Map<String, Value>) -> Result<()> {
         if let Some(retry) = self.retry_policy()? {
             action.insert("retryPolicy".to_owned(), retry);
         }
@@ -101,7 +144,7 @@ impl ActionArgs {
             let on_failure = http(url, request, "--on-failure")?;
             action.insert("errorAction".to_owned(), on_failure.into());
         }
-        Ok(Some(action.into()))
+        Ok(())
     }
 
     /// Adds what the job's own extension says of its action to its properties.
@@ -221,6 +264,34 @@ mod tests {
             })
         );
         assert_eq!(ActionArgs::default().action().unwrap(), None);
+    }
+
+    #[test]
+    fn options_change_what_they_name_of_an_action() {
+        let http = json!({"type": "Http", "request": {"method": "GET", "uri": "http://a/"}});
+        let patch = |change: fn(&mut ActionArgs), found: &Value| {
+            let mut args = ActionArgs::default();
+            change(&mut args);
+            args.patch(Some(found))
+        };
+        assert_eq!(patch(|_| {}, &http).unwrap(), None);
+        let url = patch(|args| args.url = Some("https://b/".to_owned()), &http).unwrap().unwrap();
+        assert_eq!(url, json!({"type": "Https", "request": {"uri": "https://b/"}}));
+        let header = patch(|args| args.header.push("Accept: x".to_owned()), &http).unwrap();
+        assert_eq!(header.unwrap(), json!({"request": {"headers": {"Accept": "x"}}}));
+        let none = patch(|args| args.retry = Some(0), &http).unwrap().unwrap();
+        let nothing = json!({"retryType": "none", "retryCount": null, "retryInterval": null});
+        assert_eq!(none, json!({ "retryPolicy": nothing }));
+        let every = patch(|args| args.retry_every = Some("1m".to_owned()), &http).unwrap().unwrap();
+        assert_eq!(every["retryPolicy"], json!({"retryType": "fixed", "retryInterval": "PT60S"}));
+
+        let sqs = json!({"type": "Sqs", "sqsMessage": {"queueUrl": "q"}});
+        let body = patch(|args| args.body = Some("x".to_owned()), &sqs).unwrap_err().message;
+        assert!(body.contains("of type Sqs"), "{body}");
+        let retry = patch(|args| args.retry = Some(2), &sqs).unwrap().unwrap();
+        assert_eq!(retry, json!({"retryPolicy": {"retryType": "fixed", "retryCount": 2}}));
+        let url = patch(|args| args.url = Some("http://b/".to_owned()), &sqs).unwrap().unwrap();
+        assert_eq!(url, json!({"type": "Http", "request": {"method": "GET", "uri": "http://b/"}}));
     }
 
     #[test]

@@ -187,7 +187,7 @@ fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
 }
 
 /// The properties of a document, which may be a whole job or only them.
-fn properties_of(document: Value) -> Map<String, Value> {
+pub(super) fn properties_of(document: Value) -> Map<String, Value> {
     match document {
         Value::Object(mut object) => match object.remove("properties") {
             Some(Value::Object(properties)) => properties,

@@ -4,6 +4,7 @@ mod action;
 pub(crate) use action::{ActionArgs, is_credential};
 mod again;
 mod backoff;
+pub(crate) mod change;
 mod copy;
 mod create;
 pub(crate) use create::{put_new, zoned};
@@ -54,6 +55,17 @@ collection 'default' is used, and made if it is missing.
 
 Secrets come from files or standard input, never from arguments, which other users can see.";
 
+const SET_EXAMPLES: &str = "\
+Examples:
+  minutehand job set weekdays --at 10:00
+  minutehand job set ops/ping --every 30m --retry 2
+  minutehand job set ops/ping --url https://example.com/ping --header 'Accept: text/plain'
+  minutehand job set weekdays state=disabled recurrence.endTime=null
+
+The options are those of `job create`. What they do not name stays: --at keeps the days, --on keeps the \
+times, and both keep zone, start, end and count. Their defaults are those of a new job, and change nothing \
+here. A list, such as the dates of --exclude-date, takes the place of the one before.";
+
 #[derive(Debug, Subcommand)]
 enum JobCommand {
     /// List the jobs of a collection
@@ -66,8 +78,9 @@ enum JobCommand {
     Create(Box<create::CreateArgs>),
     /// Copy a job under another name
     Copy(copy::CopyArgs),
-    /// Change properties of a job: state=disabled recurrence.interval=2
-    Set(set::SetArgs),
+    /// Change a job, and keep what is not named: --at 10:00, or state=disabled
+    #[command(after_long_help = SET_EXAMPLES)]
+    Set(Box<set::SetArgs>),
     /// Change a job in an editor
     Edit(edit::EditArgs),
     /// Switch jobs on

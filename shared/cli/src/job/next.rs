@@ -28,10 +28,10 @@ pub(crate) struct NextArgs {
     /// From this instant on: now+2h, tomorrow 00:00 [default: now]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
-    /// Number of occurrences
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count,
-          allow_negative_numbers = true)]
-    count: u32,
+    /// Show at most this many occurrences
+    #[arg(long, short = 'n', alias = "count", value_name = "N", default_value_t = 10,
+          value_parser = count, allow_negative_numbers = true)]
+    limit: u32,
     /// Show times in this zone [default: the job's]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
@@ -57,7 +57,7 @@ pub(super) async fn next(work: &Work, args: &NextArgs) -> Result<()> {
     if let (None, [why, ..]) = (&job.next, &job.not_firing[..]) {
         work.screen.note(&format!("it does not fire: {}", why.message));
     }
-    let coming = coming(work, &path, from, args.count as usize).await?;
+    let coming = coming(work, &path, from, args.limit as usize).await?;
     if let Some(json) = &work.json {
         return json.list(&work.screen, coming.items.iter().map(|item| item.text.as_str()));
     }

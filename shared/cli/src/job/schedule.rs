@@ -377,13 +377,13 @@ fn time(text: &str) -> Option<(u32, u32)> {
 
 /// An interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Every {
+pub(super) struct Every {
     n: u32,
-    unit: &'static str,
+    pub(super) unit: &'static str,
 }
 
 impl Every {
-    fn parse(text: &str) -> Result<Self> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let refused = |why: &str| Failure::refused(format!("--every {text}: {why}"));
         let forms = "write an interval like 15m, 2h, 1d, 2w, 1mo or 1y";
         let lower = text.trim().to_ascii_lowercase();

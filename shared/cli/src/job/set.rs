@@ -1,16 +1,22 @@
-//! `job set`: changes properties, as a merge patch.
+//! `job set`: changes properties, by options or by their names, as a merge patch.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use minutehand_client::Precondition;
+use minutehand_client::{JobPath, Method, Precondition};
 use serde_json::{Map, Value, json};
 
-use super::create::say_next;
-use super::policy::secrets;
+use super::action::ActionArgs;
+use super::backoff::BackoffArgs;
+use super::change;
+use super::create::{properties_of, say_next};
+use super::policy::{PolicyArgs, secrets};
+use super::schedule::ScheduleArgs;
+use crate::check::{self, Change, JobChange};
 use crate::failure::{Failure, Result};
 use crate::input;
-use crate::masked::is_secret;
+use crate::masked::{is_secret, masked};
+use crate::merge::merge;
 use crate::work::Work;
 
 /// The arguments of `job set`.
@@ -19,29 +25,106 @@ pub(crate) struct SetArgs {
     /// Name of the job, or COLLECTION/JOB
     name: String,
     /// Property and its new value, as JSON or text: recurrence.interval=2. @FILE reads the value from a file; null removes the property
-    #[arg(required = true, value_name = "PROPERTY=VALUE")]
+    #[arg(value_name = "PROPERTY=VALUE")]
     changes: Vec<String>,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+    #[command(flatten)]
+    action: ActionArgs,
+    #[command(flatten)]
+    backoff: BackoffArgs,
+    #[command(flatten)]
+    policies: PolicyArgs,
+    /// File with the properties to change, as JSON or YAML; - reads standard input. Options override it
+    #[arg(long, short, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Switch it off
+    #[arg(long)]
+    disabled: bool,
+    /// Say what would be changed, and do nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let mut changes = merge_patch(&args.changes)?;
-    let mut etag = None;
+    // What is wrong with the words is said before the server is asked.
+    let named = merge_patch(&args.changes)?;
+    let from_file = match &args.file {
+        Some(file) => properties_of(input::object(file)?),
+        None => Map::new(),
+    };
+    let stored = work.client().job(&path).await?;
+    let mut changes = Value::Object(from_file);
+    merge(&mut changes, args.options(work, &stored.value.properties)?.into());
+    let mut changes = json!({ "properties": changes });
+    merge(&mut changes, named);
+    if changes.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty) {
+        return Err(Failure::refused("it is not said what to change").hint(
+            "give PROPERTY=VALUE, such as state=disabled, or options of `job create`, such as --at 10:00",
+        ));
+    }
     if args.changes.iter().any(|change| is_of_schedule(change)) {
         // The server replaces a schedule whole, so what is not named is sent again.
-        let stored = work.client().job(&path).await?;
         keep_schedule(&mut changes, &stored.value.properties);
-        etag = stored.etag;
     }
-    let condition = etag.as_deref().map_or(Precondition::Always, Precondition::Unchanged);
-    let answer = work.client().patch_job(&path, &changes, condition).await?;
+    let name = work.defaults().short_job(&path);
+    if args.dry_run {
+        return dry_run(work, &path, &changes).await;
+    }
+    let condition = stored.etag.as_deref().map_or(Precondition::Always, Precondition::Unchanged);
+    let answer = match work.client().patch_job(&path, &changes, condition).await {
+        Err(error) if error.is_taken() => {
+            return Err(Failure::refused(format!("{name} was changed at the same moment"))
+                .hint("do it again, if it is still what you want"));
+        }
+        answer => answer?,
+    };
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }
     let job = work.client().describe(&path).await?.value;
-    let name = work.defaults().short_job(&path);
     work.screen.line(&format!("changed {name}: {}", job.sentence))?;
     say_next(work, &job, "next fires")
+}
+
+/// Says what would be changed, and refuses what the server would refuse.
+async fn dry_run(work: &Work, path: &JobPath, changes: &Value) -> Result<()> {
+    let change = Change { method: &Method::PATCH, body: changes };
+    let jobs = [JobChange { name: &path.job, change, is_new: false }];
+    let checked = check::check(work, &path.collection, None, &jobs).await?.jobs;
+    let checked = checked.into_iter().flatten().next().unwrap_or_default();
+    let problems = checked.problems.iter().map(|problem| Failure::refused(check::says(problem)));
+    if let Some(failure) = check::all(problems.collect()) {
+        return Err(failure);
+    }
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, &masked(changes).to_string());
+    }
+    let name = work.defaults().short_job(path);
+    let sentence = checked.sentence.unwrap_or_default();
+    work.screen.line(&format!("would change {name}: {sentence}"))?;
+    for warning in &checked.warnings {
+        work.screen.note(&warning.message);
+    }
+    Ok(())
+}
+
+impl SetArgs {
+    /// The changes that the options say.
+    fn options(&self, work: &Work, found: &Map<String, Value>) -> Result<Map<String, Value>> {
+        let mut patch = change::timing(&self.schedule, found, work.now())?;
+        let action = self.action.patch(found.get("action"))?;
+        patch.extend(action.map(|action| ("action".to_owned(), action)));
+        self.action.put_into(&mut patch)?;
+        self.backoff.put_into(&mut patch)?;
+        self.policies.put_into(&mut patch)?;
+        change::without_other_choices(&mut patch);
+        if self.disabled {
+            patch.insert("state".to_owned(), "disabled".into());
+        }
+        Ok(patch)
+    }
 }
 
 /// Whether a change is about a part of the schedule, and not about the whole.

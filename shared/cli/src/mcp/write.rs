@@ -10,9 +10,9 @@ use super::arguments::{Named, Object};
 use super::read::{InCollection, document};
 use crate::failure::{Failure, Result};
 use crate::job::schedule::ScheduleArgs;
-use crate::job::{ActionArgs, is_credential, put_new, run_and_wait, zoned};
+use crate::job::{ActionArgs, change, is_credential, put_new, run_and_wait, zoned};
 use crate::masked::masked;
-use crate::work::{Work, in_collection, zone_of};
+use crate::work::{Work, in_collection};
 
 /// How long `run_job` waits for the result: an action ends within a minute.
 const RESULT_WAIT: Duration = Duration::from_secs(75);
@@ -96,10 +96,7 @@ pub(super) async fn update(work: &Work, wanted: &Update) -> Result<Value> {
         ));
     }
     let job = work.client().job(&path).await?;
-    let mut schedule = wanted.schedule.clone();
-    let own = zone_of(&job.value.properties).map(|zone| zone.name().to_owned());
-    schedule.zone = schedule.zone.or(own);
-    one_timing(work, &schedule)?.replace(&job.value.properties, &mut changes);
+    changes.extend(change::timing(&wanted.schedule, &job.value.properties, work.now())?);
     let condition = job.etag.as_deref().map_or(Precondition::Always, Precondition::Unchanged);
     work.client().patch_job(&path, &json!({ "properties": changes }), condition).await?;
     described(work, &path).await

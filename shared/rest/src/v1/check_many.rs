@@ -182,7 +182,8 @@ fn document(
         },
     });
     let jobs: Vec<Value> = jobs.collect();
-    let is_ok = of_collection.is_none() && jobs.iter().all(|job| job["ok"] == true);
+    let is_ok =
+        of_collection.is_none() && jobs.iter().all(|job| job.get("ok") == Some(&Value::Bool(true)));
     json!({
         "ok": is_ok,
         "problems": of_collection.into_iter().collect::<Vec<_>>(),
