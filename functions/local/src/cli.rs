@@ -3,9 +3,9 @@
 use std::env::VarError;
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ use minutehand::backup::backup;
 use minutehand::database::{self, Checked};
 use minutehand::health;
 use minutehand::installation::{self, ExportArgs, ImportArgs};
-use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
 use minutehand::schema::schema;
 use minutehand::serve::{
     BUILD, DATA_DIR, DEMO_EXAMPLES, DatabaseArgs, DemoArgs, ServeArgs, ServeSettings, URL_DEFAULT,
     demo, serve,
 };
-use minutehand::zones::TakenZones;
 use minutehand::{BadArguments, archive};
 use minutehand_archive_objects::Location;
 use minutehand_client::ServerUrl;
-use minutehand_recurrence::WrittenDate;
+
+use crate::preview_command::{EXAMPLES, PreviewArgs, Unshown};
+use crate::words;
 
 /// Exit code if a file cannot be read or written, or the server cannot run.
 const FAILED: u8 = 1;
@@ -73,21 +73,6 @@ Exit codes:
   0  stopped by a signal
   1  cannot start or continue: port or data directory in use, unreadable file, no database
   2  invalid argument";
-
-const PREVIEW_EXAMPLES: &str = "\
-Examples:
-  minutehand preview --at 09:00 --on mon-fri --zone Europe/Berlin
-  minutehand preview --cron '0 9 * * 1-5' --exclude-date 2027-12-24
-  minutehand preview job.json
-  minutehand preview job.json --from 2027-03-01T00:00:00Z --limit 40
-  echo '{\"frequency\":\"day\",\"startTime\":\"2027-01-01T08:00\"}' \\
-      | minutehand preview - --json
-
-The options are those of `job create`; times are in UTC without --zone. Without a startTime, the job of a file runs once at the instant of --from and then follows its schedule. If startTime is in the past, \
-intervals are counted from it; occurrences before --from are neither shown nor counted.
-
---json prints {\"occurrences\":[…],\"ends\":…}; \"ends\" is true if nothing follows the last \
-occurrence.";
 
 const BACKUP_EXAMPLES: &str = "\
 Examples:
@@ -178,11 +163,11 @@ Exit codes:
 const HEALTH_EXAMPLES: &str = "\
 Examples:
   minutehand health
-  minutehand health --url https://127.0.0.1:7070
-  minutehand health --url https://10.0.0.5:7070 --ca .minutehand/tls-cert.pem
+  minutehand health --server https://127.0.0.1:7070
+  minutehand health --server https://10.0.0.5:7070 --ca .minutehand/tls-cert.pem
 
 Environment:
-  MINUTEHAND_URL  the server, as --url; an argument comes first
+  MINUTEHAND_URL  the server, as --server; an argument comes first
 
 It asks for /healthz, which needs no token. On a loopback address the server may show any
 certificate; elsewhere the system or --ca has to trust it.
@@ -222,8 +207,8 @@ enum Command {
     #[command(after_long_help = DEMO_EXAMPLES)]
     Demo(DemoArgs),
     /// Show when a job would fire, without a server
-    #[command(after_long_help = PREVIEW_EXAMPLES)]
-    Preview(PreviewArgs),
+    #[command(after_long_help = EXAMPLES)]
+    Preview(Box<PreviewArgs>),
     /// Print the JSON Schema of the files of apply, for editors
     #[command(after_long_help = SCHEMA_EXAMPLES)]
     Schema,
@@ -252,8 +237,8 @@ const ENVIRONMENT: minutehand_cli::Environment =
 #[derive(clap::Args)]
 struct HealthArgs {
     /// The server.
-    #[arg(long, value_name = "URL", help = URL_HELP, value_parser = ServerUrl::parse)]
-    url: Option<ServerUrl>,
+    #[arg(long, alias = "url", value_name = "URL", help = URL_HELP, value_parser = ServerUrl::parse)]
+    server: Option<ServerUrl>,
     /// The certificates to trust instead of the system's, as PEM
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
@@ -311,43 +296,29 @@ enum DatabaseCommand {
     Migrate(DatabaseArgs),
 }
 
-#[derive(clap::Args)]
-struct PreviewArgs {
-    /// File with a job, its properties, or only a recurrence, as JSON or YAML; - reads standard input
-    #[arg(required_unless_present_any = ["at", "on", "daily", "once", "every", "cron", "months"])]
-    file: Option<PathBuf>,
-    #[command(flatten)]
-    timing: minutehand_cli::TimingOptions,
-    /// Pretend that the job is created at this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = instant)]
-    from: Option<DateTime<Utc>>,
-    /// Most occurrences to show, 1 to 100000
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = count)]
-    limit: u32,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
-    /// Directory with the time zones of the system, like /usr/share/zoneinfo [default: built in]
-    #[arg(long, value_name = "DIR")]
-    zones: Option<PathBuf>,
-}
-
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
     minutehand_cli::complete(|| minutehand_cli::with_names(Cli::command(), ENVIRONMENT));
-    let cli = parse(std::env::args_os().collect()).unwrap_or_else(|(earlier, last)| {
-        let mut out = io::stderr().lock();
-        for error in earlier {
-            let text = with_tip(error).to_string();
-            // If standard error cannot be written, there is no other place to report it.
-            let _ = writeln!(out, "{}", text.split(FOOTER).next().unwrap_or_default().trim_end());
-        }
-        with_tip(last).exit()
-    });
+    let cli = parse(words::in_order(std::env::args_os().collect(), &Cli::command()))
+        .unwrap_or_else(|(earlier, last)| {
+            let mut out = io::stderr().lock();
+            for error in earlier {
+                let text = with_tip(error).to_string();
+                // If standard error cannot be written, there is no other place to report it.
+                let _ =
+                    writeln!(out, "{}", text.split(FOOTER).next().unwrap_or_default().trim_end());
+            }
+            with_tip(last).exit()
+        });
     match cli.command {
         Command::Serve(args) => tell(run_server(&args)),
         Command::Demo(args) => tell(demo(&args, environment).map(|()| "")),
-        Command::Preview(args) => preview(&args),
+        Command::Preview(args) => match args.run(now()) {
+            Ok(text) => print(&text),
+            Err(Unshown { is_refused, message, detail }) => {
+                fail(if is_refused { REFUSED } else { FAILED }, message, detail)
+            }
+        },
         Command::Schema => tell(schema()),
         Command::Backup(args) => tell(backup(&args.data, &args.target)),
         Command::Archive(ArchiveCommand::Repair(args)) => {
@@ -438,7 +409,7 @@ fn with_tip(mut error: Error) -> Error {
 }
 
 fn health(args: HealthArgs) -> ExitCode {
-    let given = args.url.map(Ok).or_else(|| {
+    let given = args.server.map(Ok).or_else(|| {
         let url = environment(URL_VARIABLE).filter(|url| !url.is_empty())?;
         Some(ServerUrl::parse(&url).map_err(|why| format!("{URL_VARIABLE}: {why}")))
     });
@@ -477,70 +448,13 @@ fn environment(name: &str) -> Option<String> {
     }
 }
 
-fn preview(args: &PreviewArgs) -> ExitCode {
-    if let Some(Err(error)) = args.zones.as_deref().map(TakenZones::take) {
-        return fail(FAILED, format!("{error:#}"), None);
-    }
-    let from = args.from.unwrap_or_else(now);
-    let jobs = match &args.file {
-        Some(_) if args.timing.is_given() => {
-            let why = "a file and options both say when the job fires: give one of them";
-            return fail(REFUSED, why, None);
-        }
-        Some(file) => match read(file) {
-            Ok(text) => vec![text],
-            Err(why) => {
-                return fail(FAILED, format!("cannot read {}: {why}", file.display()), None);
-            }
-        },
-        None => match args.timing.jobs(from) {
-            Ok(jobs) => jobs.iter().map(ToString::to_string).collect(),
-            Err((message, hint)) => return fail(REFUSED, message, hint),
-        },
-    };
-    let mut texts = Vec::new();
-    for job in &jobs {
-        match Preview::of(job, from, args.limit) {
-            Ok(preview) if args.json => texts.push(format!("{}\n", preview.json())),
-            Ok(preview) => texts.push(preview.text()),
-            Err(error) => return fail(REFUSED, &error, error.detail()),
-        }
-    }
-    // Two jobs stand for a cron expression that no single one can follow.
-    print(&texts.join(if args.json { "" } else { "\n" }))
-}
-
-/// Reads a file, or standard input for `-`.
-fn read(file: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    let limit = JOB_BYTES_MAX as u64 + 1;
-    if file == Path::new("-") {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
-    } else {
-        std::fs::File::open(file)?.take(limit).read_to_end(&mut bytes)?;
-    }
-    if bytes.len() > JOB_BYTES_MAX {
-        return Err(io::Error::other(format!("a job has at most {JOB_BYTES_MAX} bytes")));
-    }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8 text"))
-}
-
 #[expect(clippy::disallowed_methods, reason = "the binary is where the clock is read")]
 fn now() -> DateTime<Utc> {
     Utc::now()
 }
 
-fn instant(text: &str) -> Result<DateTime<Utc>, String> {
-    WrittenDate::parse(text).and_then(|date| date.instant(None)).map_err(|error| error.to_string())
-}
-
 fn day(text: &str) -> Result<NaiveDate, String> {
     text.parse().map_err(|_| "give a day like 2026-11-20".to_owned())
-}
-
-fn count(text: &str) -> Result<u32, String> {
-    let count = text.parse().ok().filter(|count| (1..=COUNT_MAX).contains(count));
-    count.ok_or_else(|| format!("give a number from 1 to {COUNT_MAX}"))
 }
 
 fn version() -> String {

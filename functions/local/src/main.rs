@@ -1,6 +1,8 @@
 //! The `minutehand` program. `cli` parses the command line; the library does the work.
 
 mod cli;
+mod preview_command;
+mod words;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use crate::advice;
 use crate::environment::Environment;
 use crate::failure::Result;
 use crate::options::Options;
@@ -28,7 +29,7 @@ pub(crate) async fn run<A: ServerCommand>(
     environment: Environment,
 ) -> Result<()> {
     let work = Work::open(&command.options, environment).await?;
-    command.args.run(work).await
+    advised(command, work, environment).await
 }
 
 /// Runs a command that does not depend on the server's clock.
@@ -37,5 +38,22 @@ pub(crate) async fn run_silent<A: ServerCommand>(
     environment: Environment,
 ) -> Result<()> {
     let work = Work::silent(&command.options, environment)?;
-    command.args.run(work).await
+    advised(command, work, environment).await
+}
+
+async fn advised<A: ServerCommand>(
+    command: AtServer<A>,
+    work: Work,
+    environment: Environment,
+) -> Result<()> {
+    let AtServer { args, options } = command;
+    match args.run(work).await {
+        Err(failure) if advice::has_more(&failure) => {
+            Err(match Work::silent(&options, environment) {
+                Ok(work) => advice::advised(&work, failure).await,
+                Err(_) => failure,
+            })
+        }
+        done => done,
+    }
 }

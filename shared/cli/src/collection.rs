@@ -69,16 +69,10 @@ enum CollectionCommand {
     },
     /// Show how many occurrences are due, and when
     Load(Box<LoadArgs>),
-    /// Switch a collection on: its jobs fire
-    Enable {
-        /// Name of the collection
-        name: String,
-    },
-    /// Switch a collection off: none of its jobs fires
-    Disable {
-        /// Name of the collection
-        name: String,
-    },
+    /// Switch collections on: their jobs fire
+    Enable(SwitchArgs),
+    /// Switch collections off: none of their jobs fires
+    Disable(SwitchArgs),
     /// Delete a collection with all its jobs
     #[command(visible_alias = "rm")]
     Delete {
@@ -88,6 +82,19 @@ enum CollectionCommand {
         #[arg(long, short)]
         yes: bool,
     },
+}
+
+#[derive(Debug, Args)]
+struct SwitchArgs {
+    /// Names of collections
+    #[arg(required_unless_present = "all", value_name = "NAME")]
+    names: Vec<String>,
+    /// All collections of the group
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// Do it without asking
+    #[arg(long, short)]
+    yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -167,8 +174,8 @@ impl ServerCommand for CollectionArgs {
             }
             CollectionCommand::Edit { name } => edit(&work, name).await,
             CollectionCommand::Load(args) => load(&work, args).await,
-            CollectionCommand::Enable { name } => switch(&work, name, true).await,
-            CollectionCommand::Disable { name } => switch(&work, name, false).await,
+            CollectionCommand::Enable(args) => switch(&work, args, true).await,
+            CollectionCommand::Disable(args) => switch(&work, args, false).await,
             CollectionCommand::Delete { name, yes } => delete(&work, name, *yes).await,
         }
     }
@@ -399,18 +406,53 @@ fn merge_patch_between(before: &Value, after: &Value) -> Value {
     patch.into()
 }
 
-async fn switch(work: &Work, name: &str, on: bool) -> Result<()> {
-    let path = work.defaults().collection(Some(name))?;
-    work.client().switch_collection(&path, on).await.map_err(in_collection(work, &path))?;
-    let name = work.defaults().short_collection(&path);
+async fn switch(work: &Work, args: &SwitchArgs, on: bool) -> Result<()> {
+    let paths = if args.all {
+        let place = &work.defaults().place;
+        let listed = work.client().collections(place).up_to(COLLECTIONS_MAX).await?;
+        // Those that are so already are left out, so that the way back does not touch them.
+        let others = listed.iter().filter(|it| (it.value.properties.state == "Enabled") != on);
+        let others = others.map(|it| work.defaults().collection(Some(&it.value.name)));
+        others.collect::<Result<Vec<_>>>()?
+    } else {
+        let named = args.names.iter().map(|name| work.defaults().collection(Some(name)));
+        named.collect::<Result<Vec<_>>>()?
+    };
+    let verb = if on { "enable" } else { "disable" };
+    if args.all {
+        let what = plural(paths.len(), "collection");
+        if paths.is_empty() {
+            return work.screen.line(&format!("there is nothing to {verb}"));
+        }
+        let question = format!("{} {what} of the group?", crate::output::times::capitalized(verb));
+        ask::confirm(&work.screen, &question, args.yes)?;
+    }
     let (did, says) =
         if on { ("enabled", "is on") } else { ("disabled", "is off: none of its jobs fires") };
-    done(work, &name, did, &format!("{name} {says}"))
+    for path in &paths {
+        work.client()
+            .switch_collection(path, on)
+            .await
+            .map_err(|error| Failure { hint: None, ..in_collection(work, path)(error) })?;
+        let name = work.defaults().short_collection(path);
+        done(work, &name, did, &format!("{name} {says}"))?;
+    }
+    if args.all {
+        let names = paths.iter().map(|path| work.defaults().short_collection(path));
+        let names = names.collect::<Vec<_>>().join(" ");
+        let back = if on { "disable" } else { "enable" };
+        work.screen.hint(&format!("the way back: minutehand collection {back} {names}"));
+    }
+    Ok(())
 }
 
 async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
-    work.client().collection(&path).await.map_err(in_collection(work, &path))?;
+    // Who deletes a collection does not want to create it.
+    work.client().collection(&path).await.map_err(|error| {
+        let failure = in_collection(work, &path)(error);
+        failure.hint("`minutehand collection list` lists the collections")
+    })?;
     let name = work.defaults().short_collection(&path);
     ask::confirm(&work.screen, &format!("Delete {name} with all its jobs and history?"), yes)?;
     work.client().delete_collection(&path).await?;

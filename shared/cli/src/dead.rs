@@ -26,8 +26,8 @@ enum DeadCommand {
     /// List dead letters, and the jobs that they are about
     List {
         /// Show at most this many
-        #[arg(long, value_name = "N", default_value_t = 50, value_parser = input::positive::<u8>,
-              allow_negative_numbers = true)]
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 50,
+              value_parser = input::positive::<u8>, allow_negative_numbers = true)]
         limit: u8,
     },
     /// Show one dead letter, with all that it asks for

@@ -113,8 +113,8 @@ impl ServerCommand for ExportArgs {
             work.screen.note(&format!("{}: {jobs}", path.display()));
         }
         if !variables.names.is_empty() {
-            let names: Vec<&str> = variables.names.iter().map(String::as_str).collect();
-            work.screen.note(&format!("apply needs these variables: {}", names.join(", ")));
+            let needed: Vec<&str> = variables.names.iter().map(String::as_str).collect();
+            work.screen.note(&format!("apply needs these variables: {}", needed.join(", ")));
         }
         if over > 0 {
             let jobs = plural(over, "job");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use minutehand_client::Error;
+use minutehand_client::{CollectionPath, Error, named_in};
 
 /// The work could not be done: network, file, or a failure of the server.
 pub(crate) const FAILED: u8 = 1;
@@ -27,11 +27,25 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to do.
     pub(crate) hint: Option<String>,
+    /// What does not exist, if that is the reason.
+    pub(crate) missing: Option<Box<Missing>>,
 }
+
+/// A collection or a job that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub(crate) collection: CollectionPath,
+    /// `None` if it is the collection.
+    pub(crate) job: Option<String>,
+}
+
+/// What to do without a token, or with a wrong one.
+pub(crate) const TOKEN_HINT: &str =
+    "`minutehand login` keeps a token; MINUTEHAND_TOKEN gives one for a single command";
 
 impl Failure {
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self { code, message: message.into(), hint: None, missing: None }
     }
 
     /// A failure of an argument, a file's content, or a job.
@@ -65,10 +79,12 @@ impl From<Error> for Failure {
         let Some(refusal) = error.refusal() else {
             let failure = Self::failed(error.to_string());
             return match &error {
-                Error::NotReached { .. } => failure.hint(
-                    "is it running? `minutehand serve` starts one here; --server or \
-                     MINUTEHAND_URL names another",
-                ),
+                Error::NotReached { why, .. } => failure.hint(unreached(why)),
+                Error::Broken { server, why }
+                    if server.starts_with("http://") && why.contains("HTTP version") =>
+                {
+                    failure.hint("the server seems to speak TLS: write https:// in its address")
+                }
                 Error::Setup(_) => Self { code: REFUSED, ..failure },
                 _ => failure,
             };
@@ -80,17 +96,38 @@ impl From<Error> for Failure {
             400..500 => REFUSED,
             _ => FAILED,
         };
-        let failure = Self::new(code, refusal.message.clone());
+        let missing = if code == NOT_FOUND { named_in(&refusal.path) } else { None };
+        let missing = missing.map(|(collection, job)| {
+            // Of a job, the message says that its collection is missing if it is.
+            let job = job.filter(|_| refusal.code != "ResourceNotFound");
+            Box::new(Missing { collection, job })
+        });
+        let failure = Self { missing, ..Self::new(code, refusal.message.clone()) };
         match (refusal.status.as_u16(), refusal.code.as_str(), &refusal.request_id) {
-            (401, _, _) => failure.hint(
-                "`minutehand login` keeps a token; MINUTEHAND_TOKEN gives one for a single command",
-            ),
+            (401, _, _) => failure.hint(TOKEN_HINT),
             (404, "ResourceNotFound", _) => {
                 failure.hint("`minutehand collection create NAME` makes a collection")
             }
             (500.., _, Some(id)) => failure.hint(format!("the server's log has more under {id}")),
             _ => failure,
         }
+    }
+}
+
+/// What to do if no connection to a server is made.
+fn unreached(why: &str) -> &'static str {
+    let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    if has(&["InvalidContentType", "received corrupt message"]) {
+        "the server seems to speak HTTP without TLS: write http:// in its address"
+    } else if has(&["UnknownIssuer", "unknown issuer"]) {
+        "the certificate is of an authority that this machine does not know: --ca FILE trusts it, and \
+         `minutehand login` keeps that"
+    } else if has(&["NotValidForName", "not valid for name"]) {
+        "the certificate is for another name: use one of its names in the address of the server"
+    } else if has(&["certificate expired", "Expired"]) {
+        "the certificate of the server has expired: it needs a new one"
+    } else {
+        "is it running? `minutehand serve` starts one here; --server or MINUTEHAND_URL names another"
     }
 }
 
@@ -118,9 +155,44 @@ mod tests {
                 code: "X".to_owned(),
                 message: "m".to_owned(),
                 target: None,
+                path: Box::default(),
                 request_id: None,
             };
             assert_eq!(Failure::from(Error::Refused(refusal)).code, code, "{status}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_known_by_the_path() {
+        let path = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c/\
+                    jobs/j?api-version=x";
+        for (code, job) in [("NotFound", Some("j")), ("ResourceNotFound", None)] {
+            let refusal = ServerRefusal {
+                status: http_status(404),
+                code: code.to_owned(),
+                message: "m".to_owned(),
+                target: None,
+                path: path.into(),
+                request_id: None,
+            };
+            let missing = Failure::from(Error::Refused(refusal)).missing.unwrap();
+            assert_eq!(
+                (missing.collection.to_string().as_str(), missing.job.as_deref()),
+                ("s/g/c", job)
+            );
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_not_reached_gets_advice_that_fits() {
+        for (why, says) in [
+            ("received corrupt message of type InvalidContentType", "write http://"),
+            ("invalid peer certificate: UnknownIssuer", "--ca FILE"),
+            ("invalid peer certificate: certificate not valid for name \"a\"", "another name"),
+            ("invalid peer certificate: certificate expired", "has expired"),
+            ("Connection refused (os error 111)", "is it running?"),
+        ] {
+            assert!(unreached(why).contains(says), "{why}");
         }
     }
 

@@ -19,8 +19,8 @@ pub struct FailuresArgs {
     #[arg(long, value_name = "INSTANT", default_value = "-7d", allow_hyphen_values = true)]
     since: String,
     /// Show at most this many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = input::positive::<usize>,
-          allow_negative_numbers = true)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50,
+          value_parser = input::positive::<usize>, allow_negative_numbers = true)]
     limit: usize,
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use futures_util::{StreamExt, stream};
-use minutehand_client::{CollectionPath, Method, Precondition};
+use minutehand_client::{CollectionPath, Precondition};
 use minutehand_convert::{
     Conversion, ConvertOptions, ConvertedJob, CrontabForm, SourceFormat, SourcePlace,
 };
@@ -305,12 +305,12 @@ async fn check_all(work: &Work, path: &CollectionPath, files: &[Read]) -> Result
     let jobs: Vec<_> = jobs.collect();
     let changes = jobs.iter().map(|(_, job, document)| JobChange {
         name: &job.name,
-        change: Change { method: &Method::PUT, body: document },
+        change: Change { is_patch: false, body: document },
         is_new: true,
     });
     let changes: Vec<_> = changes.collect();
     let new = json!({});
-    let made = (!exists).then_some(Change { method: &Method::PUT, body: &new });
+    let made = (!exists).then_some(Change { is_patch: false, body: &new });
     let checked = check::check(work, path, made, &changes).await?;
     let problems = jobs.iter().zip(&checked.jobs).flat_map(|((read, job, _), checked)| {
         let problems = checked.iter().flat_map(|checked| &checked.problems);

@@ -16,8 +16,8 @@ pub struct JournalArgs {
     /// Collection, or COLLECTION/JOB for the changes of one job [default: the context's, else 'default']
     name: Option<String>,
     /// Show at most this many changes
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = input::positive::<usize>,
-          allow_negative_numbers = true)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20,
+          value_parser = input::positive::<usize>, allow_negative_numbers = true)]
     limit: usize,
 }
 

@@ -8,6 +8,7 @@
 //! Decisions about time and jobs are the server's. What is decided here is only what the words of the
 //! command line mean, in [`job::schedule`](crate) and its neighbours, and it is sent as a job.
 
+mod advice;
 mod alert;
 mod api;
 mod apply;

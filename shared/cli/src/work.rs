@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::clock::TestClock;
 use crate::context::Session;
 use crate::environment::Environment;
-use crate::failure::{Failure, NOT_FOUND, Result};
+use crate::failure::{Failure, Missing, NOT_FOUND, Result};
 use crate::options::Options;
 use crate::output::json::Json;
 use crate::output::screen::Screen;
@@ -133,7 +133,9 @@ pub(crate) fn zone_of_collection(properties: &Map<String, Value>) -> Option<Zone
 /// That a collection does not exist.
 pub(crate) fn no_collection(work: &Work, path: &CollectionPath) -> Failure {
     let name = work.defaults().short_collection(path);
+    let missing = Some(Box::new(Missing { collection: path.clone(), job: None }));
     let failure = Failure::new(NOT_FOUND, format!("there is no collection '{name}'"));
+    let failure = Failure { missing, ..failure };
     if work.defaults().is_default_collection(path) {
         failure.hint("`minutehand job create` creates it with its first job")
     } else {

@@ -82,6 +82,8 @@ pub struct ServerRefusal {
     pub message: String,
     /// The property that the failure is about, if the server names it.
     pub target: Option<String>,
+    /// The path of the request, with its query.
+    pub path: Box<str>,
     /// The id of the request, under which the server's log has more.
     pub request_id: Option<String>,
 }

@@ -30,7 +30,7 @@ pub use browse::{AheadQuery, Chosen};
 pub use check::{ChangesAnswer, CheckProblem, CheckWarning, CheckedJob};
 pub use error::{Error, ServerRefusal};
 pub use http::StatusCode;
-pub use path::{CollectionPath, GroupPath, JobPath};
+pub use path::{CollectionPath, GroupPath, JobPath, named_in};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{

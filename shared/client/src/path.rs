@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// The characters of a segment that are percent-encoded.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -83,6 +83,22 @@ impl CollectionPath {
     }
 }
 
+/// Finds the collection in the path of a request, and its job if there is one.
+#[must_use]
+pub fn named_in(path: &str) -> Option<(CollectionPath, Option<String>)> {
+    let path = path.split('?').next().unwrap_or_default();
+    let segments: Vec<String> =
+        path.split('/').map(|it| percent_decode_str(it).decode_utf8_lossy().into_owned()).collect();
+    let after = |name: &str| {
+        let at = segments.iter().position(|segment| segment == name)?;
+        segments.get(at + 1).filter(|segment| !segment.is_empty()).cloned()
+    };
+    let place =
+        GroupPath { subscription: after("subscriptions")?, group: after("resourceGroups")? };
+    let collection = CollectionPath { place, collection: after("jobCollections")? };
+    Some((collection, after("jobs")))
+}
+
 impl JobPath {
     pub(crate) fn arm_path(&self, below: &str) -> String {
         self.collection.arm_path(&format!("/jobs/{}{below}", escaped(&self.job)))
@@ -128,5 +144,11 @@ mod tests {
             "/minutehand/v1/subscriptions/a%2Fb/resourceGroups/my%20group/jobCollections/c%3F/\
              jobs/%C3%A9"
         );
+        for below in ["/run", "/history"] {
+            let named = named_in(&job.arm_path(below));
+            assert_eq!(named, Some((job.collection.clone(), Some(job.job.clone()))));
+        }
+        assert_eq!(named_in(&job.collection.v1("/rows")), Some((job.collection, None)));
+        assert_eq!(named_in("/subscriptions/s/resourceGroups/g"), None);
     }
 }

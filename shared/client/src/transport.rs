@@ -241,8 +241,13 @@ impl Client {
             Ok(prepared) => prepared,
             Err(error) => return (Ended::Finally, Err(error)),
         };
-        if let Ok(ended) = timeout(self.limits.answer, self.exchange(prepared)).await {
-            return ended;
+        if let Ok((ended, mut received)) =
+            timeout(self.limits.answer, self.exchange(prepared)).await
+        {
+            if let Err(Error::Refused(refusal)) = &mut received {
+                refusal.path = request.path.as_str().into();
+            }
+            return (ended, received);
         }
         let (server, after) = (self.server.to_string(), self.limits.answer);
         // The time that a person waits has been used up.
@@ -319,7 +324,8 @@ impl Client {
         match (part("/error/code"), part("/error/message")) {
             (Some(code), Some(message)) => {
                 let target = part("/error/target");
-                Error::Refused(ServerRefusal { status, code, message, target, request_id })
+                let path = Box::default();
+                Error::Refused(ServerRefusal { status, code, message, target, path, request_id })
             }
             _ => self.not_understood(format!("it answered {status}")),
         }

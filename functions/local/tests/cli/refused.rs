@@ -1,6 +1,6 @@
 //! What is wrong is refused with what to change, and with the right exit code.
 
-use crate::world::{World, at_home, run, words};
+use crate::world::{Server, World, at_home, run, words};
 
 /// Command lines, the exit code of each, and what its error says.
 const REFUSED: &[(&str, i32, &str)] = &[
@@ -35,6 +35,15 @@ const REFUSED: &[(&str, i32, &str)] = &[
     ("job show none", 3, "none"),
     ("job list none", 3, "none"),
     ("job set a", 2, "PROPERTY=VALUE"),
+    ("job show default/aa", 3, "did you mean 'default/a'?"),
+    ("job delete nothing --yes", 3, "`minutehand job list default` lists the jobs"),
+    ("job show defalt/a", 3, "there is no collection 'defalt': did you mean 'default/a'?"),
+    ("job list defaul", 3, "did you mean 'default'?"),
+    ("collection delete nope --yes", 3, "`minutehand collection list` lists the collections"),
+    ("collection delete defautl --yes", 3, "did you mean 'default'?"),
+    ("collection disable", 2, "--all"),
+    ("collection disable --all", 2, "Disable 1 collection of the group? Add --yes"),
+    ("collection set default --zone Berlin", 2, "did you mean 'Europe/Berlin'?"),
     ("job set a stat=disabled", 2, "state"),
     ("job set a recurrence.interval=often", 2, "interval"),
     ("job history a --since whenever", 2, "yesterday 02:30"),
@@ -107,6 +116,62 @@ fn a_file_that_is_no_job_is_refused() {
         assert_eq!(ended.code, Some(2), "{text}: {ended:?}");
         assert!(ended.err.contains(says), "{text}: {ended:?}");
     }
+}
+
+#[test]
+fn a_server_that_speaks_otherwise_is_named_with_what_to_change() {
+    let world = World::new();
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let own = Server::start(["--no-auth", "--tls-self-signed", "--data", data.to_str().unwrap()]);
+    let list = |server: &str, more: &str| {
+        let line = words(&format!("collection list --server {server}{more}"));
+        run(at_home(home.path()).args(line), "")
+    };
+    for (server, says) in [
+        (world.url().replace("http:", "https:"), "write http:// in its address"),
+        (own.url.clone(), "--ca FILE trusts it"),
+    ] {
+        let ended = list(&server, "");
+        assert!(ended.code == Some(1) && ended.err.contains(says), "{server}: {ended:?}");
+    }
+    let ca = format!(" --ca {}", data.join("tls-cert.pem").display());
+    assert_eq!(list(&own.url, &ca).code, Some(0));
+    let plain = list(&own.url.replace("https:", "http:"), "");
+    assert!(
+        plain.code == Some(1) && plain.err.contains("write https:// in its address"),
+        "{plain:?}"
+    );
+}
+
+#[test]
+fn a_refused_token_names_the_server_and_the_context() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Server::start(["--memory", "--token", "a-token-of-the-test"]);
+    let line = words(&format!("collection list --server {}", server.url));
+    let ended = run(at_home(home.path()).args(line), "");
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    let says = format!("({}, no context)\n  `minutehand login` keeps a token", server.url);
+    assert!(ended.err.contains(&says), "{ended:?}");
+}
+
+#[test]
+fn everything_is_stopped_by_one_command_and_comes_back_by_another() {
+    let world = World::new();
+    for name in ["a", "b", "c"] {
+        world.must(&format!("collection create {name}"));
+    }
+    world.must("collection disable c");
+    let off = world.must("collection disable --all --yes");
+    assert_eq!(off.lines().count(), 2, "{off}");
+    let states = world.must("collection list");
+    assert!(states.lines().all(|line| line.contains("off")), "{states}");
+    assert_eq!(world.must("collection disable --all --yes"), "there is nothing to disable\n");
+    world.must("collection enable a b");
+    // Options of every command may stand before it.
+    let state = world.must("--json=properties.state collection show a");
+    assert!(state.contains("Enabled"), "{state}");
+    assert!(world.must("--json=properties.state collection show c").contains("Disabled"));
 }
 
 #[test]

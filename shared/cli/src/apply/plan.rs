@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use minutehand_client::{CheckProblem, CollectionPath, JobPath, Method};
+use minutehand_client::{CheckProblem, CollectionPath, JobPath};
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
@@ -97,10 +97,10 @@ impl Step {
     fn change(&self) -> Option<Change<'_>> {
         Some(match &self.what {
             What::CreateCollection(_, body) | What::CreateJob(_, body) => {
-                Change { method: &Method::PUT, body }
+                Change { is_patch: false, body }
             }
             What::ChangeCollection(_, body) | What::ChangeJob(_, body) => {
-                Change { method: &Method::PATCH, body }
+                Change { is_patch: true, body }
             }
             What::DeleteJob(_) => return None,
         })
@@ -239,10 +239,10 @@ impl Plan {
             let mut before = found.properties.rest;
             before.insert("state".to_owned(), found.properties.state.into());
             // Only what the file names: a collection also has properties that the server sets.
-            let mut wanted = properties.clone();
-            wanted.entry("state").or_insert_with(|| "Enabled".into());
-            before.retain(|name, _| wanted.keys().any(|key| key.eq_ignore_ascii_case(name)));
-            let Difference { patch: changes, lines } = difference(&wanted, &before, None);
+            let mut named = properties.clone();
+            named.entry("state").or_insert_with(|| "Enabled".into());
+            before.retain(|name, _| named.keys().any(|key| key.eq_ignore_ascii_case(name)));
+            let Difference { patch: changes, lines } = difference(&named, &before, None);
             if !changes.is_empty() {
                 let what = What::ChangeCollection(path.clone(), json!({ "properties": changes }));
                 self.steps.push(Step { what, lines, file: wanted.file.clone() });

@@ -34,6 +34,8 @@ const GROUP_DEFAULT: &str = "dev";
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) defaults: Defaults,
+    /// The name of the context that is in force.
+    pub(crate) context: Option<String>,
 }
 
 impl Session {
@@ -59,7 +61,8 @@ impl Session {
         let ca = options.ca.clone();
         let ca = ca.or_else(|| context.as_ref().and_then(|context| context.ca.clone()));
         let client = Client::new(server, &minutehand_client::Options { token, ca, limits })?;
-        Ok(Self { client, defaults: defaults(options, context.unwrap_or_default()) })
+        let defaults = defaults(options, context.unwrap_or_default());
+        Ok(Self { client, defaults, context: name })
     }
 }
 

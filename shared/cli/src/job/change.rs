@@ -231,13 +231,17 @@ mod tests {
         let patch = timing(&args, found.as_object().unwrap(), now)?;
         // As the server merges them, with a schedule that is replaced whole.
         let mut merged = found;
+        let object = merged.as_object_mut().unwrap();
         for (name, value) in patch {
-            match (&mut merged[&name], value) {
+            if value.is_null() {
+                object.remove(&name);
+                continue;
+            }
+            match (object.entry(name).or_insert(Value::Null), value) {
                 (Value::Object(old), Value::Object(new)) => {
                     old.extend(new);
                     old.retain(|_, value| !value.is_null());
                 }
-                (_, Value::Null) => drop(merged.as_object_mut().unwrap().remove(&name)),
                 (old, new) => *old = new,
             }
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use minutehand_client::{CheckedJob, CollectionPath, Description, JobPath, Method, Precondition};
+use minutehand_client::{CheckedJob, CollectionPath, Description, JobPath, Precondition};
 use minutehand_recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
@@ -254,7 +254,7 @@ async fn checked(
         .zip(documents)
         .map(|((path, _), body)| JobChange {
             name: &path.job,
-            change: Change { method: &Method::PUT, body },
+            change: Change { is_patch: false, body },
             is_new: true,
         })
         .collect();
@@ -280,7 +280,7 @@ async fn checked(
         }
     }
     let new = json!({});
-    let made = is_made.then_some(Change { method: &Method::PUT, body: &new });
+    let made = is_made.then_some(Change { is_patch: false, body: &new });
     Ok(check::check(work, collection, made, &changes).await?.jobs)
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct HistoryArgs {
           "follow"])]
     body: Option<String>,
     /// Show at most this many attempts [default: 20; all with --since]
-    #[arg(long, value_name = "N", value_parser = input::positive::<usize>,
+    #[arg(long, short = 'n', value_name = "N", value_parser = input::positive::<usize>,
           allow_negative_numbers = true)]
     limit: Option<usize>,
     /// Go on with attempts as they end, oldest first, until Ctrl-C

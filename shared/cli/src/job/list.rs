@@ -50,8 +50,8 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "ORDER", default_value = "name")]
     by: Order,
     /// List at most this many jobs [default: 500]
-    #[arg(long, value_name = "N", conflicts_with = "all", value_parser = input::positive::<usize>,
-          allow_negative_numbers = true)]
+    #[arg(long, short = 'n', value_name = "N", conflicts_with = "all",
+          value_parser = input::positive::<usize>, allow_negative_numbers = true)]
     limit: Option<usize>,
     /// List all jobs
     #[arg(long)]

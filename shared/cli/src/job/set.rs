@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use minutehand_client::{JobPath, Method, Precondition};
+use minutehand_client::{JobPath, Precondition};
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
@@ -90,7 +90,7 @@ pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
 
 /// Says what would be changed, and refuses what the server would refuse.
 async fn dry_run(work: &Work, path: &JobPath, changes: &Value) -> Result<()> {
-    let change = Change { method: &Method::PATCH, body: changes };
+    let change = Change { is_patch: true, body: changes };
     let jobs = [JobChange { name: &path.job, change, is_new: false }];
     let checked = check::check(work, &path.collection, None, &jobs).await?.jobs;
     let checked = checked.into_iter().flatten().next().unwrap_or_default();

