@@ -296,6 +296,7 @@ describe('the keyboard alone', () => {
     await write(page, page.getByLabel('A command becomes'), `${world.target.url}/200?cmd={command}`);
     await write(page, page.getByLabel('Text: paste it, or drop a file'), '15 4 * * * /usr/bin/keyed');
     await press(page, page.getByRole('button', { name: 'Read it' }), 'Enter');
+    await press(page, page.getByLabel('Into'), 'End', 'Home');
     await press(page, page.getByRole('button', { name: 'Import 1 of 1' }), 'Enter');
     await page.getByText('1 imported').waitFor();
   });

@@ -76,7 +76,7 @@ flow('they are shown: of which job, when it was due, how often it was delivered,
   await page.getByRole('row').filter({ hasText: 'not readable' }).getByText(/JSON|read/).first().waitFor();
   assert.deepEqual(await defects(page), []);
   await page.goto(`${server.url}/console/${place('overview')}`);
-  await page.getByRole('link', { name: '6 dead letters' }).click();
+  await page.getByRole('link', { name: '6 dead letters', exact: true }).click();
   await heading(page, '6 dead letters.');
 });
 

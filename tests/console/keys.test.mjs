@@ -397,6 +397,7 @@ describe('an import', () => {
     await write(page, page.getByLabel('Text: paste it, or drop a file'), JSON.stringify({ value: [{ name: 'x/secret', properties }] }));
     await press(page, page.getByRole('button', { name: 'Read it' }), 'Enter');
     await page.getByRole('button', { name: 'Import 0 of 1' }).waitFor();
+    await press(page, page.getByLabel('Into'), 'End', 'Home');
     const into = await page.getByLabel('Into').inputValue();
     await clean(page);
     await write(page, page.getByLabel(/^Secret of .*: password$/), 'pass-4711');

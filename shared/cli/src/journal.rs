@@ -1,7 +1,7 @@
 //! `journal`: who changed and ran what in a collection.
 
 use clap::Args;
-use minutehand_client::{JournalChange, JournalRun};
+use minutehand_client::{JournalChange, NotedRun};
 
 use crate::at_server::ServerCommand;
 use crate::failure::Result;
@@ -54,7 +54,7 @@ fn words(operation: &str) -> &str {
 
 /// What changed: the names of the properties, the occurrence that a run repeats, or why a job was paused.
 fn about(change: &JournalChange, times: &Times) -> String {
-    if let Some(JournalRun { redrive_of: Some(of), .. }) = &change.run {
+    if let Some(NotedRun { redrive_of: Some(of), .. }) = &change.run {
         return format!("the occurrence {}", times.written(of));
     }
     let why = change.change.as_ref().filter(|_| change.operation == "paused");

@@ -37,8 +37,8 @@ pub use types::{
     AlertAnswer, AlertTestAnswer, AlertsOf, Beat, ClockNote, CollectionDocument,
     CollectionProperties, ComingOccurrence, DatabaseItem, DeadLetterItem, DeadLettersAnswer,
     Description, Evidence, FailureItem, Headline, HistoryExtensions, HistoryItem,
-    HistoryProperties, Job, JobAlertAnswer, JobAlertState, JournalChange, JournalRun, Late,
-    ListedJob, LoadAnswer, LostAlerts, MeAnswer, Near, NextAnswer, NotFiringReason, Numbers,
+    HistoryProperties, Job, JobAlertAnswer, JobAlertState, JournalChange, Late, ListedJob,
+    LoadAnswer, LostAlerts, MeAnswer, Near, NextAnswer, NotFiringReason, NotedRun, Numbers,
     OverviewAnswer, ProcessItem, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
 };
 pub use v1::ServerHealth;

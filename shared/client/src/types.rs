@@ -599,7 +599,7 @@ pub struct JournalChange {
     pub names: Vec<String>,
     /// The run that was asked for.
     #[serde(default)]
-    pub run: Option<JournalRun>,
+    pub run: Option<NotedRun>,
     /// The change as a merge patch.
     #[serde(default)]
     pub change: Option<Value>,
@@ -608,7 +608,7 @@ pub struct JournalChange {
 /// A run in a journal.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct JournalRun {
+pub struct NotedRun {
     /// The instant under which the history has it.
     pub at: String,
     /// The instant of the occurrence that it repeats.

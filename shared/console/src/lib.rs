@@ -306,8 +306,7 @@ mod tests {
             let ends = |file: &&File| Path::new(file.name).extension().is_some_and(|is| is == end);
             FILES.iter().filter(ends).map(|file| file.bytes.len()).sum()
         };
-        for (end, bytes_max) in
-            [("js", 75_000), ("css", 9_000), ("woff2", 40_000), ("html", 2_000)]
+        for (end, bytes_max) in [("js", 75_000), ("css", 9_000), ("woff2", 40_000), ("html", 2_000)]
         {
             assert!((1..=bytes_max).contains(&size(end)), "{end}: {} bytes", size(end));
         }

@@ -16,6 +16,9 @@ use crate::access::{Caller, Principal};
 use crate::failure::{ErrorCode, Failure};
 use crate::unique::Unique;
 
+/// The maximum size of the body of a request, unless its route says more.
+pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
+
 /// A request as it was sent, and its id.
 pub(crate) struct Sent {
     pub(crate) head: Arc<Parts>,

@@ -11,10 +11,8 @@ use crate::access::Scope;
 use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
+use crate::request::BODY_BYTES_MAX;
 use crate::{arm, collections, convert, health, history, jobs, metrics, openapi, v1};
-
-/// The maximum size of the body of a request, unless its route says more.
-pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// A method and a path, and what happens to a request for them.
 pub(crate) struct Route {
@@ -167,7 +165,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 48] = [
+pub(crate) static ROUTES: [Route; 49] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),

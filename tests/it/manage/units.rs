@@ -99,23 +99,17 @@ async fn every_operation_consumes_what_the_documentation_says() {
 }
 
 #[tokio::test]
-async fn a_check_of_many_changes_reads_what_was_stored_a_moment_ago() {
+async fn a_check_of_many_changes_writes_nothing() {
     let (meter, api) = world().await;
     let body: Value = serde_json::from_str(&job("PUT")).unwrap();
-    let mut units = Vec::new();
-    for jobs in 0..=2 {
-        let jobs: Vec<Value> = (0..jobs).map(|_| json!({"name": "j", "body": body})).collect();
-        drop(meter.take());
-        let path = JOBS.replace("/jobs", "/check");
-        let (status, answer) = ask(&api, "POST", &path, &json!({"jobs": jobs}).to_string()).await;
-        assert_eq!(status, 200, "{answer}");
-        let consumed = meter.take();
-        assert!(!consumed.keys().any(|call| call.is_write()), "{consumed:?}");
-        units.push(consumed.values().map(|sum| sum.units).sum::<f64>());
-    }
-    println!("figure: POST C/check: {units:?} read units");
-    assert_eq!(units, [1.0, 3.0, 5.0]);
-    assert_eq!(documented("POST C/check"), "1 for the collection, and 2 for each job");
+    let jobs: Vec<Value> =
+        ["j", "new"].into_iter().map(|name| json!({"name": name, "body": body})).collect();
+    drop(meter.take());
+    let path = JOBS.replace("/jobs", "/check");
+    let (status, answer) = ask(&api, "POST", &path, &json!({"jobs": jobs}).to_string()).await;
+    assert_eq!(status, 200, "{answer}");
+    let consumed = meter.take();
+    assert!(!consumed.keys().any(|call| call.is_write()), "{consumed:?}");
 }
 
 #[tokio::test]

@@ -165,7 +165,7 @@ fn what_the_server_refuses_is_said_at_once_and_nothing_is_written() {
             "maxJobCount",
             "jobs/b.json: job 'k1': ",
             "jobs/b.json: job 'k2': 'action.request.method' is missing",
-            "jobs/c.json: job 'there': 'action.request.method' is 'FETCH'",
+            "jobs/c.json: job 'there': 'action.request.method' is \"FETCH\"",
             "jobs/c.json: job 'local': 'startTime' is missing, so the job would run at once; add a date",
         ] {
             assert!(ended.err.contains(says), "{command}: {says}: {}", ended.err);
@@ -269,7 +269,7 @@ fn an_export_for_another_installation_names_variables_in_place_of_secrets() {
     let files = world.home.path().join("files");
     let line = format!("apply -f {} --yes", files.display());
     let unset = other.run(&line);
-    assert!(unset.err.contains("the variable OPS_A_PASSWORD is not set"), "{unset:?}");
+    assert!(unset.err.contains("job 'a': the variable OPS_A_X_API_KEY is not set"), "{unset:?}");
     let mut set = other.command();
     let applied =
         run(set.args(words(&line)).envs([("OPS_A_PASSWORD", "p"), ("OPS_A_X_API_KEY", "k")]), "");
@@ -297,7 +297,7 @@ fn a_dry_run_refuses_what_the_server_would_refuse() {
         ("--retry-every 5s", 2, "retryInterval"),
         ("--exclude-date christmas", 2, "christmas"),
         ("--retry-factor 99", 2, "factor"),
-        ("--method FETCH", 2, "'action.request.method' is 'FETCH'"),
+        ("--method FETCH", 2, "'action.request.method' is \"FETCH\""),
         ("--max-lateness 0s", 2, "maxLateness"),
     ] {
         let ended =

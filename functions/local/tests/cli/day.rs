@@ -69,7 +69,7 @@ fn a_job_is_listed_switched_run_and_deleted() {
     assert!(ran.starts_with("ops/a: ok: Http Action - Response from host"), "{ran}");
     let history = world.must("job history ops/a");
     assert_eq!(history.lines().count(), 1, "{history}");
-    assert!(history.ends_with("\t#1\tok\t\n"), "{history}");
+    assert!(history.ends_with("\t#1 run\tok\t\n"), "{history}");
     assert_eq!(world.must("job history ops/a --failed"), "");
     let shown = world.must("job show ops/a --ascii");
     assert!(shown.contains("\nlast      o\nruns      1 attempt, 0 failed\n"), "{shown}");
@@ -240,7 +240,7 @@ fn options_change_a_job_and_keep_the_rest() {
          --header 'Accept: x' --retry 3 --retry-every 2m --catch-up all:20",
     );
     let changed = world.must("job set ops/a --at 10:30");
-    assert!(changed.contains("Monday to Friday at 10:30 Europe/Berlin time"), "{changed}");
+    assert!(changed.contains("Thursday and Friday at 10:30 Europe/Berlin time"), "{changed}");
     world.must("job set ops/a --on sat,sun --retry 5 --url https://b/y --catch-up last");
     let job = world.json("job show ops/a --json");
     let at = |pointer: &str| job["properties"].pointer(pointer).cloned().unwrap_or_default();

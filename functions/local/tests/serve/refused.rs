@@ -238,8 +238,9 @@ fn a_misspelt_command_or_flag_is_answered_with_the_right_one() {
     };
     let commands = said(&["start"]);
     assert!(
-        commands
-            .contains("tip: the commands are serve, demo, preview, backup, archive, installation"),
+        commands.contains(
+            "tip: the commands are serve, demo, preview, schema, backup, archive, installation"
+        ),
         "{commands}"
     );
     let port = said(&["serve", "--port", "8080"]);

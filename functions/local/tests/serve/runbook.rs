@@ -33,7 +33,7 @@ fn run(commands: &str, environment: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn all_firing_of_a_subscription_can_be_stopped_and_begun_again() {
+fn all_firing_of_a_group_can_be_stopped_and_begun_again() {
     const GROUPS: [&str; 2] = ["g", "a%20group%20(1)%20%C3%BC"];
     let server = Server::start(["--memory"]);
     let path = |subscription: &str, group: &str, rest: &str| {
@@ -63,20 +63,26 @@ fn all_firing_of_a_subscription_can_be_stopped_and_begun_again() {
         collections.iter().map(state).collect()
     };
     let url = format!("http://{}", server.address);
-    let environment =
-        [("TOKEN", server.token.as_deref().unwrap()), ("URL", &url), ("SUBSCRIPTION", "s")];
-    let disable = commands(OPERATIONS, "AUTH=\"Authorization: Bearer $TOKEN\"");
-    let enable = disable.replace("/disable", "/enable");
-    assert_ne!(disable, enable);
-    for (commands, expected) in [(disable, "disabled"), (&enable, "enabled")] {
-        assert_eq!(run(commands, &environment), "");
-        for group in GROUPS {
-            let states = states("s", group);
-            assert!(
-                !states.is_empty() && states.iter().all(|it| it.eq_ignore_ascii_case(expected))
-            );
+    let home = tempfile::tempdir().unwrap();
+    let environment = [
+        ("MINUTEHAND_TOKEN", server.token.as_deref().unwrap()),
+        ("MINUTEHAND_URL", &url),
+        ("HOME", home.path().to_str().unwrap()),
+    ];
+    let of_group = " --subscription s --group g";
+    let disable = commands(OPERATIONS, "minutehand collection disable --all --yes").trim_end();
+    let enable = disable.replace("disable", "enable");
+    for (command, says, expected) in
+        [(disable, " is off", "disabled"), (&enable, " is on", "enabled")]
+    {
+        let said = run(&format!("{command}{of_group}"), &environment);
+        assert_eq!(said.lines().filter(|line| line.contains(says)).count(), 501, "{said}");
+        let all = states("s", GROUPS[0]);
+        assert!(all.len() > 100 && all.iter().all(|it| it.eq_ignore_ascii_case(expected)));
+        for (subscription, group) in [("s", GROUPS[1]), ("other", GROUPS[0])] {
+            let others = states(subscription, group);
+            assert!(others.iter().all(|it| it.eq_ignore_ascii_case("enabled")), "{group}");
         }
-        assert!(states("other", GROUPS[0]).iter().all(|it| it.eq_ignore_ascii_case("enabled")));
     }
     server.stop().is_clean();
 }

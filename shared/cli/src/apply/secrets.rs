@@ -82,10 +82,7 @@ pub(super) fn resolved(value: &Value, file: &Path, environment: &Environment) ->
 fn read(reference: &Reference<'_>, file: &Path, environment: &Environment) -> Result<String> {
     match reference {
         Reference::Env(name) => environment.set(name).ok_or_else(|| {
-            Failure::refused(format!(
-                "{}: the variable {name} is not set, which holds a secret",
-                file.display()
-            ))
+            Failure::refused(format!("the variable {name} is not set, which holds a secret"))
         }),
         Reference::File(path) => {
             let dir = file.parent().unwrap_or(Path::new(""));

@@ -224,6 +224,7 @@ fn each_format_is_sent_as_json_to_its_receiver() {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "it is mostly tables")]
 #[test]
 fn a_template_is_a_request_of_ones_own() {
     let request = |more: Value| {

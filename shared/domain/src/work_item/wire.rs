@@ -341,6 +341,7 @@ mod tests {
     }
 
     /// Messages outlive the process that wrote them, so these lines must never change.
+    #[expect(clippy::too_many_lines, reason = "it is a table")]
     #[test]
     fn each_work_item_has_its_exact_line_and_reads_back() {
         let retry = Attempt { number: 2, due_at: at(95), is_long: true, ..first() };

@@ -11,7 +11,7 @@ use super::parameters::Parameters;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::{ErrorCode, Failure};
-use crate::route::BODY_BYTES_MAX;
+use crate::request::BODY_BYTES_MAX;
 
 /// The maximum size of the body.
 pub(crate) const CHECKS_BYTES_MAX: usize = 1 << 20;
