@@ -38,6 +38,15 @@ pub(crate) struct Checked {
     pub(crate) jobs: Vec<Option<CheckedJob>>,
 }
 
+impl Checked {
+    /// The problems of the jobs as one failure, if there are any.
+    pub(crate) fn accepted(self) -> Result<Vec<Option<CheckedJob>>> {
+        let problems = self.jobs.iter().flatten().flat_map(|job| &job.problems);
+        let problems = problems.map(|problem| Failure::refused(says(problem)));
+        all(problems.collect()).map_or(Ok(self.jobs), Err)
+    }
+}
+
 /// Checks changes of a collection and its jobs, a page after the other.
 pub(crate) async fn check(
     work: &Work,
@@ -46,11 +55,13 @@ pub(crate) async fn check(
     jobs: &[JobChange<'_>],
 ) -> Result<Checked> {
     let mut checked = Checked::default();
-    let (mut rest, mut created, mut is_first) = (jobs, 0_usize, true);
+    let measured: Vec<Measured<'_>> = jobs.iter().map(Measured::of).collect();
+    let (mut rest, mut created, mut is_first) = (measured.as_slice(), 0_usize, true);
     // Bounded by the jobs: each turn takes one at least.
     while is_first || !rest.is_empty() {
         let (page, later) = rest.split_at(page_length(rest));
-        let sent: Vec<Value> = page.iter().filter(|job| !is_too_long(job)).map(sent_job).collect();
+        let fit = page.iter().filter(|measured| !measured.is_too_long());
+        let sent: Vec<Value> = fit.map(|measured| sent_job(measured.job)).collect();
         let mut changes = Map::from_iter([
             ("jobs".to_owned(), sent.into()),
             ("createdBefore".to_owned(), created.into()),
@@ -64,40 +75,47 @@ pub(crate) async fn check(
                     checked.collection = answer.value.problems;
                 }
                 let mut answers = answer.value.jobs.into_iter();
-                checked.jobs.extend(
-                    page.iter().map(|job| {
-                        if is_too_long(job) { Some(too_long()) } else { answers.next() }
-                    }),
-                );
+                checked.jobs.extend(page.iter().map(|measured| {
+                    if measured.is_too_long() { Some(too_long()) } else { answers.next() }
+                }));
             }
             Err(error) if is_unknown(&error) => {
                 return one_by_one(work, path, collection, jobs).await;
             }
             Err(error) => return Err(in_collection(work, path)(error)),
         }
-        created += page.iter().filter(|job| job.is_new).count();
+        created += page.iter().filter(|measured| measured.job.is_new).count();
         (rest, is_first) = (later, false);
     }
     Ok(checked)
 }
 
+/// A change of a job, and how many bytes its body has.
+#[derive(Debug, Clone, Copy)]
+struct Measured<'a> {
+    job: &'a JobChange<'a>,
+    bytes: usize,
+}
+
+impl<'a> Measured<'a> {
+    fn of(job: &'a JobChange<'a>) -> Self {
+        Self { job, bytes: job.change.body.to_string().len() }
+    }
+
+    /// Whether no request may have the change. Then it need not be sent to be refused.
+    const fn is_too_long(&self) -> bool {
+        self.bytes > CHANGE_BYTES_MAX
+    }
+}
+
 /// How many jobs fit into a request; one at least, if there is one.
-fn page_length(jobs: &[JobChange<'_>]) -> usize {
+fn page_length(jobs: &[Measured<'_>]) -> usize {
     let mut bytes = 0_usize;
-    let fit = jobs.iter().take(JOBS_MAX).take_while(|job| {
-        bytes += job.name.len() + length(job).min(CHANGE_BYTES_MAX) + 100;
+    let fit = jobs.iter().take(JOBS_MAX).take_while(|measured| {
+        bytes += measured.job.name.len() + measured.bytes.min(CHANGE_BYTES_MAX) + 100;
         bytes <= BYTES_MAX
     });
     fit.count().max(1).min(jobs.len())
-}
-
-fn length(job: &JobChange<'_>) -> usize {
-    job.change.body.to_string().len()
-}
-
-/// Whether no request may have the change. Then it need not be sent to be refused.
-fn is_too_long(job: &JobChange<'_>) -> bool {
-    length(job) > CHANGE_BYTES_MAX
 }
 
 fn too_long() -> CheckedJob {
@@ -200,11 +218,12 @@ mod tests {
         let (small, large) = (json!({}), json!({"body": "x".repeat(60_000)}));
         let job =
             |body| JobChange { name: "j", change: Change { is_patch: false, body }, is_new: true };
-        assert_eq!(page_length(&[]), 0);
-        assert_eq!(page_length(&vec![job(&small); 250]), 100);
-        assert_eq!(page_length(&vec![job(&large); 250]), 14);
         let huge = json!({"body": "x".repeat(2_000_000)});
-        assert_eq!(page_length(&[job(&huge)]), 1);
+        assert_eq!(page_length(&[]), 0);
+        for (body, jobs, expected) in [(&small, 250, 100), (&large, 250, 14), (&huge, 1, 1)] {
+            let job = job(body);
+            assert_eq!(page_length(&vec![Measured::of(&job); jobs]), expected);
+        }
     }
 
     #[test]

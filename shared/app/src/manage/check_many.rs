@@ -1,8 +1,8 @@
 //! Checks the changes of a collection and of many of its jobs, without making them.
 //!
-//! Whoever is about to make many changes asks here first, so that none is made if one would be refused.
-//! The jobs are checked against the collection as its own change would leave it. So unlike other checks,
-//! this one reads what was stored a moment ago, too.
+//! A client that wants to make many changes asks first. If one of them would be refused, it makes none.
+//! Jobs are checked against the collection as it would be after its own change. Unlike other checks, this
+//! one reads the latest state of the store.
 
 use futures_util::stream::{StreamExt as _, TryStreamExt as _, iter};
 use minutehand_domain::collection::{Collection, CollectionDefinition};

@@ -21,20 +21,20 @@ pub struct Author {
     pub request_id: String,
 }
 
-/// The name of a sender who is not known.
-const NOBODY: &str = "nobody";
+/// What the journal says in place of a sender that is not known.
+const UNKNOWN_SENDER: &str = "nobody";
 
 impl Default for Author {
     /// The author of changes that no request asks for.
     fn default() -> Self {
-        Self { who: NOBODY.to_owned(), request_id: String::new() }
+        Self { who: UNKNOWN_SENDER.to_owned(), request_id: String::new() }
     }
 }
 
 impl Author {
     /// Its name, if it is known.
     pub(super) fn known(&self) -> Option<String> {
-        (self.who != NOBODY).then(|| self.who.clone())
+        (self.who != UNKNOWN_SENDER).then(|| self.who.clone())
     }
 }
 

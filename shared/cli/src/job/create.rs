@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use minutehand_client::{CheckedJob, CollectionPath, Description, JobPath, Precondition};
+use minutehand_client::{CollectionPath, Description, JobPath, Precondition};
 use minutehand_recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use super::backoff::BackoffArgs;
 use super::policy::PolicyArgs;
 use super::questions;
 use super::schedule::{ScheduleArgs, timetable};
-use crate::check::{self, Change, JobChange};
+use crate::check::{self, Change, Checked, JobChange};
 use crate::failure::{FAILED, Failure, NOT_ALLOWED, Result};
 use crate::input;
 use crate::masked::masked;
@@ -211,16 +211,11 @@ async fn dry_run(
         // What is only shown needs no server.
         Err(failure) if matches!(failure.code, FAILED | NOT_ALLOWED) => {
             work.screen.note(&format!("the server has not checked it: {failure}"));
-            Vec::new()
+            Checked::default()
         }
         checked => checked?,
     };
-    let problems = checked.iter().flatten().flat_map(|job| &job.problems);
-    let problems = problems.map(|problem| Failure::refused(check::says(problem)));
-    if let Some(failure) = check::all(problems.collect()) {
-        return Err(failure);
-    }
-    let mut checked = checked.into_iter();
+    let mut checked = checked.accepted()?.into_iter();
     for (((path, _), document), timetable) in jobs.iter().zip(&documents).zip(timetables) {
         let checked = checked.next().flatten().unwrap_or_default();
         if let Some(json) = &work.json {
@@ -245,9 +240,9 @@ async fn checked(
     args: &CreateArgs,
     jobs: &[(JobPath, Map<String, Value>)],
     documents: &[Value],
-) -> Result<Vec<Option<CheckedJob>>> {
+) -> Result<Checked> {
     let Some((JobPath { collection, .. }, _)) = jobs.first() else {
-        return Ok(Vec::new());
+        return Ok(Checked::default());
     };
     let changes: Vec<JobChange<'_>> = jobs
         .iter()
@@ -281,7 +276,7 @@ async fn checked(
     }
     let new = json!({});
     let made = is_made.then_some(Change { is_patch: false, body: &new });
-    Ok(check::check(work, collection, made, &changes).await?.jobs)
+    check::check(work, collection, made, &changes).await
 }
 
 /// When a job that is created now fires first.

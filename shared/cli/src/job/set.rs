@@ -92,12 +92,8 @@ pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
 async fn dry_run(work: &Work, path: &JobPath, changes: &Value) -> Result<()> {
     let change = Change { is_patch: true, body: changes };
     let jobs = [JobChange { name: &path.job, change, is_new: false }];
-    let checked = check::check(work, &path.collection, None, &jobs).await?.jobs;
+    let checked = check::check(work, &path.collection, None, &jobs).await?.accepted()?;
     let checked = checked.into_iter().flatten().next().unwrap_or_default();
-    let problems = checked.problems.iter().map(|problem| Failure::refused(check::says(problem)));
-    if let Some(failure) = check::all(problems.collect()) {
-        return Err(failure);
-    }
     if let Some(json) = &work.json {
         return json.document(&work.screen, &masked(changes).to_string());
     }

@@ -33,7 +33,7 @@ named! {
         Job = "job",
         /// The name of the job's collection.
         Collection = "collection",
-        /// The instant of the occurrence. A redrive has that of the occurrence that it repeats.
+        /// The instant of the occurrence. For a redrive it is the instant of the occurrence that failed.
         Occurrence = "occurrence",
         /// The instant of the occurrence before it.
         PreviousOccurrence = "previousOccurrence",

@@ -32,14 +32,14 @@ struct Problem {
 }
 
 /// Checks changes. What would be refused is answered with 200, so that all problems are known at once.
-pub(crate) async fn check_many(call: Call) -> Result<Answer, Failure> {
+pub(crate) async fn check_many(mut call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
     let (place, collection) = (call.path.place()?, call.path.collection()?);
-    let mut sent = object(&call.body, "The body", &PROPERTIES)?.clone();
+    let mut sent = object(call.body.take(), "The body", &PROPERTIES)?;
     let change = match sent.remove("collection") {
         None | Some(Value::Null) => None,
         Some(change) => {
-            let change = object(&change, "'collection'", &OF_COLLECTION)?.clone();
+            let change = object(change, "'collection'", &OF_COLLECTION)?;
             Some(request(change, "'collection'")?)
         }
     };
@@ -81,7 +81,7 @@ fn jobs(sent: Option<Value>) -> Result<Vec<(String, Sent)>, Failure> {
     }
     let read = |(n, job): (usize, Value)| {
         let at = format!("'jobs[{n}]'");
-        let mut job = object(&job, &at, &OF_JOB)?.clone();
+        let mut job = object(job, &at, &OF_JOB)?;
         let Some(Value::String(name)) = job.remove("name") else {
             return Err(Failure::invalid(format!("{at} has no 'name'; send the name of its job.")));
         };
@@ -123,13 +123,10 @@ fn request(
 }
 
 /// An object that has no other properties than these.
-fn object<'a>(
-    value: &'a Value,
-    at: &str,
-    known: &[&'static str],
-) -> Result<&'a Map<String, Value>, Failure> {
-    let object =
-        value.as_object().ok_or_else(|| Failure::invalid(format!("{at} has to be an object.")))?;
+fn object(value: Value, at: &str, known: &[&str]) -> Result<Map<String, Value>, Failure> {
+    let Value::Object(object) = value else {
+        return Err(Failure::invalid(format!("{at} has to be an object.")));
+    };
     match object.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(object),
         Some(name) => {

@@ -3,7 +3,8 @@
 //! They have the same tokens and the same failures, and no `api-version`. A failure also names the
 //! property to change, in `error.target`. Each GET answers an `ETag` of its content, and 304 to a
 //! client that has this content already. Reads are as the store was a moment ago: they cost half as
-//! much, and no change rests on them; only the check of many changes reads the latest. A query parameter that an operation does not have is refused.
+//! much, and no change rests on them; only the check of many changes reads the latest. A query parameter
+//! that an operation does not have is refused.
 
 mod again;
 mod ahead;

@@ -195,7 +195,7 @@ mod tests {
                 (0..3).filter(|n| processes[*n].next < 90_000).min_by_key(|n| processes[*n].next)
             {
                 let sent = processes[n].next;
-                // The database reads it when it goes on, also if nobody waits for the answer any more.
+                // The database reads the request when it goes on, even if its sender has stopped waiting.
                 let read = if stalls.contains(&sent) { stalls.end + 3 } else { sent + 3 };
                 counters[n] += 1;
                 if read - sent > WAITED_FOR {
