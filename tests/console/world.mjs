@@ -330,12 +330,21 @@ export async function settled(page) {
   await page.waitForFunction(() => document.querySelector('.skeleton') === null);
 }
 
-/** Presses Tab until a part of the page has the focus. */
+/** How often Tab is pressed to reach a part of the page. */
+const TABS_MAX = 90;
+
+/**
+ * Presses Tab until a part of the page has the focus. The part is looked for once, as that takes longer than
+ * the key; and again where the page has drawn another in its place.
+ */
 export async function tabTo(page, wanted) {
   await wanted.waitFor();
-  for (let n = 0; n < 90; n += 1) {
-    if (await wanted.evaluate((element) => element === document.activeElement)) return;
-    await page.keyboard.press('Tab');
+  let part = await wanted.elementHandle();
+  for (let n = 0; n < TABS_MAX; n += 1) {
+    const state = await part.evaluate((element) => (element.isConnected ? element === document.activeElement : 'gone'));
+    if (state === true) return;
+    if (state === 'gone') part = await wanted.elementHandle();
+    else await page.keyboard.press('Tab');
   }
   throw new Error(`Tab does not reach ${wanted}`);
 }
