@@ -1,5 +1,7 @@
 //! The API as a Lambda function behind API Gateway.
 //!
+//! Lambda calls it. It never decides about a request: `rest` and `app` do.
+//!
 //! [`Function::answer`] turns an event into an HTTP request, passes it to the router of `rest`, and
 //! turns the response into the function's answer. `rest` and `app` document what a request does, and
 //! what remains of it after a crash.

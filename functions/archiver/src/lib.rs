@@ -1,5 +1,7 @@
 //! The archiver: writes what has ended from the table's stream into the archive.
 //!
+//! Lambda calls it, and an operator for an export or an import. It never fires anything.
+//!
 //! Lambda hands over finished attempts and entries of journals, once each as a rule, and selects them by
 //! filters: no other change of the table reaches this function. Of each batch it writes one object for
 //! each day and kind. The name of an object follows from its lines, so a batch that comes again overwrites

@@ -1,5 +1,7 @@
 //! The executor: handles batches of messages, each message with an outcome of its own.
 //!
+//! Lambda calls it. It never decides what becomes of work: `app` does.
+//!
 //! All messages of a batch are handled concurrently, and so are the work items of a packet. A slow
 //! target delays no other message, and their requests to the store are grouped. `minutehand_app::fire` sees one
 //! work item at a time and decides what becomes of it; this function tells Lambda and the queue:

@@ -1,5 +1,7 @@
 //! The sweeper: each minute, one pass over the timers that are due.
 //!
+//! Lambda calls it on each tick. It never decides what is sent: `app` does.
+//!
 //! `minutehand_app::fire` makes the pass. A crash in it leaves timers due, and the next tick finds them. So a tick
 //! that is missing, doubled or cut off needs no repair, and a failed pass is not retried before the
 //! next minute.

@@ -1,5 +1,9 @@
 //! Performs actions: calls URLs, and sends messages to queues, topics, functions and buses.
 //!
+//! The executor and the program for one machine call it through the port `ActionSender`. It never knows
+//! stores, the queue or other attempts: the caller retries, waits, records outcomes, and limits how
+//! many attempts run.
+//!
 //! [`Actions`] implements the port [`ActionSender`]. Each type of action is one file, and one row of
 //! the dispatch by type in this file. Failures are outcomes, not errors: their messages have the
 //! words of Azure Scheduler, since its clients parse them.
@@ -21,8 +25,6 @@
 //! - forbidden addresses are refused when a connection is opened ([`TargetPolicy`]);
 //! - redirects are followed here, and credentials are sent only to the job's origin;
 //! - messages contain no secret that was sent.
-//!
-//! The caller retries, waits, records outcomes, and limits the number of concurrent attempts.
 
 mod aws;
 mod azure;

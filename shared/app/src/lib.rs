@@ -1,5 +1,8 @@
 //! The application services: each loads through ports, lets `domain` decide, and acts through ports.
 //!
+//! `rest` calls `manage`, the functions and the program for one machine call `fire`. No signature
+//! has a type of HTTP, AWS, SQL or Lambda.
+//!
 //! The words of firing are explained in `shared/GLOSSARY.md`.
 
 mod definition;

@@ -1,5 +1,8 @@
 //! The archive's objects: in a folder, or in a bucket of S3 and of services that speak like it.
 //!
+//! The API, the executor, the archiver, `carry` and the program for one machine call it. It never knows
+//! a store.
+//!
 //! [`Location`] says where, [`Objects`] stores and fetches, [`ArchiveWriter`] gathers
 //! lines into objects, [`ArchivedHistory`] reads back, and
 //! [`ArchivedBodies`] keeps what targets answered. There are two kinds of writes: to create what must not

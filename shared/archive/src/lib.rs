@@ -1,7 +1,7 @@
 //! The archive: history and journals as files, for as long as their owner keeps them.
 //!
-//! The crate is pure: it turns what ended into objects and objects into executions, and others store
-//! and fetch them.
+//! `archive-objects`, `carry`, the archiver and the program for one machine call it. It is pure, and
+//! never knows where files are: it turns what ended into objects, and objects into executions.
 //!
 //! An object holds lines of JSON, one for each finished attempt or each entry of a journal, in gzip. It
 //! belongs to one day, which its name says: `history/v1/date=2026-11-21/{first}-{last}-{hash}.jsonl.gz`.

@@ -1,9 +1,8 @@
-//! What an export of an installation carries: its collections with their jobs, its cloud services, and the
-//! retries that wait. As lines, which are the same for every store, and how it comes into another
-//! installation.
+//! Exports an installation as lines that are the same for every store, and imports them into another
+//! one: collections with their jobs, cloud services, and the retries that wait.
 //!
-//! Exports, imports and the backups of each day use it. It knows stores by their ports alone; see `archive`
-//! for the files of a backup.
+//! The archiver and the program for one machine call it, for exports, imports and daily backups. It
+//! knows stores by their ports alone, and never which store it is; `archive` has the files.
 //!
 //! A cloud service is found with the collections of its subscription. If that never had one, it is not
 //! found.

@@ -1,12 +1,12 @@
 //! The commands of the `minutehand` program that talk to a server.
 //!
+//! Only that program calls it. It never opens a store, and never decides about time or jobs: what it
+//! decides is what the words of the command line mean, in [`job::schedule`](crate) and its neighbours.
+//!
 //! [`Command`] is their part of the command line, and [`run`] carries one out: it opens a
 //! [`minutehand_client::Client`] for the context, asks, and prints. Answers go to standard output, everything
 //! else to standard error. What is printed depends on where it goes: tables for a terminal, lines
 //! with tabs for a pipe, and JSON as the server sent it with `--json`.
-//!
-//! Decisions about time and jobs are the server's. What is decided here is only what the words of the
-//! command line mean, in [`job::schedule`](crate) and its neighbours, and it is sent as a job.
 
 mod advice;
 mod alert;

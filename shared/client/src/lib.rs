@@ -1,5 +1,7 @@
 //! A typed client of a Minutehand installation: Azure Scheduler's API, and `/minutehand/v1`.
 //!
+//! The command line calls it. It never knows anything that the server does not say.
+//!
 //! A [`Client`] talks to one [`ServerUrl`], with or without a token. The token goes to that server
 //! only: links to further pages are followed by their path, never to another host, and a redirect
 //! is not followed.

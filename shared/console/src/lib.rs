@@ -1,5 +1,8 @@
 //! The console: a page for browsers that calls the API of the server it comes from.
 //!
+//! The API's function, the program for one machine and `minutehand console` serve it. It never decides
+//! about time or jobs.
+//!
 //! `web/` holds its sources, `dist/` what `make console` builds of them, and `files.rs` the table of
 //! what was built. All three are committed, so that a build of the server needs no Node. The files
 //! hold no data and no secret: a browser gets them without a token, and calls the API with one.

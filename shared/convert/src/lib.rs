@@ -1,7 +1,7 @@
 //! Reads the schedules of other schedulers as jobs.
 //!
-//! The crate is pure: text goes in, job documents and a report of problems come out. It has no clock
-//! and no I/O; the caller passes the current time as a parameter.
+//! `rest` and the command line call it. It is pure: text goes in, job documents and a report of
+//! problems come out. It never knows a clock, I/O, or whether the jobs are created.
 //!
 //! ```
 //! use minutehand_convert::{SourceFormat, ConvertOptions, convert};

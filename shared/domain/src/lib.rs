@@ -1,7 +1,8 @@
 //! Collections and jobs: their properties and limits, and the effect of a change.
 //!
-//! The crate is pure: no async, no I/O, no clock. JSON documents are read into types that hold only
-//! values with a meaning, and are written from them; see [`document`].
+//! Services and adapters call it. It is pure, and never knows async, I/O, a clock, or how anything is
+//! stored. JSON documents are read into types that hold only values with a meaning, and are written
+//! from them; see [`document`].
 //!
 //! The words of recurrences and of firing are explained in `shared/GLOSSARY.md`.
 

@@ -1,5 +1,7 @@
 //! Puts events of jobs on an EventBridge bus, where rules can match them.
 //!
+//! The sweeper and the executor on AWS call it through its port. It never knows stores or targets.
+//!
 //! Successful attempts are not put on the bus: metrics and history have them. Everything that a
 //! subscriber may want to react to is an event of [`SOURCE`] with one of these detail types:
 //!

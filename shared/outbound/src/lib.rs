@@ -1,5 +1,8 @@
-//! Requests that leave the program, to services that it needs itself: the HTTPS pool with the system's roots,
-//! the pauses between tries, and for AWS the signatures and where credentials come from.
+//! Requests that leave the program, to services that it needs itself: the HTTPS pool with the system's
+//! roots, the pauses between tries, and for AWS the signatures and where credentials come from.
+//!
+//! `actions`, `archive-objects`, `runtime-aws` and the program for one machine call it. It never knows
+//! what is asked, or jobs.
 //!
 //! The requests of actions, whose targets users choose, have rules of their own and are not here.
 

@@ -1,9 +1,8 @@
 //! Opens PKCS#12 files (PFX) as client certificates.
 //!
-//! A job can authenticate with a client certificate, which the user sends as a PFX file with its
-//! password. This crate opens the file. It returns the data that the API shows (thumbprint, subject,
-//! expiry) and the data that a TLS client presents (chain and key). The crate is pure: it has no
-//! clock, so an expired certificate opens like any other.
+//! `actions` and `runtime` call it, for jobs that authenticate with a client certificate. It returns
+//! what the API shows (thumbprint, subject, expiry) and what a TLS client presents (chain and key). It
+//! is pure, and never knows a clock: an expired certificate opens like any other.
 //!
 //! ```
 //! let file = include_bytes!("../tests/fixtures/makecert.p12");

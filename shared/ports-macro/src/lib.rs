@@ -1,5 +1,7 @@
 //! The attribute of a port of the store.
 //!
+//! Only `ports` uses it. It never knows what a method does.
+//!
 //! It makes an async trait of a trait, and generates the layer of the port: a second trait with the same
 //! methods, each of which calls the store beneath through one interceptor. A type that implements the
 //! layer is the port, and writes down only the methods that it does otherwise.

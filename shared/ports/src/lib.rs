@@ -1,7 +1,8 @@
 //! The ports: traits for everything that the services need from the world, and their errors.
 //!
-//! A port is named by intent and knows neither HTTP nor AWS. Losing a race is an answer, not an
-//! error; not found is `None`. A method that stores a time takes it as a parameter.
+//! `app` and `carry` call them, adapters implement them. A port never knows HTTP, AWS or SQL. Losing a
+//! race is an answer, not an error; not found is `None`. A method that stores a time takes it as a
+//! parameter.
 //!
 //! The words of firing are explained in `shared/GLOSSARY.md`.
 

@@ -1,5 +1,8 @@
 //! The dispatch queue on SQS.
 //!
+//! The functions on AWS call it, to send through its port and to read events. It never knows the store,
+//! or what work means.
+//!
 //! [`SqsQueue`] implements the port for sending. It [packs](minutehand_domain::work_item::pack) the attempts of a
 //! second into messages, sends ten messages in a request and several requests concurrently, and delays
 //! each message until it is due. A message of one collection names it as its group: the queue delivers

@@ -1,9 +1,8 @@
 //! Computes when a recurring job runs: a recurrence rule goes in, instants come out.
 //!
-//! The rules are those of Azure Scheduler (`frequency`, `interval`, `schedule`, `count`,
-//! `endTime`), extended with time zones. The crate is pure: it has no clock, no I/O and no state, except that a
-//! process may replace the time zones once.
-//! The caller passes the current time as a parameter.
+//! `domain` and the crates above it call it. It is pure, and never knows jobs, I/O or a clock: the
+//! caller passes the time. Its only state is the time zones, which a process may replace once. The rules are those of Azure Scheduler (`frequency`, `interval`, `schedule`, `count`,
+//! `endTime`), extended with time zones.
 //!
 //! # Three forms of a rule
 //!

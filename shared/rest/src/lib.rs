@@ -1,7 +1,8 @@
 //! The HTTP API: the REST interface of Azure Scheduler.
 //!
-//! This crate parses requests into calls of the services in `app`, and writes their results as
-//! answers. It knows HTTP, but neither sockets nor Lambda. The time and new ids come through ports.
+//! The API's function and the program for one machine call it with requests, which it parses into calls
+//! of the services in `app`. It knows HTTP, and never sockets, Lambda or a store; time and new ids come
+//! through ports.
 //!
 //! Every request takes the same steps: a route, a token, an `api-version`, a body, the handler of
 //! the route. Each step can end the request with a `Failure`. All failures have the same shape, and

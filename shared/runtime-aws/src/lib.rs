@@ -1,7 +1,7 @@
 //! What a Lambda function needs in addition to `runtime`: settings, AWS clients, and metrics.
 //!
-//! The program for one machine uses it only to export an installation from a table and to import one
-//! into a table. A function starts in these steps, before its first event:
+//! Only the functions on AWS call it. It never knows services. A function starts in these steps, before
+//! its first event:
 //!
 //! 1. [`serve`] reads the environment and reports all invalid settings at once;
 //! 2. the AWS clients are created on one connection pool ([`AwsSettings::config`]);

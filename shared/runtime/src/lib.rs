@@ -1,9 +1,8 @@
-//! What every Minutehand process needs from its operating system: the clock, random ids, the log, and
-//! counters.
+//! What every process needs from its system: the clock, random ids, the log, and counters.
 //!
-//! The services get the time and new ids through ports and never set up logging. This crate provides
-//! the implementations for all programs. Besides `functions/*`, it is the only code that reads the
-//! system's clock and source of randomness.
+//! Programs call it and hand its implementations to the services. It never knows AWS, stores or jobs.
+//! Besides `functions/*`, no other code reads the system's clock and source of randomness, except for
+//! nonces in `sealer-aes`.
 
 mod certificate;
 mod clock;

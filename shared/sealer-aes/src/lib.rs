@@ -1,4 +1,7 @@
-//! Seals secrets with AES-256-GCM; the caller stores the key.
+//! Seals secrets with AES-256-GCM.
+//!
+//! The program for one machine, the archiver and `sealer-kms` call it. It never knows where the key is
+//! stored.
 //!
 //! A sealed text is a version, a random nonce, and the ciphertext with its tag. The tag also
 //! authenticates the place of the secret, which is its job. Write access to the store is therefore

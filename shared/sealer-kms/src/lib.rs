@@ -1,5 +1,8 @@
 //! Seals secrets with data keys from AWS KMS.
 //!
+//! The API's function, the executor and the archiver call it through its port. It never knows the
+//! store.
+//!
 //! A process asks KMS for a data key when it first seals a secret, and then uses this key for all its
 //! secrets. The sealed text contains the data key in encrypted form, so only a process that may call
 //! KMS can open it. Decrypted data keys are cached. All jobs created by one process of the API share a

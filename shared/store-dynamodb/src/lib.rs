@@ -1,5 +1,8 @@
 //! The store on DynamoDB: [`minutehand_ports::store`].
 //!
+//! The functions on AWS call it through these ports. It never knows services, the queue or
+//! the environment.
+//!
 //! One table holds everything; `table::keys` makes all keys. Every change that depends on a reading
 //! has that reading as its condition, and changes that belong together are one transaction: a crash
 //! leaves all of such a change or nothing of it, so there is nothing to repair.

@@ -1,5 +1,7 @@
 //! The store and the queue in plain SQL tables.
 //!
+//! The program `minutehand` calls it through ports. It never knows services or the environment.
+//!
 //! The SQL text exists once, in `sql`. Below it is an engine: [`sqlite`], one file on one machine, or
 //! [`postgres`], one database of many processes. Every change is a [`script`](script::Script): a few
 //! statements, each with what has to be true of its result. A crash leaves all of a script or nothing of it,

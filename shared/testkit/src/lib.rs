@@ -1,4 +1,4 @@
-//! What the tests of several crates share. No binary contains it.
+//! What the tests of several crates share. No binary contains it, and only tests call it.
 //!
 //! [`mod@conformance`] has the tests that a store must pass on any back end; [`back_end`] finds
 //! another DynamoDB than [`mod@dynamodb`], the one in the process. [`services`] makes the ports of the services. [`mod@aws`] stands in
