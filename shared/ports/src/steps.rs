@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::store::{Advance, CounterUpdate, StoreError};
+use crate::store::{Advance, CounterUpdate, Finish, StoreError};
 use crate::{QueueError, QueueMessage, ReceiptHandle};
 
 /// Sends what timers are due for, and moves the timers.
@@ -25,7 +25,8 @@ pub trait DispatchStep: Send + Sync {
     ) -> Result<Vec<Result<bool, StoreError>>, QueueError>;
 }
 
-/// Does what follows a record: sends the next attempt, counts the one that ended, deletes its message.
+/// Does what follows a record: sends the next attempt, counts the one that ended, finishes the job of which
+/// it was the last, deletes its message.
 #[async_trait]
 pub trait SettleStep: Send + Sync {
     /// Performs a settlement.
@@ -33,6 +34,11 @@ pub trait SettleStep: Send + Sync {
     /// After an error, any part of it may be done, and the caller does all of it again: attempts are
     /// claimed once and counted once.
     async fn settle(&self, settlement: Settlement<'_>) -> Result<Settled, StepError>;
+
+    /// Whether it finishes jobs. If not, the caller does so after the settlement.
+    fn finishes_jobs(&self) -> bool {
+        false
+    }
 }
 
 /// What follows a record.
@@ -42,6 +48,10 @@ pub struct Settlement<'a> {
     pub next: &'a [QueueMessage],
     /// What to count, if anything.
     pub count: Option<&'a CounterUpdate>,
+    /// The job to finish, if this was its last attempt; only for a step that [finishes jobs].
+    ///
+    /// [finishes jobs]: SettleStep::finishes_jobs
+    pub finish: Option<&'a Finish>,
     /// The message that is done with it; `None` if more is to be done, or if another process deletes it.
     pub receipt: Option<ReceiptHandle>,
     /// The time of the schedule.
@@ -55,6 +65,8 @@ pub enum Settled {
     Done {
         /// Whether the message is deleted. If not, the caller deletes it as any other.
         is_finished: bool,
+        /// Whether the job is finished. If not, it may have changed: the caller looks again.
+        is_job_finished: bool,
     },
     /// Not to its end, because others were counted since the job was read, or the job is gone.
     Stale {

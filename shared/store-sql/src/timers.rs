@@ -68,19 +68,15 @@ impl Timers for SqlStore {
     }
 
     async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
-        let Finish { job, version, expires_at, .. } = finish;
-        let mut parameters = as_read(job, *version);
-        parameters.extend(params![second(*expires_at)]);
-        let expire = changes(sql::EXPIRE_JOB, parameters);
-        self.does(record(&job.collection_uid, vec![expire])).await
+        let [expire, _] = finishing(finish);
+        self.does(record(&finish.job.collection_uid, vec![expire])).await
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         let Finish { job, version, generation, state, expires_at } = finish;
-        let statements = vec![
-            Statement::new(sql::HAS_VERSION, as_read(job, *version)).needs(Need::Row),
-            changes(sql::FINISH, params![id(&job.uid), *generation, state.name()]),
-        ];
+        let [_, end] = finishing(finish);
+        let statements =
+            vec![Statement::new(sql::HAS_VERSION, as_read(job, *version)).needs(Need::Row), end];
         let mut script = changing(record(&job.collection_uid, statements), &job.uid);
         let mut parameters = job_row(job);
         parameters.extend(params![*generation, state.name(), second(*expires_at)]);
@@ -202,6 +198,15 @@ impl SqlStore {
             TimerKey::Retry { .. } | TimerKey::Purge { .. } => Vec::new(),
         }
     }
+}
+
+/// What finishes a job: its definition expires, and its timer leaves the index.
+pub(crate) fn finishing(finish: &Finish) -> [Statement; 2] {
+    let Finish { job, version, generation, state, expires_at } = finish;
+    let mut parameters = as_read(job, *version);
+    parameters.extend(params![second(*expires_at)]);
+    let end = params![id(&job.uid), *generation, state.name()];
+    [changes(sql::EXPIRE_JOB, parameters), changes(sql::FINISH, end)]
 }
 
 fn move_timer(Advance { timer, from, to }: &Advance) -> Statement {

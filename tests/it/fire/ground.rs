@@ -170,6 +170,10 @@ impl SettleStep for QueueInStore {
         self.pass_on().await;
         settled
     }
+
+    fn finishes_jobs(&self) -> bool {
+        self.store.finishes_jobs()
+    }
 }
 
 /// A table of DynamoDB.

@@ -31,9 +31,9 @@ async fn a_message_of_which_nothing_else_follows_is_deleted_when_its_attempt_is_
 }
 
 #[tokio::test]
-async fn a_message_stays_until_it_is_checked_whether_its_job_has_finished() {
+async fn the_message_of_a_last_attempt_is_deleted_as_its_job_finishes() {
     let world = world(json!({"frequency": "day", "count": 1}), json!({"retryType": "None"})).await;
-    assert_eq!(perform_next(&world).await, (Performed::Done, 1));
+    assert_eq!(perform_next(&world).await, (Performed::Finished, 0));
     assert_eq!(world.status("j").await, status("completed").executions(1));
 }
 

@@ -316,18 +316,23 @@ impl SettleStep for StorePort {
         }
         let settle = || {
             let settled = self.inner().settle(settlement);
-            if matches!(settled, Settled::Done { .. }) {
+            if let Settled::Done { is_finished, .. } = settled {
                 if self.world.mutation.is_some() {
                     now(self.world.engine().queue().send(next, at)).unwrap();
                 }
                 self.world.note_sent(next, &self.process);
-                if !is_torn {
+                if !is_torn && is_finished {
                     finish()?;
                 }
             }
             Ok(settled)
         };
         Ok(self.op(false, settle).await?)
+    }
+
+    /// Mutations are of the steps that the store in memory does one by one.
+    fn finishes_jobs(&self) -> bool {
+        self.world.engine.is_some() && self.world.mutation.is_none()
     }
 }
 

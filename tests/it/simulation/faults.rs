@@ -75,14 +75,16 @@ impl<S: Ports + Beside> Store for S {}
 
 /// What a settlement comes to once its attempt is counted.
 pub(super) fn settled(
-    Settlement { count, receipt, .. }: Settlement<'_>,
+    Settlement { count, finish, receipt, .. }: Settlement<'_>,
     add: impl FnOnce(&CounterUpdate) -> Result<bool, StoreError>,
+    end: impl FnOnce(&Finish) -> Result<bool, StoreError>,
 ) -> Settled {
-    if count.is_none_or(|count| add(count).unwrap()) {
-        Settled::Done { is_finished: receipt.is_some() }
-    } else {
-        Settled::Stale { is_sent: false }
+    if !count.is_none_or(|count| add(count).unwrap()) {
+        return Settled::Stale { is_sent: false };
     }
+    let is_job_finished = finish.is_some_and(|finish| end(finish).unwrap());
+    let is_finished = receipt.is_some() && finish.is_some() == is_job_finished;
+    Settled::Done { is_finished, is_job_finished }
 }
 
 impl Beside for Memory {
@@ -104,7 +106,7 @@ impl Beside for Memory {
     }
 
     fn settle(&self, settlement: Settlement<'_>) -> Settled {
-        settled(settlement, |count| now(self.add(count)))
+        settled(settlement, |count| now(self.add(count)), |finish| Ok(self.finish_whole(finish)))
     }
 }
 

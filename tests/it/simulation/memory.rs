@@ -389,6 +389,21 @@ impl Memory {
         true
     }
 
+    /// Says when a definition expires and ends its job, or does nothing.
+    pub(super) fn finish_whole(&self, finish: &Finish) -> bool {
+        let Finish { job, version, generation, .. } = finish;
+        let tables = self.tables();
+        let name = (job.collection_uid.clone(), job.key.clone());
+        let is_read =
+            tables.jobs.get(&name).is_some_and(|it| it.uid == job.uid && it.version == *version);
+        let is_on = tables.timers.get(&job.uid).is_some_and(|item| {
+            let record = &item.record;
+            record.timing.generation == *generation && record.state == JobState::Enabled
+        });
+        drop(tables);
+        is_read && is_on && self.expire_definition_now(finish) && self.finish_now(finish)
+    }
+
     /// Ends a job as `finish` does.
     pub(super) fn finish_now(&self, finish: &Finish) -> bool {
         let mut tables = self.tables();

@@ -16,7 +16,9 @@
 //! | the definition says when it expires | it is the one that was read | an enabled job, whose timer is in the index | the timer is due again within twenty minutes, and finishes the job; any change of the job takes the expiry away |
 //! | the timer gets the final state, says when it expires, and leaves the index | the job is enabled, with the timing and the definition that were read | nothing | |
 //!
-//! In this order, no definition stays for ever: one whose timer was final could not be found again.
+//! In this order, no definition stays for ever: one whose timer was final could not be found again. Where
+//! queue and store are one database, both steps are one script with the count of the last attempt and the
+//! deletion of its message.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Record, Role};
@@ -81,6 +83,23 @@ impl Executor {
             self.check_finished(job, loaded, true).await?;
         }
         Ok(())
+    }
+
+    /// How a job finishes with an attempt that is recorded and not counted; `None` if it does not, or if more is
+    /// to be done for that than to write it.
+    pub(super) async fn finish_with(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+        loaded: &LoadedJob,
+    ) -> Result<Option<Finish>, AppError> {
+        // The timer of a long retry would be taken for one that waits.
+        if !self.ports.settle.finishes_jobs() || attempt.is_long || !may_be_last(attempt, loaded) {
+            return Ok(None);
+        }
+        let FinishCheck { over, release, resend, .. } = self.check(job, loaded).await?;
+        let is_all = release.is_empty() && resend.is_empty();
+        Ok(over.filter(|_| is_all).map(|state| self.to_finish(job, state, loaded)))
     }
 
     /// Finishes a job if all its attempts have ended; returns the attempts that have stalled. `has_followed`
@@ -171,22 +190,30 @@ impl Executor {
         state: JobState,
         loaded: &LoadedJob,
     ) -> Result<bool, AppError> {
-        let finish = Finish {
+        let finish = self.to_finish(job, state, loaded);
+        let timers = &self.ports.store.timers;
+        if !timers.expire_definition(&finish).await? || !timers.finish(&finish).await? {
+            return Ok(false);
+        }
+        self.note_finished(&finish, loaded);
+        Ok(true)
+    }
+
+    fn to_finish(&self, job: &JobRef, state: JobState, loaded: &LoadedJob) -> Finish {
+        Finish {
             job: job.clone(),
             version: loaded.snapshot.version,
             generation: loaded.snapshot.timing.generation,
             state,
             expires_at: self.ports.clock.now() + JOBS_KEPT_FOR,
-        };
-        let timers = &self.ports.store.timers;
-        if !timers.expire_definition(&finish).await? || !timers.finish(&finish).await? {
-            return Ok(false);
         }
-        let job_path = job_path(job, Some(loaded));
-        let name = state.name();
-        tracing::info!(job.path = job_path, job.uid, state = name, "a job has finished");
+    }
+
+    /// Says that a job has finished.
+    pub(super) fn note_finished(&self, Finish { job, state, .. }: &Finish, loaded: &LoadedJob) {
+        let (path, state) = (job_path(job, Some(loaded)), *state);
+        tracing::info!(job.path = path, job.uid, state = state.name(), "a job has finished");
         self.ports.events.note(Event::Finished { job, state });
-        Ok(true)
     }
 
     /// Checks whether all attempts of a job have ended, and which have stalled.

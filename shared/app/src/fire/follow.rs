@@ -11,7 +11,7 @@ use minutehand_domain::firing::{
 use minutehand_domain::recent::Mark;
 use minutehand_domain::recently_counted::IsCounted;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{Counted, CounterUpdate, CountersAdd, LongRetry};
+use minutehand_ports::store::{Counted, CounterUpdate, CountersAdd, Finish, LongRetry};
 use minutehand_ports::{Event, QueueMessage, ReceiptHandle, Settled, Settlement};
 
 use super::DeliveryPlace;
@@ -50,6 +50,8 @@ struct Following {
     counted: Option<Counted>,
     /// Whether the attempt ended its occurrence.
     is_closed: bool,
+    /// How the job finishes with it.
+    finish: Option<Finish>,
     /// The message of the attempt.
     receipt: Option<ReceiptHandle>,
 }
@@ -57,7 +59,7 @@ struct Following {
 /// What is settled.
 #[derive(Default)]
 struct Followed {
-    /// The job as it was last read; `None` if it is gone.
+    /// The job as it was last read; `None` if it is gone, or finished with the attempt.
     loaded: Option<LoadedJob>,
     /// Whether the message is deleted.
     is_finished: bool,
@@ -84,6 +86,10 @@ impl Executor {
                 let mut following = self.following(ended, &loaded, policy).await?;
                 following.receipt = place.receipt();
                 let is_closed = following.is_closed;
+                if is_closed {
+                    let finish = Box::pin(self.finish_with(job, attempt, &loaded)).await?;
+                    following.finish = finish;
+                }
                 let followed = Box::pin(self.settle(job, attempt, following, loaded)).await?;
                 closed = followed.loaded.filter(|_| is_closed);
                 is_finished = followed.is_finished;
@@ -171,7 +177,7 @@ impl Executor {
         let ended_at = Some(record.ended_at);
         let counted = Some(Counted { attempt: attempt.clone(), ended_at, add });
         let is_closed = record.outcome == Outcome::Succeeded || is_fault;
-        Ok(Following { next, counted, is_closed, receipt: None })
+        Ok(Following { next, counted, is_closed, ..Following::default() })
     }
 
     /// Adds an occurrence that failed for good to the list of failures. The list is for people: if it
@@ -264,7 +270,7 @@ impl Executor {
         following: Following,
         mut loaded: LoadedJob,
     ) -> Result<Followed, AppError> {
-        let Following { mut next, mut counted, is_closed, receipt } = following;
+        let Following { mut next, mut counted, is_closed, mut finish, receipt } = following;
         let mut turn = None;
         for _ in 0..COUNT_ROUNDS_MAX {
             let count = self.count_once(job, &mut counted, &loaded).await?;
@@ -272,20 +278,29 @@ impl Executor {
                 return Ok(Followed { loaded: Some(loaded), is_finished: false });
             }
             // A crash before the last step has to leave the message.
-            let more_follows = attempt.is_long || (is_closed && may_be_last(attempt, &loaded));
+            let may_finish = finish.is_none() && is_closed && may_be_last(attempt, &loaded);
+            let more_follows = attempt.is_long || may_finish;
             let settlement = Settlement {
                 next: next.as_slice(),
                 count: count.as_ref(),
+                finish: finish.as_ref(),
                 receipt: receipt.filter(|_| !more_follows),
                 now: self.ports.clock.now(),
             };
             match self.ports.settle.settle(settlement).await? {
-                Settled::Done { is_finished } => {
-                    return Ok(Followed { loaded: Some(loaded), is_finished });
+                Settled::Done { is_finished, is_job_finished } => {
+                    let finished = finish.filter(|_| is_job_finished);
+                    if let Some(finish) = &finished {
+                        self.note_finished(finish, &loaded);
+                    }
+                    let loaded = if finished.is_some() { None } else { Some(loaded) };
+                    return Ok(Followed { loaded, is_finished });
                 }
                 Settled::Stale { is_sent: true } => next = None,
                 Settled::Stale { is_sent: false } => {}
             }
+            // Others were counted, so the job may have changed, too.
+            finish = None;
             if turn.is_none() {
                 turn = self.counting.take(&job.uid).await;
             }

@@ -68,7 +68,7 @@ impl SettleStep for SendThenCount {
         {
             return Ok(Settled::Stale { is_sent: true });
         }
-        Ok(Settled::Done { is_finished: false })
+        Ok(Settled::Done { is_finished: false, is_job_finished: false })
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_settlement_is_done_in_its_order_and_stops_where_it_fails() {
-        let done = Some(Settled::Done { is_finished: false });
+        let done = Some(Settled::Done { is_finished: false, is_job_finished: false });
         for (refuses, steps, expected) in [
             ("", vec!["send", "count"], done),
             ("send", vec!["send"], None),
@@ -213,7 +213,8 @@ mod tests {
             // Its host deletes the message.
             let receipt = Some(ReceiptHandle { id: 1, delivery: 2 });
             let now = DateTime::UNIX_EPOCH;
-            let settled = block_on(step.settle(Settlement { next, count, receipt, now }));
+            let settled =
+                block_on(step.settle(Settlement { next, count, finish: None, receipt, now }));
             assert_eq!(noted.steps(), steps, "{refuses}");
             assert_eq!(settled.ok(), expected, "{refuses}");
         }

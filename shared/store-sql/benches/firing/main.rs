@@ -242,8 +242,13 @@ async fn fire(store: SqlStore, taken: TakenMessage) -> Wait {
         counters: JobCounters { ..snapshot.counters },
         counted: vec![counted],
     };
-    let settlement =
-        Settlement { next: &[], count: Some(&count), receipt: Some(taken.receipt), now };
+    let settlement = Settlement {
+        next: &[],
+        count: Some(&count),
+        finish: None,
+        receipt: Some(taken.receipt),
+        now,
+    };
     store.settle(settlement).await.expect("an answer");
     (asked, answered)
 }

@@ -3,19 +3,21 @@
 //! | step | a crash leaves |
 //! |---|---|
 //! | dispatch | the messages and the moved timers, or nothing; of more than one script together, messages whose timers are still due, which the next sweep sends again |
-//! | settle | the next attempt, the count and no message, or nothing |
+//! | settle | the next attempt, the count, the finished job and no message, or nothing |
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use minutehand_ports::store::{Advance, StoreError};
+use minutehand_ports::store::{Advance, CounterUpdate, Finish, StoreError};
 use minutehand_ports::{
-    DispatchStep, QueueError, QueueMessage, SettleStep, Settled, Settlement, StepError, Timers,
+    DispatchStep, QueueError, QueueMessage, ReceiptHandle, SettleStep, Settled, Settlement,
+    StepError, Timers,
 };
 
 use super::{TOGETHER_MAX, finish, send};
 use crate::counters::{Counting, counting};
 use crate::script::{Script, ScriptOutcome, Statement};
-use crate::store::{SqlStore, record};
+use crate::store::{SqlStore, changing, record};
+use crate::timers::finishing;
 
 #[async_trait]
 impl DispatchStep for SqlStore {
@@ -57,19 +59,27 @@ impl DispatchStep for SqlStore {
 #[async_trait]
 impl SettleStep for SqlStore {
     async fn settle(&self, settlement: Settlement<'_>) -> Result<Settled, StepError> {
-        let Settlement { next, count, receipt, now } = settlement;
-        let others = || -> Result<Vec<Statement>, QueueError> {
-            let sent: Result<Vec<_>, _> = next.iter().map(|it| send(it, now, now)).collect();
-            Ok(sent?.into_iter().chain(receipt.map(finish)).collect())
-        };
-        let is_finished = receipt.is_some();
+        let Settlement { next, count, finish: job, receipt, now } = settlement;
+        let sent: Result<Vec<_>, _> = next.iter().map(|it| send(it, now, now)).collect();
+        let mut others = sent?;
+        if let Some(job) = job {
+            let finished = self.finish_and(job, count, (&others, receipt));
+            if self.does(wake_for(next, finished)).await? {
+                let is_finished = receipt.is_some();
+                return Ok(Settled::Done { is_finished, is_job_finished: true });
+            }
+            // The job has changed, or others were counted: the message stays until the caller has looked again.
+        }
+        let receipt = receipt.filter(|_| job.is_none());
+        others.extend(receipt.map(finish));
+        let done = Settled::Done { is_finished: receipt.is_some(), is_job_finished: false };
         if let Some(update) = count {
             let Counting { mut statements, settled, after } = counting(update, self.history);
-            statements.extend(others()?);
+            statements.extend(others.iter().cloned());
             let mut script = wake_for(next, record(&update.job_uid, statements));
             script.otherwise = Some(settled);
             match self.perform(script).await? {
-                ScriptOutcome::Done(_) => return Ok(Settled::Done { is_finished }),
+                ScriptOutcome::Done(_) => return Ok(done),
                 ScriptOutcome::Unmet { otherwise, .. } => {
                     if !after.is_in(otherwise)? {
                         return Ok(Settled::Stale { is_sent: false });
@@ -78,11 +88,33 @@ impl SettleStep for SqlStore {
             }
             // It was counted before, and the answer was lost. The message may have been delivered again.
         }
-        let others = others()?;
         if !others.is_empty() {
             self.perform(wake_for(next, record("", others))).await?;
         }
-        Ok(Settled::Done { is_finished })
+        Ok(done)
+    }
+
+    fn finishes_jobs(&self) -> bool {
+        true
+    }
+}
+
+impl SqlStore {
+    /// Counts the last attempt of a job, finishes the job, and deletes the message of the attempt. The order
+    /// of the tables is that of other scripts, so that none waits for another that waits for it.
+    fn finish_and(
+        &self,
+        job: &Finish,
+        count: Option<&CounterUpdate>,
+        (sent, receipt): (&[Statement], Option<ReceiptHandle>),
+    ) -> Script {
+        let [expire, end] = finishing(job);
+        let mut statements = vec![expire];
+        statements.extend(count.into_iter().flat_map(|it| counting(it, self.history).statements));
+        statements.push(end);
+        statements.extend_from_slice(sent);
+        statements.extend(receipt.map(finish));
+        changing(record(&job.job.uid, statements), &job.job.uid)
     }
 }
 

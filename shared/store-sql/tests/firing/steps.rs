@@ -6,7 +6,9 @@ use chrono::TimeDelta;
 use minutehand_domain::job::JobState;
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::work_item::WorkItem;
-use minutehand_ports::store::{Advance, Counted, CounterUpdate, CountersAdd, TimerKey};
+use minutehand_ports::store::{
+    Advance, Counted, CounterUpdate, CountersAdd, Finish, JobRecord, TimerKey,
+};
 use minutehand_ports::{
     Deliveries, DispatchQueue, DispatchStep, QueueMessage, SettleStep, Settled, Settlement,
     Snapshots,
@@ -95,6 +97,10 @@ fn counting(as_read: &RecentlyCounted, second: i64) -> CounterUpdate {
     }
 }
 
+const fn done(is_finished: bool, is_job_finished: bool) -> Settled {
+    Settled::Done { is_finished, is_job_finished }
+}
+
 async fn executions(world: &World) -> u64 {
     world.job().await.timer.counters.executions
 }
@@ -107,10 +113,15 @@ async fn a_settlement_sends_counts_and_finishes_together_or_not_at_all() {
     let taken = queue.receive(1).await.unwrap().remove(0);
     let nothing = RecentlyCounted::default();
     let (next, count) = ([message(95)], counting(&nothing, 60));
-    let settlement =
-        Settlement { next: &next, count: Some(&count), receipt: Some(taken.receipt), now: at(90) };
+    let settlement = Settlement {
+        next: &next,
+        count: Some(&count),
+        finish: None,
+        receipt: Some(taken.receipt),
+        now: at(90),
+    };
     let settled = world.store.settle(settlement).await.unwrap();
-    assert_eq!(settled, Settled::Done { is_finished: true });
+    assert_eq!(settled, done(true, false));
     assert_eq!(executions(&world).await, 1);
     let taken = queue.receive(10).await.unwrap();
     assert_eq!(taken.len(), 1);
@@ -133,17 +144,54 @@ async fn a_settlement_whose_answer_was_lost_finishes_the_message_that_came_again
     let count = counting(&RecentlyCounted::default(), 60);
     for message in &taken {
         let receipt = Some(message.receipt);
-        let settlement = Settlement { next: &[], count: Some(&count), receipt, now: at(90) };
+        let settlement =
+            Settlement { next: &[], count: Some(&count), finish: None, receipt, now: at(90) };
         let settled = world.store.settle(settlement).await.unwrap();
-        assert_eq!(settled, Settled::Done { is_finished: true });
+        assert_eq!(settled, done(true, false));
     }
     assert_eq!(executions(&world).await, 1);
     assert_eq!(queue.standing().await.unwrap().hidden, 0);
-    let nothing = Settlement { next: &[], count: None, receipt: None, now: at(90) };
+    let nothing = Settlement { next: &[], count: None, finish: None, receipt: None, now: at(90) };
     let settled = world.store.settle(nothing).await.unwrap();
-    assert_eq!(settled, Settled::Done { is_finished: false });
+    assert_eq!(settled, done(false, false));
     let job = claim(&attempt(60), "").job;
     assert!(world.store.read(&job).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_settlement_finishes_the_job_with_its_last_attempt_or_leaves_the_message() {
+    let world = World::with_job().await;
+    let queue = queue(&world).await;
+    let JobRecord { version, timer, .. } = world.job().await;
+    let (generation, expires_at) = (timer.timing.generation, at(5_000));
+    let (job, state) = (claim(&attempt(60), "").job, JobState::Completed);
+    let finish = Finish { job, version, generation, state, expires_at };
+    let changed = Finish { version: version + 1, ..finish.clone() };
+    let retimed = Finish { generation: generation + 1, ..finish.clone() };
+    let (overtaken, again) = (Settled::Stale { is_sent: false }, done(false, false));
+    for (name, finish, second, is_read, expected) in [
+        ("the job has changed", &changed, 60, true, again),
+        ("its timing has changed", &retimed, 120, true, again),
+        ("others were counted", &finish, 180, false, overtaken),
+        ("all is as it was read", &finish, 180, true, done(true, true)),
+    ] {
+        let before = world.store.read(&finish.job).await.unwrap().unwrap();
+        let none = RecentlyCounted::default();
+        let as_read = if is_read { &before.recently_counted } else { &none };
+        let count = counting(as_read, second);
+        queue.send(&[message(60)], at(50)).await.unwrap();
+        let receipt = Some(queue.receive(1).await.unwrap().remove(0).receipt);
+        let (finish, count) = (Some(finish), Some(&count));
+        let settlement = Settlement { next: &[], count, finish, receipt, now: at(90) };
+        assert_eq!(world.store.settle(settlement).await.unwrap(), expected, "{name}");
+        let is_finished = expected == done(true, true);
+        let (JobRecord { timer, expires_at, .. }, left) =
+            (world.job().await, queue.standing().await.unwrap().hidden);
+        assert_eq!((timer.state == state, left == 0), (is_finished, is_finished), "{name}");
+        assert_eq!(expires_at.is_some(), is_finished, "{name}");
+        assert_eq!(timer.counters.executions > before.counters.executions, expected != overtaken);
+        queue.finish(receipt.as_slice()).await.unwrap();
+    }
 }
 
 #[tokio::test]
