@@ -20,6 +20,8 @@ TAGS ?= app=minutehand
 TEMPLATE ?= infra/template.yaml
 # `BUILD_PROFILE=e2e` builds all functions with that profile: much sooner, but larger and slower to start.
 BUILD_PROFILE ?=
+# `BUILT=target/debug` packs the functions that are there already; they have to be of this ARCHITECTURE.
+BUILT ?=
 # The name of a deployment. The random part keeps it different from a deployment in the same second.
 RELEASE = $(shell date -u +%Y-%m-%dT%H:%M:%SZ)-$(shell od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 # Where sam, cargo-lambda and zig are, once they are installed.
@@ -87,9 +89,8 @@ FILTER ?=
 mutants: ## faults applied one by one, each of which a fast test has to find; FILTER='a name or file' for some
 	@tests/mutants/run $(if $(FILTER),'$(FILTER)')
 
-e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired
-	@.ci/timed e2e tests/e2e/run
-	@.ci/timed local-lambda tests/e2e/watch --check
+e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired; with BUILT as `make build`
+	@BUILT='$(abspath $(BUILT))' .ci/timed e2e tests/e2e/run
 
 convert: ## crontabs of Debian's packages, schedules of boto3, a template of the CDK: converted to jobs
 	@.ci/timed convert tests/convert/run
@@ -106,6 +107,7 @@ ci: ## everything a change has to pass, as on the servers that check it; says wh
 nightly: ## what is too long for every change: mutations, judges, ten million actions, the large scope, copies, chaos, endurance
 	@.ci/timed mutations cargo test -p minutehand-tests --profile e2e --locked -- \
 		--ignored --nocapture simulation::every_mutation
+	@.ci/timed local-lambda tests/e2e/watch --check
 	@$(MAKE) --no-print-directory judge prove exhaustive copies chaos endurance
 
 simulate: ## play the services in simulated time on every core until stopped; SEED=7 plays one run and prints it
@@ -191,7 +193,12 @@ LAMBDA_BUILD = PATH='$(TOOLS)':"$$PATH" cargo lambda build --locked --lambda-dir
 
 build: ## the functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 	@infra/tools/install
-ifneq ($(BUILD_PROFILE),)
+ifneq ($(BUILT),)
+	@for function in $(FUNCTIONS); do \
+		mkdir -p "target/lambda/$$function" && \
+		strip -o "target/lambda/$$function/bootstrap" "$(BUILT)/$$function" || exit 1; \
+	done
+else ifneq ($(BUILD_PROFILE),)
 	$(LAMBDA_BUILD) --profile $(BUILD_PROFILE) $(FUNCTIONS:%=-p minutehand-%)
 else
 	$(LAMBDA_BUILD) --profile functions -p minutehand-sweeper -p minutehand-executor

@@ -34,7 +34,12 @@ PRIVATE = {
 # A copy of the template for the emulator; the packages of `make build` are where it looks for them.
 TEMPLATE = ROOT / "target" / "emulated.yaml"
 # The choices of `make deploy` on this machine.
-CHOICES = {"ARCHITECTURE": "x86_64", "BUILD_PROFILE": "e2e", "TEMPLATE": str(TEMPLATE)}
+CHOICES = {
+    "ARCHITECTURE": "x86_64",
+    "BUILD_PROFILE": "e2e",
+    "BUILT": os.environ.get("BUILT", ""),
+    "TEMPLATE": str(TEMPLATE),
+}
 READY_SECONDS = 60
 STOP_SECONDS = 20
 COMMAND_SECONDS = 900
