@@ -12,7 +12,7 @@ async fn every_question_of_the_page_has_an_answer_beside_a_running_server() {
     let (questions, _) = questions.split_once("```").unwrap();
     let questions: Vec<&str> =
         questions.split_terminator(';').filter(|it| !it.trim().is_empty()).collect();
-    assert_eq!(questions.len(), 5, "{questions:?}");
+    assert_eq!(questions.len(), 4, "{questions:?}");
     let running = Running::start();
     let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let connection = Connection::open_with_flags(running.path(DATABASE), read_only).unwrap();
