@@ -32,7 +32,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos vacuum copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
+.PHONY: help tools run fmt check test docs mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos vacuum copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,11 @@ test: ## every test: the examples in the documentation, the official Azure clien
 	@tests/actions/run
 	@tests/console/run
 	@.ci/timed examples tests/examples/run
+
+docs: ## the words of each document and who links to it; its links, tables, commands and bodies, tried
+	@cargo test --workspace --locked --test it readme:: -- --nocapture
+	@cargo test --workspace --locked --test serve documented::
+	@cargo test --workspace --locked --test documents
 
 FILTER ?=
 mutants: ## faults applied one by one, each of which a fast test has to find; FILTER='a name or file' for some

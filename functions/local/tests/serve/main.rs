@@ -26,6 +26,8 @@ mod database;
 #[cfg(test)]
 mod disk;
 #[cfg(test)]
+mod documented;
+#[cfg(test)]
 mod durable;
 #[cfg(test)]
 mod ends;
