@@ -3,7 +3,6 @@
 use minutehand_archive_objects::Objects;
 use minutehand_console::SignIn;
 use minutehand_domain::history_days::HistoryDays;
-use minutehand_domain::ids;
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_rest::{Access, Token};
@@ -99,25 +98,14 @@ fn access(variables: &mut Variables, auth: Auth) -> Access {
     if auth != Auth::Token {
         return Access::Open;
     }
-    let hashes = hashes.split(',').map(str::trim).filter(|hash| !hash.is_empty());
-    let mut tokens = Vec::new();
-    let mut invalid = 0;
-    for hash in hashes {
-        match ids::unhex(hash).and_then(|hash| hash.try_into().ok()) {
-            Some(hash) => tokens.push(Token::with_all_rights(hash)),
-            None => invalid += 1,
-        }
-    }
-    if invalid > 0 {
-        let what = match invalid {
-            1 => "1 entry is not a SHA-256 hash".to_owned(),
-            _ => format!("{invalid} entries are not SHA-256 hashes"),
-        };
+    let tokens = Token::read_setting(&hashes).unwrap_or_else(|(number, why)| {
         variables.problem(format!(
-            "{name}: {what}; give 64 hexadecimal digits for each token, separated by \
-             commas"
+            "{name}: token {number}: {why}; give the hash of each token, separated by commas, and limits \
+             after a colon, like HASH:scope=run:collections=shop/*"
         ));
-    } else if tokens.is_empty() {
+        Vec::new()
+    });
+    if hashes.split(',').all(|token| token.trim().is_empty()) {
         variables.problem(format!(
             "{name} is not set, so no client would have access: give the SHA-256 hash of each token, \
              as printed by printf '%s' \"$TOKEN\" | sha256sum, or set MINUTEHAND_AUTH to iam or jwt"
@@ -174,11 +162,13 @@ mod tests {
     #[test]
     fn a_missing_or_invalid_setting_never_opens_the_api() {
         let long = "00".repeat(33);
+        let wide = format!("{}:collection=ops/*", "00".repeat(32));
         for (variables, words) in [
             (vec![], "MINUTEHAND_TOKEN_HASHES is not set"),
             (vec![("MINUTEHAND_TOKEN_HASHES", " , ")], "MINUTEHAND_TOKEN_HASHES is not set"),
-            (vec![("MINUTEHAND_TOKEN_HASHES", "open-sesame")], "1 entry is not a SHA-256 hash"),
-            (vec![("MINUTEHAND_TOKEN_HASHES", long.as_str())], "1 entry is not a SHA-256 hash"),
+            (vec![("MINUTEHAND_TOKEN_HASHES", "open-sesame")], "token 1: it does not begin with a"),
+            (vec![("MINUTEHAND_TOKEN_HASHES", long.as_str())], "token 1: it does not begin with a"),
+            (vec![("MINUTEHAND_TOKEN_HASHES", wide.as_str())], "'collection=' is not known"),
             (vec![("MINUTEHAND_AUTH", "none")], "give one of token, iam, jwt"),
         ] {
             let (settings, problems) = read(&variables);

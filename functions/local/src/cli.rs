@@ -26,6 +26,7 @@ use minutehand_archive_objects::Location;
 use minutehand_client::ServerUrl;
 
 use crate::preview_command::{EXAMPLES, PreviewArgs, Unshown};
+use crate::token_command::TokenCommand;
 use crate::words;
 
 /// Exit code if a file cannot be read or written, or the server cannot run.
@@ -224,6 +225,9 @@ enum Command {
     /// Look at a PostgreSQL database of many processes, and make its tables
     #[command(subcommand)]
     Database(DatabaseCommand),
+    /// Make tokens for the file of `serve --token-file`
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// Ask a running server whether it is healthy
     #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
@@ -334,6 +338,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Database(DatabaseCommand::Migrate(args)) => {
             tell(database::migrate(&args, environment))
         }
+        Command::Token(TokenCommand::Create(args)) => print(&args.run()),
         Command::Health(args) => health(args),
         Command::Client(command) => minutehand_cli::run(command, Cli::command(), ENVIRONMENT),
     }

@@ -2,6 +2,7 @@
 
 mod cli;
 mod preview_command;
+mod token_command;
 mod words;
 
 use std::process::ExitCode;

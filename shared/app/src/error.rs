@@ -9,6 +9,14 @@ use crate::etag::Etag;
 /// Why a service did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
+    /// The caller is limited to some collections, and asks for something else.
+    #[error("the caller may reach only '{reach}'")]
+    OutOfReach {
+        /// What the caller asks for; `None` for the whole installation.
+        what: Option<String>,
+        /// The patterns of what it may reach.
+        reach: String,
+    },
     /// The collection does not exist.
     #[error("job collection '{name}' in resource group '{group}' not found")]
     NoCollection {
@@ -115,7 +123,8 @@ impl AppError {
             Self::Queue(error) => error.is_retryable(),
             Self::Seal(error) => error.is_retryable(),
             Self::Busy { .. } | Self::NotMade(_) | Self::Newer { .. } => true,
-            Self::NoCollection { .. }
+            Self::OutOfReach { .. }
+            | Self::NoCollection { .. }
             | Self::NoParent { .. }
             | Self::NoCloudService { .. }
             | Self::NoJob { .. }

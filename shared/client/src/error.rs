@@ -63,6 +63,12 @@ impl Error {
         self.refusal().is_some_and(|refusal| refusal.status == StatusCode::NOT_FOUND)
     }
 
+    /// Whether the server answered that the token does not allow the request.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        self.refusal().is_some_and(|refusal| refusal.status == StatusCode::FORBIDDEN)
+    }
+
     /// Whether the server answered that a new thing has the name of another one.
     #[must_use]
     pub fn is_taken(&self) -> bool {

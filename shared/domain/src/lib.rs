@@ -46,6 +46,7 @@ pub mod pause;
 pub mod plan;
 pub mod policies;
 pub mod preview;
+pub mod reach;
 pub mod recent;
 pub mod recently_counted;
 pub mod refusal;

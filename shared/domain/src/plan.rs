@@ -278,11 +278,12 @@ impl JobLimits {
 
 /// The refusal of a second collection of the plan Free.
 #[must_use]
-pub fn second_free_collection(other: &Name) -> Refusal {
+pub fn second_free_collection(other: Option<&Name>) -> Refusal {
+    let named = other.map(|other| format!(", '{other}'")).unwrap_or_default();
     Refusal::new(
         Code::FreeCollectionExists,
         format!(
-            "The subscription already has a job collection of the plan Free, '{other}'. Delete \
+            "The subscription already has a job collection of the plan Free{named}. Delete \
              it{}, or {SWITCH_OFF}.",
             Plan::Free.other_than_free()
         ),
@@ -407,7 +408,7 @@ mod tests {
             let message = refused.unwrap_err().message;
             assert!(message.ends_with(&end), "{message}");
         }
-        let second = second_free_collection(&Name::new("other").unwrap()).message;
+        let second = second_free_collection(Some(&Name::new("other").unwrap())).message;
         assert!(
             second.contains("'other'") && second.ends_with(&format!(", or {off}.")),
             "{second}"

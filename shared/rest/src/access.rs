@@ -6,17 +6,16 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
 use axum::http::uri::Authority;
-use minutehand_domain::{ids, named};
+use minutehand_domain::named;
+use minutehand_domain::reach::Reach;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use crate::failure::{ErrorCode, Failure};
+use crate::token::Token;
 
 /// The header in which a browser says whose page sends a request.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-
-/// How many bytes of a token's hash name it.
-const TOKEN_NAME_BYTES: usize = 4;
 
 /// The most characters of a sender's name.
 const NAME_CHARS_MAX: usize = 200;
@@ -31,17 +30,6 @@ pub enum Access {
     ThisMachine,
     /// Callers that send one of these tokens.
     Tokens(Vec<Token>),
-}
-
-/// A token that gives access, known by its hash only.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
-    /// The SHA-256 of the token.
-    pub hash: [u8; 32],
-    /// What its callers may do.
-    pub scope: Scope,
-    /// What its owner calls it.
-    pub label: Option<Arc<str>>,
 }
 
 /// The sender of a request, as far as it is known.
@@ -64,6 +52,8 @@ pub enum Principal {
 pub(crate) struct Caller {
     pub(crate) principal: Principal,
     pub(crate) scope: Scope,
+    /// The collections that it may reach.
+    pub(crate) reach: Reach,
 }
 
 named! {
@@ -79,18 +69,10 @@ named! {
     }
 }
 
-impl Token {
-    /// A token that allows every request.
-    #[must_use]
-    pub const fn with_all_rights(hash: [u8; 32]) -> Self {
-        Self { hash, scope: Scope::All, label: None }
-    }
-
-    /// The name of the token: its label, or the beginning of its hash, which tells it from others and
-    /// reveals nothing of it.
-    fn name(&self) -> Arc<str> {
-        let (first, _) = self.hash.split_at(TOKEN_NAME_BYTES);
-        self.label.clone().unwrap_or_else(|| format!("token {}", ids::hex(first)).into())
+impl Caller {
+    /// A sender who is not known, and may reach the whole installation.
+    pub(crate) fn anyone(scope: Scope) -> Self {
+        Self { principal: Principal::Nobody, scope, reach: Reach::Everything }
     }
 }
 
@@ -163,7 +145,7 @@ impl Access {
     ///
     /// If the request has no token, an unknown one or several, or comes from a page of a browser.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Caller, Failure> {
-        let anyone = Caller { principal: Principal::Nobody, scope: Scope::All };
+        let anyone = Caller::anyone(Scope::All);
         let tokens = match self {
             Self::Open => return Ok(anyone),
             Self::ThisMachine => return check_machine(headers).map(|()| anyone),
@@ -184,8 +166,11 @@ impl Access {
             ));
         };
         let token = bearer(sent.as_bytes()).and_then(|token| known_token(token, tokens));
-        let caller = token
-            .map(|token| Caller { principal: Principal::Token(token.name()), scope: token.scope });
+        let caller = token.map(|token| Caller {
+            principal: Principal::Token(token.name()),
+            scope: token.scope,
+            reach: token.reach.clone(),
+        });
         caller.ok_or_else(|| {
             Failure::new(
                 ErrorCode::InvalidAuthenticationToken,
@@ -284,7 +269,7 @@ mod tests {
     use super::*;
 
     fn token(text: &str, scope: Scope) -> Token {
-        Token { hash: Sha256::digest(text).into(), scope, label: None }
+        Token { scope, ..Token::with_all_rights(Sha256::digest(text).into()) }
     }
 
     fn check(access: &Access, sent: Option<&str>) -> Result<Scope, ErrorCode> {

@@ -20,8 +20,10 @@ use crate::query::Query;
 
 /// A request for an operation: routed, authenticated and parsed.
 pub(crate) struct Call {
-    /// The services and settings of this API.
+    /// The settings of this API, and its services for callers who may reach everything.
     pub(crate) rest: Arc<Rest>,
+    /// The service, for what the sender may reach.
+    pub(crate) manage: Manage,
     /// The request line and the headers.
     pub(crate) head: Arc<Parts>,
     /// The values of the placeholders in the route's path.
@@ -45,7 +47,7 @@ impl Call {
         let who = self.caller.principal.label().to_owned();
         let author = Author { who, request_id: self.request_id.clone() };
         let depth = depth(&self.head.headers)?;
-        Ok(self.rest.manage.on_behalf_of(author).only_if(condition).at_depth(depth))
+        Ok(self.manage.on_behalf_of(author).only_if(condition).at_depth(depth))
     }
 
     /// The client library that sent the request, if its answers have to differ.

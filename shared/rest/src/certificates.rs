@@ -104,7 +104,7 @@ impl PresentedCertificate {
         let (first, _) = self.sha1.split_at(NAME_BYTES);
         let name = || format!("certificate {}", ids::hex(first)).into();
         let name = entry.label.clone().unwrap_or_else(name);
-        Ok(Caller { principal: Principal::Certificate(name), scope: Scope::All })
+        Ok(Caller { principal: Principal::Certificate(name), ..Caller::anyone(Scope::All) })
     }
 
     fn is(&self, thumbprint: Thumbprint) -> bool {

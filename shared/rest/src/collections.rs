@@ -27,8 +27,11 @@ async fn list(call: Call, group: Option<PathSegment>) -> Result<Answer, Failure>
     let subscription = call.path.subscription()?;
     let wanted = call.query.wanted_collections()?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
+    if call.manage.is_limited() {
+        listing = listing.filtered();
+    }
     while let Some(page) = listing.next_page() {
-        let manage = &call.rest.manage;
+        let manage = &call.manage;
         let page = manage.list_collections(&subscription, group.as_ref(), page).await?;
         listing.add_page(page, |_| true, wire::collection);
     }
@@ -37,7 +40,7 @@ async fn list(call: Call, group: Option<PathSegment>) -> Result<Answer, Failure>
 
 pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     let (place, name) = (call.path.place()?, call.path.collection()?);
-    let view = call.rest.manage.get_collection(&place, &name).await?;
+    let view = call.manage.get_collection(&place, &name).await?;
     Ok(answer(StatusCode::OK, view))
 }
 

@@ -128,6 +128,16 @@ impl Failure {
         Self::new(ErrorCode::UnknownRoute, nothing_here(method, path))
     }
 
+    /// A request of a token that is limited to other collections; `None` is the whole installation.
+    fn out_of_reach(what: Option<&str>, reach: &str) -> Self {
+        let what = match what {
+            Some(path) => format!("'{path}' is not among them."),
+            None => "this request needs a token for the whole installation.".to_owned(),
+        };
+        let message = format!("The token is limited to the collections '{reach}'; {what}");
+        Self::new(ErrorCode::AuthorizationFailed, message)
+    }
+
     /// A service that is needed, and not available at the moment.
     fn unavailable(message: &str, cause: AppError) -> Self {
         Self { cause: Some(Box::new(cause)), ..Self::new(ErrorCode::ServiceUnavailable, message) }
@@ -144,17 +154,13 @@ impl From<Refusal> for Failure {
 impl From<AppError> for Failure {
     fn from(error: AppError) -> Self {
         match error {
+            AppError::OutOfReach { what, reach } => Self::out_of_reach(what.as_deref(), &reach),
             // Clients of Azure know the messages of these two.
             AppError::NoCollection { group, name } => {
                 Self::new(ErrorCode::ResourceNotFound, no_collection(&group, &name))
             }
             AppError::NoParent { group, name } => {
-                let missing = no_collection(&group, &name);
-                let message = format!(
-                    "{missing} Create the job collection first, with a PUT of its path and the body \
-                     {{}}."
-                );
-                Self::new(ErrorCode::ResourceNotFound, message)
+                Self::new(ErrorCode::ResourceNotFound, no_parent(&group, &name))
             }
             AppError::NoCloudService { name } => Self::new(
                 ErrorCode::ResourceNotFound,
@@ -223,6 +229,12 @@ fn no_collection(group: &str, name: &str) -> String {
         "The Resource 'Microsoft.Scheduler/jobcollections/{name}' under resource group '{group}' was \
          not found."
     )
+}
+
+/// The same for the collection of a job.
+fn no_parent(group: &str, name: &str) -> String {
+    let missing = no_collection(group, name);
+    format!("{missing} Create the job collection first, with a PUT of its path and the body {{}}.")
 }
 
 /// A text that begins a sentence.

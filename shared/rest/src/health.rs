@@ -106,7 +106,7 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     if let Some(reason) = readiness.lost_database() {
         return Err(Failure::new(ErrorCode::ServiceUnavailable, reason));
     }
-    call.rest.manage.look_at_store().await?;
+    call.manage.look_at_store().await?;
     if let Some(trouble) = readiness.trouble() {
         return Err(Failure::new(ErrorCode::ServiceUnavailable, trouble));
     }

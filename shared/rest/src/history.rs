@@ -20,7 +20,7 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let (place, collection, job) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let wanted = call.query.wanted_history()?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
-    let manage = &call.rest.manage;
+    let manage = &call.manage;
     if call.query.is_archive()? {
         for _ in 0..ARCHIVE_PAGES_MAX {
             let Some(page) = listing.next_page() else {

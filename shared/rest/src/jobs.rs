@@ -21,7 +21,7 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let durations = call.client().durations(Position::Listed);
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
-        let page = call.rest.manage.list_jobs(&place, &collection, page).await?;
+        let page = call.manage.list_jobs(&place, &collection, page).await?;
         listing.add_page(page, |view| wanted.has(view), |view| wire::job(&view, durations));
     }
     Ok(listing.answer(&Link::from_call(&call)))
@@ -29,7 +29,7 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
 
 pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let view = call.rest.manage.get_job(&place, &collection, &name).await?;
+    let view = call.manage.get_job(&place, &collection, &name).await?;
     let durations = call.client().durations(Position::Alone);
     Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)).with_etag(&view.etag))
 }

@@ -35,6 +35,7 @@ mod query;
 mod request;
 mod route;
 mod serve;
+mod token;
 mod unique;
 mod v1;
 mod wire;
@@ -46,13 +47,14 @@ use chrono::NaiveDate;
 use minutehand_app::Manage;
 use minutehand_ports::{Clock, IdSource};
 
-pub use access::{Access, Principal, Scope, Token};
+pub use access::{Access, Principal, Scope};
 pub use certificates::{ManagementCertificate, PresentedCertificate, Thumbprint};
 pub use failure::ErrorCode;
 pub use health::{DatabaseNote, HealthNote, Peers, ProcessNote, Readiness};
 pub use list::Scheme;
 pub use metrics::{MetricsError, MetricsPage};
 pub use openapi::OPENAPI;
+pub use token::{InvalidToken, Token};
 
 /// The services and settings that the API needs.
 #[derive(Clone)]

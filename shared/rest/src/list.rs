@@ -95,6 +95,12 @@ impl Listing {
         }
     }
 
+    /// The same list, of whose items the service leaves some out.
+    pub(crate) const fn filtered(mut self) -> Self {
+        self.filtered = true;
+        self
+    }
+
     /// The next page to read from the store; `None` if the answer is complete.
     pub(crate) fn next_page(&mut self) -> Option<PageRequest> {
         if self.ended {

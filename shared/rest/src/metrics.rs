@@ -29,6 +29,7 @@ pub trait MetricsPage: Send + Sync {
 pub type MetricsError = Box<dyn Error + Send + Sync>;
 
 pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
+    call.manage.check_everything()?;
     let Some(page) = call.rest.metrics.as_deref() else {
         let message = "This installation has no metrics page: its metrics are in its log.";
         return Err(Failure::new(ErrorCode::UnknownRoute, message));

@@ -334,7 +334,12 @@ mod tests {
         let mut listed: Vec<String> = include_str!("../tests/scopes.txt")
             .lines()
             .filter(|row| !row.is_empty() && !row.starts_with('#'))
-            .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
+            .map(|row| {
+                let mut words: Vec<&str> = row.split_whitespace().collect();
+                // What a limited token gets shows only in answers.
+                words.remove(1);
+                words.join(" ")
+            })
             .collect();
         let scope = |route: &Route| if route.is_public { "none" } else { route.scope().name() };
         let ours = ROUTES.iter().map(|it| format!("{} {} {}", scope(it), it.method, it.path));

@@ -111,7 +111,7 @@ async fn answer(
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
     let caller = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {
-        Caller { principal: Principal::Nobody, scope: Scope::Read }
+        Caller::anyone(Scope::Read)
     } else {
         caller(&rest, &head)?
     };
@@ -132,8 +132,9 @@ async fn answer(
             Value::Null
         }
     };
-    let answer =
-        route.handler.call(Call { rest, head, path, query, body, caller, request_id }).await;
+    let manage = rest.manage.within(caller.reach.clone());
+    let call = Call { rest, manage, head, path, query, body, caller, request_id };
+    let answer = route.handler.call(call).await;
     // Clients of Azure know no targets.
     answer.map_err(|failure| if route.is_ours() { failure } else { failure.without_target() })
 }

@@ -161,9 +161,10 @@ pub struct ServeArgs {
     pub(super) token: Option<String>,
     /// File with the SHA-256 hash of each token, one per line
     ///
-    /// A line is what sha256sum prints, and may end with scope=read (GET and HEAD only), scope=run
-    /// (also POST …/run) or scope=all, which is the default. # starts a comment. Changes take effect
-    /// within a second, without a restart.
+    /// `minutehand token create` prints such a line. It is what sha256sum prints, and may end with
+    /// scope=read (GET and HEAD only), scope=run (also POST …/run) or scope=all, which is the default,
+    /// and with collections=PATTERN,…, the only collections that the token reaches. # starts a comment,
+    /// which names the token in the journal. Changes take effect within a second, without a restart.
     #[arg(long, value_name = "FILE", help_heading = ACCESS)]
     pub(super) token_file: Option<PathBuf>,
     /// File with the thumbprint of each client certificate that opens the classic API, one per line

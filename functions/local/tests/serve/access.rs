@@ -3,6 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
+
+use minutehand_testkit::InTime as _;
 
 use crate::client::Request;
 use crate::server::{Server, command, versioned};
@@ -63,6 +66,31 @@ fn a_token_can_be_an_argument_or_come_from_the_environment() {
     command.args(["--memory", "--listen", "127.0.0.1:0"]).env("MINUTEHAND_TOKEN", "second");
     let server = Server::spawn(command);
     assert_eq!([Some("first"), Some("second")].map(|token| server.status_with(token)), [401, 200]);
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_created_token_reaches_its_collections_and_is_named_in_the_journal() {
+    let made = Command::new(env!("CARGO_BIN_EXE_minutehand"))
+        .args(["token", "create", "--collections", "mine-*", "--name", "shop"])
+        .output_in_time();
+    let made = String::from_utf8(made.stdout).unwrap();
+    let field = |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("tokens");
+    put(&file, field("line: "));
+    let server = Server::start(["--memory", "--token-file", file.to_str().unwrap()]);
+    let send = |method, path: &str, body| {
+        let token = Some(field("token: "));
+        Request { method, path, token, body }.send(server.address).unwrap()
+    };
+    assert_eq!(send("PUT", &versioned("/mine-a"), "{}").status, 201);
+    assert_eq!(send("PUT", &versioned("/other"), "{}").status, 403);
+    assert_eq!(send("GET", "/metrics", "").status, 403);
+    let journal = versioned("/mine-a").replace("/providers/Microsoft.Scheduler", "");
+    let journal = journal.split('?').next().unwrap();
+    let journal = send("GET", &format!("/minutehand/v1{journal}/journal"), "");
+    assert!(journal.status == 200 && journal.body.contains(r#""who":"shop""#), "{}", journal.body);
     server.stop().is_clean();
 }
 

@@ -83,7 +83,8 @@ pub struct Overview {
     pub late_is_least: bool,
     /// The signs of life of sweepers and of workers.
     pub pulses: PulseRecord,
-    /// About how many dead letters the installation has; `None` if that is not known.
+    /// About how many dead letters the installation has; `None` if that is not known, or the caller is
+    /// limited to some collections.
     pub dead_letters: Option<u64>,
     /// The collections whose alerts do not arrive.
     pub alerts: Vec<(ResourceGroup, Name, AlertTrouble)>,
@@ -178,14 +179,7 @@ impl Manage {
     pub async fn overview(&self, subscription: PathSegment) -> Result<Overview, AppError> {
         let collections = self.collections_ahead(&Ahead { subscription, collection: None }).await?;
         let pulses = self.ports.browse.pulses().await?;
-        // The rest is worth an answer without them.
-        let dead_letters = self.ports.dead_letters.count().await.unwrap_or_else(|error| {
-            tracing::warn!(
-                error = minutehand_ports::chain(&error),
-                "the dead letters cannot be counted"
-            );
-            None
-        });
+        let dead_letters = if self.is_limited() { None } else { self.count_dead_letters().await };
         let late_before = self.ports.clock.now().checked_sub_signed(LATE_AFTER);
         let timers = self.first_timers(late_before.unwrap_or(DateTime::UNIX_EPOCH)).await?;
         let late_is_least = timers.iter().any(|page| page.next.is_some());
@@ -211,6 +205,15 @@ impl Manage {
         Ok(Overview { collections, late, late_jobs, late_is_least, pulses, dead_letters, alerts })
     }
 
+    /// About how many dead letters there are. The rest of an overview is worth an answer without them.
+    async fn count_dead_letters(&self) -> Option<u64> {
+        self.ports.dead_letters.count().await.unwrap_or_else(|error| {
+            let error = minutehand_ports::chain(&error);
+            tracing::warn!(error, "the dead letters cannot be counted");
+            None
+        })
+    }
+
     /// The collections whose jobs are asked about.
     pub(super) async fn collections_ahead(&self, ahead: &Ahead) -> Result<Collections, AppError> {
         let mut found = Collections::new();
@@ -223,7 +226,7 @@ impl Manage {
         let mut from = None;
         loop {
             let page = PageRequest { from, items_max: COLLECTIONS_PAGE };
-            let page = self.ports.browse.collections(&ahead.subscription, page).await?;
+            let page = self.browsed_page_of_collections(&ahead.subscription, page).await?;
             found.extend(page.items.into_iter().map(|it| (it.collection.uid.clone(), it)));
             from = page.next;
             if from.is_none() || found.len() >= COLLECTIONS_MAX {

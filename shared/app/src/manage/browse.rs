@@ -58,11 +58,12 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the store does not answer.
+    /// If the store does not answer, or the caller is limited to some collections.
     pub async fn list_subscriptions(
         &self,
         page: PageRequest,
     ) -> Result<Page<PathSegment>, AppError> {
+        self.check_everything()?;
         Ok(self.ports.browse.subscriptions(page).await?)
     }
 
@@ -72,7 +73,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
     ) -> Result<CollectionRecord, AppError> {
-        let found = self.ports.browse.collection(place, name).await?;
+        let found = self.browse_collection(place, name).await?;
         found.ok_or_else(|| AppError::NoParent {
             group: place.group.to_string(),
             name: name.to_string(),

@@ -53,7 +53,7 @@ impl Manage {
         name: &Name,
         changes: CheckedChanges,
     ) -> Result<ChangesCheck, AppError> {
-        let found = self.ports.collections.find(place, name).await?;
+        let found = self.find_collection(place, name).await?;
         let exists = found.is_some();
         let (mut collection, refusal) = match (changes.collection, found) {
             (None, None) => return Err(no_parent(place, name)),

@@ -164,6 +164,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
     ) -> Result<CloudServiceView, AppError> {
+        self.check_some_of(place)?;
         let record = self.ports.cloud_services.find(place).await?;
         let group = Some(&place.group);
         let collections = self.all_collections(&place.subscription, group).await?;
@@ -193,6 +194,7 @@ impl Manage {
         place: &ResourceGroup,
         settings: CloudServiceSettings,
     ) -> Result<Etag, AppError> {
+        self.check_all_of(place)?;
         let name = &place.group;
         retry_on_stale(format!("cloud service '{name}'"), || async {
             let old = self.find_cloud_service(place).await?;
@@ -226,6 +228,7 @@ impl Manage {
     ///
     /// If it does not exist.
     pub async fn delete_cloud_service(&self, place: &ResourceGroup) -> Result<(), AppError> {
+        self.check_all_of(place)?;
         let found = self.find_cloud_service(place).await?;
         self.check_cloud_service_condition(&place.group, found.as_ref())?;
         let found = found.ok_or_else(|| no_cloud_service(place))?;
@@ -261,7 +264,7 @@ impl Manage {
     /// If the cloud service does not exist.
     pub async fn is_name_free(&self, place: &ResourceGroup, name: &Name) -> Result<bool, AppError> {
         self.existing_cloud_service(place).await?;
-        Ok(self.ports.collections.find(place, name).await?.is_none())
+        Ok(self.find_collection(place, name).await?.is_none())
     }
 
     /// Reads a collection as a resource of its cloud service.
@@ -287,7 +290,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
     ) -> Result<Option<ResourceView>, AppError> {
-        Ok(self.ports.collections.find(place, name).await?.map(ResourceView::from))
+        Ok(self.find_collection(place, name).await?.map(ResourceView::from))
     }
 
     /// Creates a collection in a cloud service, or replaces its plan, quota and label. What the classic
@@ -306,7 +309,7 @@ impl Manage {
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let service = self.existing_cloud_service(place).await?;
             let now = self.ports.clock.now();
-            let found = self.ports.collections.find(place, name).await?;
+            let found = self.find_collection(place, name).await?;
             self.check_collection_condition(name, found.as_ref())?;
             let ResourceSettings { plan, quota, label } = settings.clone();
             let Some(old) = found else {
@@ -390,7 +393,9 @@ impl Manage {
     ) -> Result<Vec<CloudServiceRecord>, AppError> {
         let page =
             |page| async move { Ok(self.ports.cloud_services.list(subscription, page).await?) };
-        all(LISTED_MAX, page).await?.ok_or_else(|| too_many("cloud services"))
+        let mut found = all(LISTED_MAX, page).await?.ok_or_else(|| too_many("cloud services"))?;
+        found.retain(|service: &CloudServiceRecord| self.check_some_of(&service.place).is_ok());
+        Ok(found)
     }
 
     async fn all_collections(
@@ -398,8 +403,7 @@ impl Manage {
         subscription: &PathSegment,
         group: Option<&PathSegment>,
     ) -> Result<Vec<CollectionRecord>, AppError> {
-        let page =
-            |page| async move { Ok(self.ports.collections.list(subscription, group, page).await?) };
+        let page = |page| self.page_of_collections(subscription, group, page);
         all(LISTED_MAX, page).await?.ok_or_else(|| too_many("job collections"))
     }
 
@@ -408,6 +412,7 @@ impl Manage {
     }
 
     async fn find_cloud_service(&self, place: &ResourceGroup) -> Result<Option<Found>, AppError> {
+        self.check_some_of(place)?;
         let record = self.ports.cloud_services.find(place).await?;
         if record.is_some() {
             return Ok(found(record, None));

@@ -53,7 +53,7 @@ impl Manage {
         group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionView>, AppError> {
-        let page = self.ports.collections.list(subscription, group, page).await?;
+        let page = self.page_of_collections(subscription, group, page).await?;
         let items = page.items.into_iter().map(CollectionView::from).collect();
         Ok(Page { items, next: page.next })
     }
@@ -72,7 +72,7 @@ impl Manage {
         let body = canonical_names(body, COLLECTION)?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let now = self.ports.clock.now();
-            let found = self.ports.collections.find(place, name).await?;
+            let found = self.find_collection(place, name).await?;
             self.check_collection_condition(name, found.as_ref())?;
             let wanted = self.wanted_collection_by_put(found.as_ref(), body.clone()).await?;
             if let Some(old) = found {
@@ -157,7 +157,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
     ) -> Result<CollectionRecord, AppError> {
-        let found = self.ports.collections.find(place, name).await?;
+        let found = self.find_collection(place, name).await?;
         found.ok_or_else(|| AppError::NoCollection {
             group: place.group.to_string(),
             name: name.to_string(),
@@ -359,7 +359,9 @@ impl Manage {
                 other.collection.definition.plan == Plan::Free && !same
             });
             if let Some(other) = other {
-                return Err(second_free_collection(&other.collection.name).into());
+                let path = other.place.collection_path(&other.collection.name);
+                let shown = Some(&other.collection.name).filter(|_| self.reaches(&path));
+                return Err(second_free_collection(shown).into());
             }
             match page.next {
                 Some(next) => from = Some(next),

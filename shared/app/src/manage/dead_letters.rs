@@ -60,11 +60,12 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the queue or the store does not answer.
+    /// If the queue or the store does not answer, or the caller is limited to some collections.
     pub async fn look_at_dead_letters(
         &self,
         max: usize,
     ) -> Result<(u64, Vec<DeadLetterView>), AppError> {
+        self.check_everything()?;
         let seen = self.ports.dead_letters.look(max.min(LETTERS_MAX)).await?;
         let mut paths: HashMap<String, Option<CollectionPlace>> = HashMap::new();
         let mut views = Vec::new();
@@ -93,8 +94,9 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the queue does not answer.
+    /// If the queue does not answer, or the caller is limited to some collections.
     pub async fn redrive(&self, chosen: &ChosenLetters) -> Result<DeadLettersDone, AppError> {
+        self.check_everything()?;
         let done = self.ports.dead_letters.redrive(chosen).await?;
         let (who, count) = (&self.author.who, done.count);
         tracing::info!(who, count, request.id = self.author.request_id, "dead letters re-driven");
@@ -105,11 +107,12 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the queue does not answer.
+    /// If the queue does not answer, or the caller is limited to some collections.
     pub async fn delete_dead_letters(
         &self,
         chosen: &ChosenLetters,
     ) -> Result<DeadLettersDone, AppError> {
+        self.check_everything()?;
         let done = self.ports.dead_letters.delete(chosen).await?;
         let (who, count) = (&self.author.who, done.count);
         tracing::warn!(who, count, request.id = self.author.request_id, "dead letters deleted");

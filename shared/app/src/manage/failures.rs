@@ -3,7 +3,7 @@
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::name::{Name, PathSegment};
-use minutehand_ports::store::PageRequest;
+use minutehand_ports::store::{PageRequest, ResourceGroup};
 
 use super::Manage;
 use crate::error::AppError;
@@ -68,9 +68,16 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the store does not answer.
+    /// If the store does not answer, or the caller may not reach the collection that is asked for.
     pub async fn list_failures(&self, wanted: &WantedFailures) -> Result<Failures, AppError> {
+        if let Some((group, name)) = wanted.collection.clone() {
+            let subscription = wanted.subscription.clone();
+            self.check_reach(&ResourceGroup { subscription, group }, &name)?;
+        }
         let (now, kept_since) = (self.ports.clock.now(), self.history_since());
+        let is_wanted = |failed: &FailedOccurrence| {
+            wanted.wants(failed, kept_since) && self.reaches(&failed.collection_path)
+        };
         let first_day = wanted.since.date_naive();
         let today = FailuresPosition { day: now.date_naive(), within: None };
         let mut next = Some(wanted.from.clone().unwrap_or(today));
@@ -87,7 +94,7 @@ impl Manage {
             let page = PageRequest { from: within, items_max };
             let page = self.ports.browse.failures(&wanted.subscription, day, page).await?;
             found.looked_at += page.items.len();
-            found.items.extend(page.items.into_iter().filter(|it| wanted.wants(it, kept_since)));
+            found.items.extend(page.items.into_iter().filter(is_wanted));
             next = match page.next {
                 Some(within) => Some(FailuresPosition { day, within: Some(within) }),
                 None => day

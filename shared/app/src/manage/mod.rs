@@ -33,6 +33,7 @@ mod jobs;
 mod journal;
 mod load;
 mod occurrences;
+mod reach;
 mod run;
 mod secrets;
 mod timing;
@@ -48,6 +49,7 @@ use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
+use minutehand_domain::reach::Reach;
 use minutehand_ports::store::ResourceGroup;
 use minutehand_ports::{
     ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
@@ -139,6 +141,7 @@ pub struct Manage {
     condition: Condition,
     author: Author,
     depth: Depth,
+    reach: Reach,
 }
 
 impl Manage {
@@ -151,6 +154,7 @@ impl Manage {
             condition: Condition::default(),
             author: Author::default(),
             depth: Depth::default(),
+            reach: Reach::default(),
         }
     }
 

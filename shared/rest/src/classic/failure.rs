@@ -99,7 +99,8 @@ impl From<AppError> for Fault {
                 );
                 Self::Shared(Failure::new(ErrorCode::PreconditionFailed, message))
             }
-            error @ (AppError::NoCloudService { .. }
+            error @ (AppError::OutOfReach { .. }
+            | AppError::NoCloudService { .. }
             | AppError::NoJob { .. }
             | AppError::NoBody { .. }
             | AppError::Refused(_)

@@ -67,9 +67,9 @@ pub(crate) async fn answer(
         check_api_version(&query)?;
     }
     let body = read_body(body, BODY_BYTES_MAX).await?;
-    let answer = operation
-        .carry_out(Request { rest, head, path, query, body, caller, id: request_id })
-        .await?;
+    let manage = rest.manage.within(caller.reach.clone());
+    let request = Request { rest, manage, head, path, query, body, caller, id: request_id };
+    let answer = operation.carry_out(request).await?;
     if !is_scheduler {
         return Ok(answer);
     }

@@ -25,8 +25,10 @@ const OLDEST_VERSION: &str = "2012-03-01";
 
 /// A request for an operation: routed, authenticated and read.
 pub(super) struct Request {
-    /// The services and settings of this API.
+    /// The settings of this API, and its services for callers who may reach everything.
     pub(super) rest: Arc<Rest>,
+    /// The service, for what the sender may reach.
+    pub(super) manage: Manage,
     /// The request line and the headers.
     pub(super) head: Arc<Parts>,
     /// The values of the placeholders in the route's path.
@@ -43,7 +45,7 @@ pub(super) struct Request {
 impl Request {
     /// The service.
     pub(super) fn manage(&self) -> Manage {
-        self.rest.manage.clone()
+        self.manage.clone()
     }
 
     /// The service, for a change by the sender of the request. What is not readable in the header of the depth
@@ -52,7 +54,7 @@ impl Request {
         let who = self.caller.principal.label().to_owned();
         let author = Author { who, request_id: self.id.clone() };
         let depth = depth(&self.head.headers).unwrap_or_default();
-        self.rest.manage.on_behalf_of(author).at_depth(depth)
+        self.manage.on_behalf_of(author).at_depth(depth)
     }
 
     /// Whether the request is a change on a condition.

@@ -35,7 +35,7 @@ pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
     let parameters = Parameters::of(&call, &["collections"])?;
     let shown = parameters.number("collections", 0..=COLLECTIONS_MAX, COLLECTIONS)?;
     let now = call.rest.clock.now();
-    let found = call.rest.manage.overview(call.path.subscription()?).await?;
+    let found = call.manage.overview(call.path.subscription()?).await?;
     let beat = |at: Option<DateTime<Utc>>| at.map(format_instant);
     let document = json!({
         "headline": headline(&found, now),
@@ -113,7 +113,7 @@ pub(crate) async fn upcoming(call: Call) -> Result<Answer, Failure> {
     check_span([from, to], AHEAD_MAX)?;
     let limit = parameters.number("limit", 1..=UPCOMING_MAX, UPCOMING)?;
     let jobs = jobs(&call, &parameters)?;
-    let found = call.rest.manage.upcoming(&jobs, [from, to], limit).await?;
+    let found = call.manage.upcoming(&jobs, [from, to], limit).await?;
     let document = json!({
         "items": found.items.iter().map(item).collect::<Vec<_>>(),
         "until": format_instant(found.until),

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
     let (place, name) = (call.path.place()?, call.path.collection()?);
-    let found: AlertSetting = call.rest.manage.alert_setting(&place, &name).await?;
+    let found: AlertSetting = call.manage.alert_setting(&place, &name).await?;
     let document = json!({"isSet": found.is_set, "trouble": found.trouble.as_ref().map(trouble)});
     Ok(tagged(&document, &call.head.headers))
 }
@@ -28,7 +28,7 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn of_job(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let found = call.rest.manage.job_alert(&place, &collection, &name).await?;
+    let found = call.manage.job_alert(&place, &collection, &name).await?;
     let state = found.state.map(|state| {
         json!({
             "failuresInRow": state.failures(),
@@ -44,7 +44,7 @@ pub(crate) async fn of_job(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn test(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
     let (place, name) = (call.path.place()?, call.path.collection()?);
-    let tested = call.rest.manage.test_alert(&place, &name).await?;
+    let tested = call.manage.test_alert(&place, &name).await?;
     let AlertTested { outcome, cause, message, took } = tested;
     let document = json!({
         "arrived": outcome == Outcome::Succeeded,

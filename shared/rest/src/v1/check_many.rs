@@ -61,7 +61,7 @@ pub(crate) async fn check_many(mut call: Call) -> Result<Answer, Failure> {
     let body = change.as_ref().map_or(Value::Null, |change| body_of(change).clone());
     let valid: Vec<_> = jobs.iter().filter_map(|(_, sent)| sent.as_ref().ok().cloned()).collect();
     let changes = CheckedChanges { collection: change, jobs: valid, created_before };
-    let checked = call.rest.manage.check_changes(&place, &collection, changes).await?;
+    let checked = call.manage.check_changes(&place, &collection, changes).await?;
     let of_collection =
         too_long.or_else(|| checked.collection.as_ref().map(|refusal| problem(refusal, &body)));
     Ok(Answer::json(StatusCode::OK, &document(of_collection, checked.jobs, jobs)))

@@ -22,7 +22,7 @@ const LETTERS: usize = 50;
 /// Looks at dead letters.
 pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let limit = Parameters::of(&call, &["limit"])?.number("limit", 1..=LETTERS_MAX, LETTERS)?;
-    let (about, found) = call.rest.manage.look_at_dead_letters(limit).await?;
+    let (about, found) = call.manage.look_at_dead_letters(limit).await?;
     let items: Vec<Value> = found.iter().map(letter).collect();
     Ok(tagged(&json!({"about": about, "items": items}), &call.head.headers))
 }
@@ -30,14 +30,14 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
 /// Sends dead letters to the workers again.
 pub(crate) async fn redrive(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
-    let done = call.rest.manage.redrive(&chosen(&call.body)?).await?;
+    let done = call.manage.redrive(&chosen(&call.body)?).await?;
     Ok(answer("moved", &done))
 }
 
 /// Deletes dead letters.
 pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
-    let done = call.rest.manage.delete_dead_letters(&chosen(&call.body)?).await?;
+    let done = call.manage.delete_dead_letters(&chosen(&call.body)?).await?;
     Ok(answer("deleted", &done))
 }
 

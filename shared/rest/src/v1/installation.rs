@@ -4,6 +4,7 @@
 use chrono::TimeDelta;
 use minutehand_domain::action::Target;
 use minutehand_domain::plan::PlanLimits;
+use minutehand_domain::reach::Reach;
 use minutehand_ports::store::PageRequest;
 use minutehand_recurrence::{format_instant, zone};
 use serde_json::{Value, json};
@@ -26,12 +27,13 @@ const RATE_SPAN: TimeDelta = TimeDelta::seconds(1_000);
 /// Tells the caller who it is, what it may do, and what the installation is.
 pub(crate) fn me(call: &Call) -> Result<Answer, Failure> {
     Parameters::of(call, &[])?;
-    let settings = call.rest.manage.settings();
+    let settings = call.manage.settings();
     let actions: Vec<&str> = Target::offered(settings.has_aws).collect();
     let principal = &call.caller.principal;
     let document = json!({
         "principal": {"kind": principal.kind(), "label": principal.label()},
         "may": may(call.caller.scope),
+        "collections": collections(&call.caller.reach),
         "now": format_instant(call.rest.clock.now()),
         "clockRate": clock_rate(call),
         "home": match call.rest.home {
@@ -55,6 +57,15 @@ const fn may(scope: Scope) -> &'static [&'static str] {
         Scope::Run => &["read", "run"],
         Scope::All => &["read", "run", "write"],
     }
+}
+
+/// The patterns of the collections that a caller may reach; null if it may reach the whole installation.
+fn collections(reach: &Reach) -> Value {
+    json!(
+        reach
+            .patterns()
+            .map(|patterns| { patterns.iter().map(ToString::to_string).collect::<Vec<_>>() })
+    )
 }
 
 /// How fast the clock of the schedule runs: 1, unless it is a test clock.
@@ -81,7 +92,7 @@ pub(crate) fn zones(call: &Call) -> Result<Answer, Failure> {
 pub(crate) async fn subscriptions(call: Call) -> Result<Answer, Failure> {
     let from = Parameters::of(&call, &["position"])?.position()?;
     let request = PageRequest { from, items_max: SUBSCRIPTIONS_MAX };
-    let found = call.rest.manage.list_subscriptions(request).await?;
+    let found = call.manage.list_subscriptions(request).await?;
     let looked_at = found.items.len();
     let items: Vec<_> = found.items.iter().map(|name| json!({"name": name.as_str()})).collect();
     Ok(tagged(&page(&items, found.next.as_deref(), looked_at), &call.head.headers))
@@ -90,6 +101,7 @@ pub(crate) async fn subscriptions(call: Call) -> Result<Answer, Failure> {
 /// Lists the processes that share the database.
 pub(crate) async fn processes(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
+    call.manage.check_everything()?;
     let found = call.rest.readiness.processes().await.map_err(unavailable)?;
     let item = |process: ProcessNote| {
         let ProcessNote { name, version, since, seen_at, attempts, answers } = process;
@@ -109,6 +121,7 @@ pub(crate) async fn processes(call: Call) -> Result<Answer, Failure> {
 /// Tells what an operator has to know of the database.
 pub(crate) async fn database(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
+    call.manage.check_everything()?;
     let found = call.rest.readiness.database().await.map_err(unavailable)?;
     let item = |note: DatabaseNote| {
         let DatabaseNote { about, says, remedy, is_warning } = note;

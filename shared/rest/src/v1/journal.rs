@@ -28,7 +28,7 @@ pub(crate) async fn journal(call: Call) -> Result<Answer, Failure> {
         let wanted = ENTRIES_MAX - items.len();
         let items_max = u32::try_from(wanted).unwrap_or(u32::MAX);
         let request = PageRequest { from: from.clone(), items_max };
-        let found = call.rest.manage.list_journal(&place, &collection, request).await?;
+        let found = call.manage.list_journal(&place, &collection, request).await?;
         looked_at += wanted;
         let is_wanted = |entry: &&JournalEntry| {
             job.as_ref()

@@ -36,7 +36,7 @@ pub(crate) async fn load(call: Call) -> Result<Answer, Failure> {
         }
     };
     let wanted = WantedLoad { jobs: jobs(&call, &parameters)?, bounds, from: position, far_from };
-    let found = call.rest.manage.load(&wanted).await?;
+    let found = call.manage.load(&wanted).await?;
     let starts = wanted.bounds.iter().take(found.counts.len());
     let next = found.next.map(|(shard, from)| format!("{shard} {}", from.unwrap_or_default()));
     let document = json!({

@@ -45,8 +45,7 @@ pub(crate) async fn occurrences(call: Call) -> Result<Answer, Failure> {
     };
     let limit = parameters.number("limit", 1..=OCCURRENCES_MAX, OCCURRENCES)?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let found =
-        call.rest.manage.list_occurrences(&place, &collection, &name, (before, limit)).await?;
+    let found = call.manage.list_occurrences(&place, &collection, &name, (before, limit)).await?;
     let (mut items, mut before, mut bytes) = (Vec::new(), None, 0);
     let mut instants = found.items.chunk_by(|one, other| one.at() == other.at()).peekable();
     while let Some(instant) = instants.next() {
@@ -137,7 +136,7 @@ pub(crate) async fn failures(call: Call) -> Result<Answer, Failure> {
     let jobs = ahead::jobs(&call, &parameters)?;
     let job = parameters.text("job").map(Name::new).transpose()?;
     let now = call.rest.clock.now();
-    let oldest = call.rest.manage.history_since();
+    let oldest = call.manage.history_since();
     let since = parameters.instant("since")?;
     let since = since.or_else(|| now.checked_sub_signed(FAILURES_SINCE)).unwrap_or(oldest);
     let wanted = WantedFailures {
@@ -148,7 +147,7 @@ pub(crate) async fn failures(call: Call) -> Result<Answer, Failure> {
         max: parameters.number("limit", 1..=FAILURES_MAX, FAILURES)?,
         from: parameters.position()?.as_deref().map(read_position).transpose()?,
     };
-    let found = call.rest.manage.list_failures(&wanted).await?;
+    let found = call.manage.list_failures(&wanted).await?;
     let items: Vec<Value> = found.items.iter().map(failed).collect();
     let position = found.next.map(|FailuresPosition { day, within }| {
         let within = within.unwrap_or_default();

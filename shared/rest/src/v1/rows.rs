@@ -55,7 +55,7 @@ pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
     loop {
         let items_max = u32::try_from(limit - items.len()).unwrap_or(u32::MAX);
         let page = PageRequest { from: from.clone(), items_max };
-        let page = call.rest.manage.list_rows(&place, &collection, prefix, page).await?;
+        let page = call.manage.list_rows(&place, &collection, prefix, page).await?;
         looked_at += page.items.len();
         let wanted = page.items.iter().filter(|row| state.is_none_or(|state| row.state == state));
         items.extend(wanted.map(row));

@@ -21,7 +21,7 @@ use crate::wire::said_of;
 pub(crate) async fn why(call: Call) -> Result<Answer, Failure> {
     let at = Parameters::of(&call, &["at"])?.instant("at")?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let manage = &call.rest.manage;
+    let manage = &call.manage;
     let (at, is_asked) = match at {
         Some(at) => (Some(at), true),
         None => (manage.newest_trouble(&place, &collection, &name).await?, false),

@@ -563,8 +563,10 @@ fn callers_are_known_by_their_tokens() {
     let headers = [("x-ms-version", "2013-03-01"), ("authorization", "Bearer token")];
     assert_eq!(api.send("GET", SERVICE, &headers, "").status, 404);
 
-    let reader =
-        Api::with(Access::Tokens(vec![Token { hash: TOKEN, scope: Scope::Read, label: None }]));
+    let reader = Api::with(Access::Tokens(vec![Token {
+        scope: Scope::Read,
+        ..Token::with_all_rights(TOKEN)
+    }]));
     assert_eq!(reader.send("GET", SERVICE, &headers, "").status, 404);
     let check = "/S1/cloudservices/x/resources/scheduler/jobCollections?op=checknameavailability&resourceName=x";
     assert_eq!(reader.send("POST", check, &headers, "").status, 404);

@@ -62,15 +62,14 @@ fn each_route_answers_callers_of_the_scope_that_it_needs_and_refuses_the_others(
     let scopes = Scope::ALL.map(|scope| (scope.name(), Some(scope)));
     let callers = || [("none", None)].into_iter().chain(scopes);
     let tokens = Scope::ALL.map(|scope| Token {
-        hash: Sha256::digest(scope.name()).into(),
         scope,
-        label: None,
+        ..Token::with_all_rights(Sha256::digest(scope.name()).into())
     });
     let api = Api::with(Access::Tokens(tokens.to_vec()));
     let rows = include_str!("../scopes.txt").lines().filter(|row| !row.starts_with('#'));
     for row in rows.filter(|row| !row.is_empty()) {
-        let [needed, method, path] = row.split_whitespace().collect::<Vec<_>>()[..] else {
-            panic!("a scope, a method and a path: {row}");
+        let [needed, _, method, path] = row.split_whitespace().collect::<Vec<_>>()[..] else {
+            panic!("a scope, a reach, a method and a path: {row}");
         };
         let needed = callers().find(|(name, _)| *name == needed).unwrap().1;
         let target = format!("{}?{VERSION}", path.replace(['{', '}'], ""));

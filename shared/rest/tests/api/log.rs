@@ -28,7 +28,8 @@ fn the_line_of_a_request_does_not_contain_its_query() {
 
 #[test]
 fn the_line_of_a_request_that_changes_something_names_its_caller() {
-    let token = Token { hash: TOKEN, scope: Scope::Run, label: Some("laptop".into()) };
+    let token =
+        Token { scope: Scope::Run, label: Some("laptop".into()), ..Token::with_all_rights(TOKEN) };
     let api = Api::with(Access::Tokens(vec![token]));
     let sent = &[("authorization", "Bearer token")];
     let ((), lines) = logged_by(|| {

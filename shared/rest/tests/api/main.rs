@@ -22,6 +22,8 @@ mod provider_and_groups;
 #[cfg(test)]
 mod public_pages;
 #[cfg(test)]
+mod reach;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod v1;

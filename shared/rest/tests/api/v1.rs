@@ -31,7 +31,8 @@ fn the_caller_and_the_installation_are_described() {
     let actions = me["actions"].as_array().unwrap();
     assert!(actions.contains(&json!("Https")) && !actions.contains(&json!("Lambda")), "{me}");
 
-    let token = Token { hash: TOKEN, scope: Scope::Run, label: Some("laptop".into()) };
+    let token =
+        Token { scope: Scope::Run, label: Some("laptop".into()), ..Token::with_all_rights(TOKEN) };
     let api = Api::with(Access::Tokens(vec![token]));
     let sent = &[("authorization", "Bearer token")];
     let me = api.send("GET", "/minutehand/v1/me", sent, "").json();
@@ -426,7 +427,7 @@ fn a_check_of_many_changes_says_how_it_has_to_be_sent() {
 
 #[test]
 fn a_token_that_only_reads_may_preview_and_check() {
-    let token = Token { hash: TOKEN, scope: Scope::Read, label: None };
+    let token = Token { scope: Scope::Read, ..Token::with_all_rights(TOKEN) };
     let api = Api::with(Access::Tokens(vec![token]));
     let send = |method: &str, path: &str, body: &str| {
         api.send(method, path, &[("authorization", "Bearer token")], body).status.as_u16()

@@ -5,9 +5,8 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use minutehand_domain::ids;
 use minutehand_ports::IdSource;
-use minutehand_rest::{Access, Scope, Token};
+use minutehand_rest::{Access, Token};
 use minutehand_runtime::RandomIds;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -17,8 +16,6 @@ use super::watched_file::Kind;
 use crate::data_dir::DataDir;
 
 pub(in crate::serve) const TOKEN_FILE: &str = "token";
-/// The most characters of a token's label.
-const LABEL_CHARS_MAX: usize = 100;
 
 /// The token that the server created by itself.
 pub(in crate::serve) struct GeneratedToken {
@@ -66,23 +63,26 @@ impl GeneratedToken {
 pub(in crate::serve) const TOKENS: Kind<Access> =
     Kind { file: "token file", entries: "tokens", parse };
 
-/// Reads a token file: in each line the hash of a token and perhaps its scope; `#` starts a comment. A
-/// comment in the line above a token is its label.
+/// Reads a token file: in each line the hash of a token and perhaps its limits; `#` starts a comment. The
+/// label of a token is the comment in its line, or else in the line above.
 fn parse(text: &str) -> Result<Access> {
     let mut tokens: Vec<(u32, Token)> = Vec::new();
     let mut above = None;
     for (number, line) in (1..).zip(text.lines()) {
-        let label = std::mem::replace(&mut above, label(line));
-        let Some(token) = parse_line(line).with_context(|| format!("line {number}"))? else {
+        let above = std::mem::replace(&mut above, label(line));
+        let (words, comment) = line.split_once('#').unwrap_or((line, ""));
+        let token = Token::read(words.split_whitespace());
+        let Some(token) = token.with_context(|| format!("line {number}"))? else {
             continue;
         };
+        let label = Token::label(comment.trim()).or(token.label).or(above);
         let token = Token { label, ..token };
         let same = tokens.iter().find(|(_, known)| known.hash == token.hash);
         match same {
-            Some((_, known)) if known.scope == token.scope => {}
-            Some((first, _)) => {
-                bail!("lines {first} and {number} give one token two scopes: remove one of them")
-            }
+            Some((_, known)) if (known.scope, &known.reach) == (token.scope, &token.reach) => {}
+            Some((first, _)) => bail!(
+                "lines {first} and {number} give one token different rights: remove one of them"
+            ),
             None => tokens.push((number, token)),
         }
     }
@@ -95,37 +95,18 @@ fn parse(text: &str) -> Result<Access> {
 /// The label in a line that is a comment.
 pub(super) fn label(line: &str) -> Option<Arc<str>> {
     let comment = line.trim_start().strip_prefix('#')?.trim_start_matches('#').trim();
-    let label: String = comment.chars().filter(|c| !c.is_control()).take(LABEL_CHARS_MAX).collect();
-    (!label.is_empty()).then(|| label.into())
-}
-
-/// Reads one line; `None` if it has no token. `sha256sum` prints a file name after the hash, so every
-/// other word is ignored, except one that begins with `scope=`.
-fn parse_line(line: &str) -> Result<Option<Token>> {
-    let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
-    let Some(digits) = words.next() else {
-        return Ok(None);
-    };
-    let hash = ids::unhex(digits).and_then(|bytes| bytes.try_into().ok());
-    let hash =
-        hash.context("it does not begin with a SHA-256 hash, which is 64 hexadecimal digits")?;
-    let mut scopes = words.filter_map(|word| word.strip_prefix("scope="));
-    let scope = match (scopes.next(), scopes.next()) {
-        (None, _) => Scope::All,
-        (Some(name), None) => {
-            Scope::named(name).context("use scope=read, scope=run or scope=all")?
-        }
-        (Some(_), Some(_)) => bail!("it has two scopes: give one"),
-    };
-    Ok(Some(Token { hash, scope, label: None }))
+    Token::label(comment)
 }
 
 #[cfg(test)]
 mod tests {
+    use minutehand_rest::Scope;
+
     use super::*;
 
     const FIRST: &str = "a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e";
     const SECOND: &str = "16367aacb67a4a017c8da8ab95682ccb390863780f7114dda0a0e0c55644c7c4";
+    const THIRD: &str = "00007b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e";
 
     fn scopes(text: &str) -> Result<Vec<Scope>, String> {
         match parse(text) {
@@ -153,13 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_above_a_token_is_its_label() {
+    fn a_comment_beside_or_above_a_token_is_its_label() {
         let text = format!(
-            "# tokens of the team\n\n#  the web shop, until March \n{FIRST} scope=read\n{SECOND}\n"
+            "# tokens of the team\n\n#  the web shop, until March \n{FIRST} scope=read\n{SECOND}\n\
+             # above\n{THIRD} # ops\n"
         );
         let Ok(Access::Tokens(tokens)) = parse(&text) else { panic!("{text}") };
         let labels: Vec<Option<&str>> = tokens.iter().map(|token| token.label.as_deref()).collect();
-        assert_eq!(labels, [Some("the web shop, until March"), None]);
+        assert_eq!(labels, [Some("the web shop, until March"), None, Some("ops")]);
     }
 
     #[test]
@@ -168,11 +150,13 @@ mod tests {
             ("first", "line 1: it does not begin with a SHA-256 hash"),
             (&format!("{FIRST}\n{SECOND}0"), "line 2: it does not begin with a SHA-256 hash"),
             (&format!("{FIRST} scope=Read"), "line 1: use scope=read, scope=run or scope=all"),
+            (&format!("{FIRST} Scope=read"), "line 1: 'Scope=' is not known"),
+            (&format!("{FIRST} collections=a//b"), "line 1: the pattern 'a//b' has an empty name"),
             (&format!("{FIRST} scope="), "line 1: use scope=read, scope=run or scope=all"),
-            (&format!("{FIRST} scope=read scope=all"), "line 1: it has two scopes"),
+            (&format!("{FIRST} scope=read scope=all"), "line 1: it has 'scope=' twice"),
             (
                 &format!("{FIRST}\n\n{FIRST} scope=read"),
-                "lines 1 and 3 give one token two scopes: remove one of them",
+                "lines 1 and 3 give one token different rights: remove one of them",
             ),
             ("# none", "the file contains no token"),
         ] {

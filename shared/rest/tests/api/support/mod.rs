@@ -11,6 +11,8 @@ use chrono::{DateTime, NaiveDate, Utc};
 use http_body_util::BodyExt;
 use minutehand_app::{Manage, ManagePorts, ManageSettings};
 use minutehand_domain::attempt::{Attempt, Occurrence};
+use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::history_days::{HistoryDays, JOBS_KEPT_FOR};
 use minutehand_domain::job::JobState;
 use minutehand_domain::name::{Name, PathSegment};
@@ -21,7 +23,7 @@ use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     Counted, CounterUpdate, CountersAdd, Finish, JobRecord, ResourceGroup,
 };
-use minutehand_ports::{Collections, Counters, Jobs, Timers};
+use minutehand_ports::{Attempts, Collections, Counters, Jobs, Timers};
 use minutehand_rest::{Access, BuildInfo, ManagementCertificate, MetricsPage, Rest, Scheme};
 use minutehand_store_sql::SqlStore;
 use minutehand_store_sql::sqlite::Database;
@@ -165,6 +167,24 @@ impl Api {
         let expires_at = now() + JOBS_KEPT_FOR;
         let finish = Finish { job: at, version: job.version, generation, state, expires_at };
         assert!(self.runtime.block_on(self.store.finish(&finish)).unwrap());
+    }
+
+    /// Adds an occurrence of a job that failed for good, as a worker does.
+    pub(crate) fn add_failure(&self, collection: &str, job: &str) {
+        let failed = FailedOccurrence {
+            job_uid: job.to_owned(),
+            collection_path: CollectionPlace::read(collection).unwrap(),
+            job: job.to_owned(),
+            nominal_at: now(),
+            is_run: false,
+            attempts: 1,
+            ended_at: now(),
+            cause: None,
+            said: None,
+            message: "failed".to_owned(),
+            target: None,
+        };
+        self.runtime.block_on(self.store.add_failure(&failed)).unwrap();
     }
 
     /// The job `J1` as it is stored.
