@@ -5,7 +5,6 @@
 //! property, so [`keep_extensions`](crate::document::keep_extensions) keeps all of it in a PUT that
 //! leaves it out.
 
-use minutehand_recurrence::nearest;
 use minutehand_recurrence::zone::{self, Zone};
 
 use crate::action::{FAILURE_ACTION, FailureAction};
@@ -210,7 +209,7 @@ fn read_time_zone(fields: &Fields<'_>) -> Result<Option<String>, Refusal> {
         return Ok(None);
     };
     if fields.limiting_plan().is_some() && Zone::named(name).is_none() {
-        let example = nearest(name, zone::names()).unwrap_or("Europe/Paris");
+        let example = zone::meant(name).unwrap_or("Europe/Paris");
         let allowed = format!("use an IANA or Windows time zone name, such as '{example}'");
         return Err(fields.wrong("timeZone", &allowed));
     }

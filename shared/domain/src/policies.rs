@@ -339,7 +339,7 @@ mod tests {
             (json!({}), "'minutehand.catchUp.policy' is missing; use one of last, none, all."),
             (
                 json!({"policy": "some"}),
-                "'minutehand.catchUp.policy' is \"some\"; use one of last, none, all.",
+                "'minutehand.catchUp.policy' is \"some\"; use one of last, none, all (is 'none' meant?).",
             ),
             (
                 json!({"policy": "none", "max": 3}),

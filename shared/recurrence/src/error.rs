@@ -152,6 +152,12 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, name)| name)
 }
 
+/// The end of a sentence that lists names: the one that the author most likely meant, if there is one.
+#[must_use]
+pub fn meant<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(written, names).map_or_else(String::new, |name| format!(" (is '{name}' meant?)"))
+}
+
 /// Returns the edit distance of two words, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<u8> = b.bytes().collect();

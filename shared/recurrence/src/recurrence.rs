@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::date::WrittenDate;
-use crate::error::{Refused, nearest};
+use crate::error::{Refused, meant};
 use crate::instant::format_instant;
 use crate::object::{Object, whole};
 use crate::usual;
@@ -183,9 +183,11 @@ fn read_frequency(json: Option<&Value>) -> Result<Frequency, Refused> {
         let field = "recurrence.frequency".to_owned();
         return Err(Refused::Missing { field, allowed: allowed() });
     };
-    json.as_str()
-        .and_then(Frequency::read)
-        .ok_or_else(|| Refused::not_allowed("recurrence.frequency", json, allowed()))
+    json.as_str().and_then(Frequency::read).ok_or_else(|| {
+        let written = json.as_str().unwrap_or_default();
+        let meant = meant(written, Frequency::ALL.map(Frequency::name));
+        Refused::not_allowed("recurrence.frequency", json, allowed() + &meant)
+    })
 }
 
 fn read_count(json: &Value) -> Result<u32, Refused> {
@@ -205,7 +207,7 @@ fn read_time_zone(json: &Value) -> Result<TimeZoneName, Refused> {
         Zone::named(name).map(|zone| TimeZoneName { name: name.to_owned(), zone })
     });
     found.ok_or_else(|| {
-        let like = json.as_str().and_then(|name| nearest(name, zone::names()));
+        let like = json.as_str().and_then(zone::meant);
         let example = like.unwrap_or("Europe/Paris");
         let allowed = format!("use an IANA or Windows time zone name, such as '{example}'");
         Refused::not_allowed("recurrence.timeZone", json, allowed)

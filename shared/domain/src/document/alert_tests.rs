@@ -125,7 +125,7 @@ fn what_a_receiver_cannot_have_is_refused_without_its_url() {
     for (changes, expected) in [
         (
             json!({"format": "slak"}),
-            "'minutehand.onFailure.format' is \"slak\"; use one of cloudevents, slack, teams, discord, ntfy, template.".to_owned(),
+            "'minutehand.onFailure.format' is \"slak\"; use one of cloudevents, slack, teams, discord, ntfy, template (is 'slack' meant?).".to_owned(),
         ),
         (
             json!({"request": {"uri": "hunter2"}}),

@@ -1,7 +1,7 @@
 //! Reading the properties of an object, with errors that name the property.
 
 use chrono::{DateTime, Utc};
-use minutehand_recurrence::WrittenDate;
+use minutehand_recurrence::{WrittenDate, meant};
 use serde_json::{Map, Value};
 
 use crate::duration::Span;
@@ -208,8 +208,13 @@ impl<'a> Fields<'a> {
         names: &str,
     ) -> Result<Option<T>, Refusal> {
         let text = self.text(name)?;
-        text.map(|text| read(text).ok_or_else(|| self.wrong(name, &format!("use one of {names}"))))
-            .transpose()
+        text.map(|text| {
+            read(text).ok_or_else(|| {
+                let meant = meant(text, names.split(", "));
+                self.wrong(name, &format!("use one of {names}{meant}"))
+            })
+        })
+        .transpose()
     }
 
     /// A text that is one of a few, and has to be there.

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_recurrence::zone::Zone;
-use minutehand_recurrence::{format_instant, named, nearest};
+use minutehand_recurrence::{format_instant, meant, named};
 use serde_json::Value as Json;
 
 use escape::{percent_encoded, without_controls};
@@ -280,10 +280,9 @@ fn read_name(
     let known = || names.iter().map(|name| name.name());
     // Names are exact, as those of properties are.
     let found = names.iter().find(|known| known.name() == name).ok_or_else(|| {
-        let suggestion = nearest(name, known()).map(|it| format!(" (is '{it}' meant?)"));
         TemplateError::UnknownName {
             written: shown(),
-            suggestion: suggestion.unwrap_or_default(),
+            suggestion: meant(name, known()),
             names: self::names(&known().collect::<Vec<_>>()),
         }
     })?;

