@@ -186,7 +186,7 @@ pub(crate) fn says(problem: &CheckProblem) -> String {
 }
 
 /// The most problems that are printed.
-const SHOWN_MAX: usize = 100;
+pub(crate) const SHOWN_MAX: usize = 100;
 
 /// All problems as one failure; `None` if there are none.
 pub(crate) fn all(mut problems: Vec<Failure>) -> Option<Failure> {

@@ -1,9 +1,10 @@
 //! `import`: the schedules of other schedulers as jobs.
 //!
-//! The files are converted, the jobs and the problems are shown, and then the jobs are created, a few
-//! at a time. Each is a PUT of its own that only creates. So a command that ends in between leaves some
+//! The files are converted, the jobs and the problems are shown, and the server is asked whether it would
+//! accept the jobs. Then they are created, a few at a time. Each is a PUT of its own that only creates. So a command that ends in between leaves some
 //! of the jobs made, and the next one makes the others.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
@@ -11,14 +12,15 @@ use clap::{Args, Subcommand};
 use futures_util::{StreamExt, stream};
 use minutehand_client::{CollectionPath, Precondition};
 use minutehand_convert::{
-    Conversion, ConvertOptions, ConvertedJob, CrontabForm, SourceFormat, SourcePlace,
+    Conversion, ConversionProblem, ConvertOptions, ConvertedJob, CrontabForm, ProblemKind,
+    SourceFormat, SourcePlace,
 };
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
 use crate::at_server::ServerCommand;
 use crate::check::{self, Change, JobChange};
-use crate::failure::{Failure, REFUSED, Result};
+use crate::failure::{FAILED, Failure, REFUSED, Result};
 use crate::input;
 use crate::output::ask;
 use crate::output::progress::Progress;
@@ -73,7 +75,7 @@ enum ImportFrom {
     },
     /// Read schedules of `EventBridge`
     #[command(name = "eventbridge", after_long_help = HELP,
-              about = "Read schedules of EventBridge, or CloudFormation templates in JSON")]
+              about = "Read schedules of EventBridge, or templates of CloudFormation and SAM")]
     EventBridge {
         #[command(flatten)]
         parameters: ParameterArgs,
@@ -164,16 +166,24 @@ impl ServerCommand for ImportArgs {
             if !is_text {
                 print_json(&work, &files, None)?;
             }
-            check_all(&work, &path, &files).await?;
+            match check_all(&work, &path, &files).await {
+                // What is only shown needs no server.
+                Err(failure) if failure.code == FAILED => {
+                    let message = &failure.message;
+                    work.screen.note(&format!("the server has not checked the jobs: {message}"));
+                }
+                checked => checked?,
+            }
             return complete(&files);
         }
+        check_all(&work, &path, &files).await?;
         let count: usize = files.iter().map(|read| read.conversion.jobs.len()).sum();
         if count > 0 {
             let name = work.defaults().short_collection(&path);
             let question = format!("Create {count} jobs in {name}?");
             // Without a terminal no answer is needed: an import only adds.
             ask::confirm(&work.screen, &question, into.yes || !work.screen.asks)?;
-            make_collection(&work, &path).await?;
+            make_collection(&work, &path, &files).await?;
         }
         let outcomes = create_all(&work, &path, &files, count).await;
         if !is_text {
@@ -258,7 +268,7 @@ fn show(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
         work.screen.table(&table)?;
     }
     for read in files {
-        for problem in &read.conversion.problems {
+        for problem in read.conversion.problems.iter().filter(|it| !is_given(work, read, it)) {
             let kind = match problem.kind.name() {
                 "refused" => work.screen.bad("refused"),
                 other => work.screen.warn(other),
@@ -273,6 +283,16 @@ fn show(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
     work.screen.line(&format!("{converted} of {found} schedules can be imported"))
 }
 
+/// Whether a problem is only that a secret is needed, and its variable is set.
+fn is_given(work: &Work, read: &Read, problem: &ConversionProblem) -> bool {
+    let is_of = |job: &&ConvertedJob| problem.job.as_ref() == Some(&job.name);
+    let secrets = read.conversion.jobs.iter().filter(is_of).flat_map(|job| &job.secrets);
+    let mut named = secrets
+        .filter(|secret| problem.unsayable.remedy.ends_with(&format!(" {}", secret.variable)));
+    problem.kind == ProblemKind::Needed
+        && named.any(|secret| work.environment.set(&secret.variable).is_some())
+}
+
 fn zone_of(document: &Value) -> Option<Zone> {
     Zone::named(document.pointer("/properties/recurrence/timeZone")?.as_str()?)
 }
@@ -282,22 +302,21 @@ fn converted(conversion: &Conversion) -> usize {
     conversion.found - conversion.refused()
 }
 
-/// Refuses what the server would refuse, as far as the secrets that it needs are there.
+/// Refuses what the server would refuse, as far as the secrets that it needs are there. Jobs that exist are
+/// left alone, and not checked.
 async fn check_all(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
-    let exists = match work.client().collection(path).await {
-        Err(error) if error.refusal().is_none() => {
-            // What is only shown needs no server.
-            work.screen.note(&format!("the server has not checked the jobs: {error}"));
-            return Ok(());
-        }
-        Err(error) if error.is_not_found() => false,
+    let existing = match work.client().collection(path).await {
+        Err(error) if error.is_not_found() => None,
         found => {
             found?;
-            true
+            Some(names(work, path).await?)
         }
     };
+    let exists = existing.is_some();
+    let existing = existing.unwrap_or_default();
     let jobs =
         files.iter().flat_map(|read| read.conversion.jobs.iter().map(move |job| (read, job)));
+    let jobs = jobs.filter(|(_, job)| !existing.contains(&job.name.to_lowercase()));
     let jobs = jobs.filter_map(|(read, job)| {
         let document = job.with_secrets(|name| work.environment.set(name)).ok()?;
         Some((read, job, document))
@@ -309,9 +328,13 @@ async fn check_all(work: &Work, path: &CollectionPath, files: &[Read]) -> Result
         is_new: true,
     });
     let changes: Vec<_> = changes.collect();
-    let new = json!({});
+    let new = new_collection(files);
     let made = (!exists).then_some(Change { is_patch: false, body: &new });
     let checked = check::check(work, path, made, &changes).await?;
+    let of_collection = checked.collection.iter().map(|problem| {
+        let name = work.defaults().short_collection(path);
+        Failure::refused(format!("collection '{name}': {}", check::says(problem)))
+    });
     let problems = jobs.iter().zip(&checked.jobs).flat_map(|((read, job, _), checked)| {
         let problems = checked.iter().flat_map(|checked| &checked.problems);
         problems.map(move |problem| {
@@ -319,15 +342,38 @@ async fn check_all(work: &Work, path: &CollectionPath, files: &[Read]) -> Result
             Failure::refused(format!("{place}: job '{name}': {}", check::says(problem)))
         })
     });
-    check::all(problems.collect()).map_or(Ok(()), Err)
+    check::all(of_collection.chain(problems).collect()).map_or(Ok(()), Err)
 }
 
-async fn make_collection(work: &Work, path: &CollectionPath) -> Result<()> {
+/// The names of the jobs of a collection, in lower case.
+async fn names(work: &Work, path: &CollectionPath) -> Result<HashSet<String>> {
+    let (mut names, mut listing) = (HashSet::new(), work.client().jobs(path, None));
+    // Bounded by the jobs of the collection.
+    while let Some(page) = listing.next_page().await? {
+        names.extend(page.iter().map(|job| job.value.short_name().to_lowercase()));
+    }
+    Ok(names)
+}
+
+/// The body of the request that creates the collection: with the quota of the first file that has one.
+fn new_collection(files: &[Read]) -> Value {
+    let quota = files.iter().find_map(|read| read.conversion.quota.as_ref());
+    quota.map_or_else(|| json!({}), |quota| json!({"properties": {"quota": quota}}))
+}
+
+async fn make_collection(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
+    let body = new_collection(files);
     match work.client().collection(path).await {
         Err(error) if error.is_not_found() => {}
-        found => return found.map(|_| ()).map_err(Failure::from),
+        found => {
+            found?;
+            if body.get("properties").is_some() {
+                work.screen.note("the collection exists and keeps its own quota");
+            }
+            return Ok(());
+        }
     }
-    match work.client().put_collection(path, &json!({}), Precondition::New).await {
+    match work.client().put_collection(path, &body, Precondition::New).await {
         // Another command was faster.
         Err(error) if error.is_taken() => Ok(()),
         made => {

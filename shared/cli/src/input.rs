@@ -5,11 +5,11 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::str::FromStr;
 
+use minutehand_convert::yaml;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Result};
-use crate::yaml;
 
 /// More than a request may have.
 const BYTES_MAX: u64 = 1 << 20;

@@ -176,7 +176,7 @@ impl Reading<'_> {
             start_time: Some(minutehand_recurrence::format_instant(timing.start_time).into()),
             recurrence: Some(timing.recurrence),
             action: action.clone(),
-            has_templates: false,
+            extensions: Map::new(),
             is_enabled: true,
             skipped_time: Some(SKIPPED_TIME),
             // The notes are about the line, and stand beside its first job.

@@ -7,6 +7,7 @@ use crate::draft::Drafts;
 use crate::report::SourcePlace;
 use crate::secrets;
 use crate::unsayable::Unsayable;
+use crate::yaml;
 
 /// Converts an object of a file, which is at this place.
 type ConvertObject =
@@ -49,19 +50,24 @@ impl Format {
 }
 
 /// Reads a file: its document, or the array of several documents one after the other, as a loop in a
-/// shell writes them.
+/// shell writes them. What does not begin like JSON is YAML.
 fn read(text: &str) -> Result<Value, Unsayable> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
         return Err(Unsayable::new("the file is empty", "give the JSON of an export"));
     }
+    if !text.trim_start().starts_with(['{', '[']) {
+        let document = yaml::read_template(text).map_err(|error| {
+            let why = format!("the file is neither JSON nor valid YAML: {error}");
+            Unsayable::new(why, "correct it")
+        })?;
+        secrets::check_unmarked(&document)?;
+        return Ok(document);
+    }
     let documents: Result<Vec<Value>, _> =
         serde_json::Deserializer::from_str(text).into_iter().collect();
     let mut documents = documents.map_err(|error| {
-        Unsayable::new(
-            format!("the file is not valid JSON: {error}"),
-            "correct it; a template in YAML has to be written as JSON first",
-        )
+        Unsayable::new(format!("the file is not valid JSON: {error}"), "correct it")
     })?;
     documents.iter().try_for_each(secrets::check_unmarked)?;
     match (documents.pop(), documents.is_empty()) {

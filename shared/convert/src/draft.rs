@@ -35,8 +35,8 @@ pub(crate) struct Draft {
     pub(crate) recurrence: Option<Value>,
     /// The `action`; its secrets are text, marks, or missing.
     pub(crate) action: Value,
-    /// Whether names in double braces become values in the action.
-    pub(crate) has_templates: bool,
+    /// The extensions, under `minutehand`.
+    pub(crate) extensions: Map<String, Value>,
     pub(crate) is_enabled: bool,
     /// What the other scheduler does with a time that the clock skips.
     pub(crate) skipped_time: Option<&'static str>,
@@ -94,6 +94,20 @@ impl Drafts {
     /// Whether nothing was found and nothing reported.
     pub(crate) const fn is_empty(&self) -> bool {
         self.report.found == 0 && self.report.problems.is_empty()
+    }
+
+    /// Keeps the quota of a collection of the file. All jobs go into one collection, so it has one quota.
+    pub(crate) fn keep_quota(&mut self, place: &SourcePlace, quota: Value) {
+        match &self.report.quota {
+            None => self.report.quota = Some(quota),
+            Some(known) if *known == quota => {}
+            Some(_) => {
+                let why = "another collection of the file has another quota, which all jobs get";
+                let remedy = "import each collection by itself, or set the quota afterwards";
+                let unsayable = Unsayable::new(why, remedy);
+                self.note(ProblemKind::Changed, place.clone(), unsayable);
+            }
+        }
     }
 
     /// Reports something about the file.
@@ -224,8 +238,9 @@ impl Draft {
             properties.insert("recurrence".to_owned(), recurrence);
         }
         properties.insert("action".to_owned(), self.action.take());
-        if self.has_templates {
-            properties.insert("minutehand".to_owned(), json!({"template": true}));
+        if !self.extensions.is_empty() {
+            let extensions = std::mem::take(&mut self.extensions);
+            properties.insert("minutehand".to_owned(), extensions.into());
         }
         properties.insert("state".to_owned(), state(self.is_enabled).into());
         let body = json!({"properties": properties});

@@ -37,6 +37,7 @@ mod secrets;
 mod tests;
 mod unique;
 mod unsayable;
+pub mod yaml;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};

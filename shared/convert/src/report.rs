@@ -12,6 +12,8 @@ use crate::unsayable::Unsayable;
 pub struct Conversion {
     /// How many schedules the file has.
     pub found: usize,
+    /// The quota of the collection of the jobs, if the file has one.
+    pub quota: Option<Value>,
     /// The jobs, in the order of the file.
     pub jobs: Vec<ConvertedJob>,
     /// The problems, in the order of the file.
@@ -88,6 +90,7 @@ impl Conversion {
     pub fn to_json(&self) -> Value {
         json!({
             "found": self.found,
+            "quota": self.quota,
             "jobs": self.jobs.iter().map(ConvertedJob::to_json).collect::<Vec<_>>(),
             "problems": self.problems.iter().map(ConversionProblem::to_json).collect::<Vec<_>>(),
         })

@@ -124,7 +124,7 @@ fn a_file_with_a_mistake_changes_nothing() {
     document["jobs"].as_object_mut().unwrap().remove("export");
     jobs(&world, "a.json", &document);
     let ended = world.run("apply -f jobs --yes");
-    assert!(ended.err.contains("jobs/a.json: job 'once': 'startTime' is missing"), "{ended:?}");
+    assert!(ended.err.contains("jobs/a.json:1: job 'once': 'startTime' is missing"), "{ended:?}");
     assert_eq!(world.run("collection show billing").code, Some(3), "nothing was made");
 }
 
@@ -161,12 +161,12 @@ fn what_the_server_refuses_is_said_at_once_and_nothing_is_written() {
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{command}: {ended:?}");
         for says in [
             "5 problems, and nothing was changed",
-            "jobs/b.json: collection 'many': ",
+            "jobs/b.json:1: collection 'many': ",
             "maxJobCount",
-            "jobs/b.json: job 'k1': ",
-            "jobs/b.json: job 'k2': 'action.request.method' is missing",
-            "jobs/c.json: job 'there': 'action.request.method' is \"FETCH\"",
-            "jobs/c.json: job 'local': 'startTime' is missing, so the job would run at once; add a date",
+            "jobs/b.json:1: job 'k1': ",
+            "jobs/b.json:1: job 'k2': 'action.request.method' is missing",
+            "jobs/c.json:1: job 'there': 'action.request.method' is \"FETCH\"",
+            "jobs/c.json:1: job 'local': 'startTime' is missing, so the job would run at once; add a date",
         ] {
             assert!(ended.err.contains(says), "{command}: {says}: {}", ended.err);
         }
@@ -243,6 +243,11 @@ jobs:
     fs::write(dir.join("b.yml"), "collection: ops\njobs:\n\ta: {}\n").unwrap();
     let wrong = world.run("diff -f jobs");
     assert!(wrong.err.contains("jobs/b.yml is not valid YAML: line 3, column "), "{wrong:?}");
+    let text = "collection: ops\njobs:\n  c:\n    startTime: 2027-01-01\n    action:\n      type: Http\n      request: {uri: http://a/}\n";
+    fs::write(dir.join("b.yml"), text).unwrap();
+    let refused = world.run("diff -f jobs");
+    let says = "jobs/b.yml:7: job 'c': 'action.request.method' is missing";
+    assert!(refused.err.contains(says), "{refused:?}");
     let made = world.run_with(
         &["job", "create", "ops/c", "-f", "-"],
         "startTime: 2050-01-01\naction:\n  type: Http\n  request: {method: GET, uri: http://a/}\n",

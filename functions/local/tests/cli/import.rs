@@ -64,6 +64,7 @@ fn a_secret_that_a_file_lacks_is_read_from_the_environment() {
     let with = run(world.command().args(words(import)).env(variable, "hunter2"), "");
     assert_eq!(with.code, Some(0), "{with:?}");
     assert!(!format!("{with:?}").contains("hunter2"));
+    assert!(without.out.contains("\nneeded ") && !with.out.contains("needed"), "{with:?}");
     assert_eq!(world.json("job show ops/past --json")["state"], "disabled");
     let nightly = world.json("job show ops/nightly --json");
     assert_eq!((&nightly["state"], &nightly["executions"]), (&json!("enabled"), &json!(0)));
@@ -90,6 +91,10 @@ fn a_template_is_imported_from_standard_input_with_its_parameters() {
     );
     let printed: Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(printed["outcomes"], Value::Null);
+    let real = line.replace("--dry-run --json", "--to ops --yes");
+    let real = world.run_with(&words(&real), &template.to_string());
+    assert!(real.code == Some(2) && real.err.contains("Start the server with --aws"), "{real:?}");
+    assert_eq!(world.run("collection show ops").code, Some(3), "nothing was made");
     let job = &printed["files"][0]["jobs"][0];
     assert_eq!((&job["name"], &job["state"]), (&json!("Hourly"), &json!("disabled")));
 }

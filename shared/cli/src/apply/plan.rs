@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use minutehand_client::{CheckProblem, CollectionPath, JobPath};
+use minutehand_convert::yaml;
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
@@ -107,13 +108,22 @@ impl Step {
     }
 
     /// A problem that the server has with the change.
-    fn problem(&self, problem: &CheckProblem) -> Failure {
+    fn problem(&self, problem: &CheckProblem, has_line: bool) -> Failure {
         let failure = Failure::refused(check::says(problem));
         let file = self.file.as_deref().unwrap_or(Path::new("-"));
         match self.place() {
-            (_, Some(job)) => named(failure, file, job),
+            (_, Some(job)) => {
+                let target = problem.target.as_deref();
+                let target = target.map(|it| it.strip_prefix("properties.").unwrap_or(it));
+                let below = target.into_iter().flat_map(|it| it.split('.'));
+                let path: Vec<&str> = ["jobs", job].into_iter().chain(below).collect();
+                named(failure, file, job, has_line.then_some(path.as_slice()))
+            }
             (path, None) => {
-                let (file, name) = (file.display(), &path.collection);
+                let target = problem.target.as_deref().unwrap_or("properties");
+                let target: Vec<&str> = target.split('.').collect();
+                let file = place_in(file, has_line.then_some(target.as_slice()));
+                let name = &path.collection;
                 Failure {
                     message: format!("{file}: collection '{name}': {}", failure.message),
                     ..failure
@@ -153,7 +163,10 @@ impl Plan {
                 let before = found.remove(&name.to_lowercase()).map(|(_, job)| job);
                 let job = Job { path: &path, wanted: job, before, zone };
                 if let Err(failure) = plan.job(work, job, send_secrets) {
-                    plan.problems.push(named(failure, &file, name));
+                    let has_line = plan.problems.len() < check::SHOWN_MAX;
+                    let path = ["jobs", name];
+                    let failure = named(failure, &file, name, has_line.then_some(&path[..]));
+                    plan.problems.push(failure);
                 }
             }
             for (_, (name, _)) in found {
@@ -197,13 +210,18 @@ impl Plan {
             let change = own.map(|(_, _, change)| *change);
             let checked = check::check(work, &collection.path, change, &of_jobs).await?;
             let of_own = own.iter().flat_map(|(step, ..)| {
-                checked.collection.iter().map(move |problem| step.problem(problem))
+                checked.collection.iter().map(move |problem| (step, problem))
             });
             let of_jobs = jobs.iter().zip(&checked.jobs).flat_map(|((step, ..), job)| {
                 let problems = job.iter().flat_map(|job| &job.problems);
-                problems.map(move |problem| step.problem(problem))
+                problems.map(move |problem| (step, problem))
             });
-            let problems: Vec<Failure> = of_own.chain(of_jobs).collect();
+            let known = self.problems.len();
+            let problems = of_own.chain(of_jobs).enumerate();
+            // A line is found by reading the file again, so only those that are shown have one.
+            let problems = problems
+                .map(|(n, (step, problem))| step.problem(problem, known + n < check::SHOWN_MAX));
+            let problems: Vec<Failure> = problems.collect();
             self.problems.extend(problems);
         }
         Ok(())
@@ -295,9 +313,19 @@ impl Plan {
     }
 }
 
-fn named(failure: Failure, file: &Path, job: &str) -> Failure {
-    let message = format!("{}: job '{job}': {}", file.display(), failure.message);
+fn named(failure: Failure, file: &Path, job: &str, path: Option<&[&str]>) -> Failure {
+    let message = format!("{}: job '{job}': {}", place_in(file, path), failure.message);
     Failure { message, ..failure }
+}
+
+/// A file, with the line of a property if it can be read again.
+fn place_in(file: &Path, path: Option<&[&str]>) -> String {
+    let path = path.filter(|_| file != Path::new("-"));
+    let line = path.and_then(|path| yaml::line_of(&std::fs::read_to_string(file).ok()?, path));
+    match line {
+        Some(line) => format!("{}:{line}", file.display()),
+        None => file.display().to_string(),
+    }
 }
 
 /// When a job fires, in words. A job without a start is refused: it would run at once.

@@ -44,6 +44,7 @@ fn convert_object(
     let action = property(object, "properties").and_then(|job| job.get("action"));
     if action.is_none() && text(object, "type").is_some_and(|kind| is(kind, COLLECTION)) {
         // A list of collections: they are made by hand, or by the import.
+        keep_quota(object, place, &Template::none(options), drafts);
         return Ok(());
     }
     if action.is_none() {
@@ -80,12 +81,30 @@ fn add_resources(
         // The type of a nested resource is the rest of its own.
         if is(kind, JOB) || is(kind, "jobs") {
             drafts.add(&place, |drafts| draft(resource, &place, template, drafts))?;
+        } else if is(kind, COLLECTION) {
+            keep_quota(resource, &place, template, drafts);
         }
         if let Some(nested) = resource.get("resources").and_then(Value::as_array) {
             add_resources(nested, &place.within("resources"), template, drafts, depth + 1)?;
         }
     }
     Ok(())
+}
+
+/// Keeps the quota of a collection.
+fn keep_quota(
+    collection: &Map<String, Value>,
+    place: &SourcePlace,
+    template: &Template<'_>,
+    drafts: &mut Drafts,
+) {
+    let quota =
+        property(collection, "properties").and_then(|it| property(it.as_object()?, "quota"));
+    match quota.map(|quota| template.resolve(quota)) {
+        None => {}
+        Some(Ok(quota)) => drafts.keep_quota(place, quota),
+        Some(Err(unsayable)) => drafts.note(ProblemKind::Changed, place.clone(), unsayable),
+    }
 }
 
 fn is(kind: &str, name: &str) -> bool {
@@ -143,7 +162,10 @@ fn draft(
         start_time,
         recurrence,
         action: property(properties, "action").cloned().unwrap_or_default(),
-        has_templates: false,
+        extensions: property(properties, "minutehand")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default(),
         is_enabled: state == "enabled",
         skipped_time: None,
         notes,

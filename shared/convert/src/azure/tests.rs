@@ -193,3 +193,23 @@ fn endless_expressions_end() {
         assert!(problems(&report)[0].starts_with("resources[0] refused"), "{report:#?}");
     }
 }
+
+#[test]
+fn the_quota_of_a_collection_is_kept() {
+    let collection = |name: &str, quota: Value| {
+        json!({
+            "type": "Microsoft.Scheduler/jobCollections", "name": name,
+            "properties": {"sku": {"name": "Standard"}, "quota": quota},
+        })
+    };
+    let quota =
+        json!({"maxJobCount": "[parameters('most')]", "maxRecurrence": {"frequency": "hour"}});
+    let template = |resources: Value| json!({"parameters": {"most": {"defaultValue": 20}}, "resources": resources});
+    let one = converted(&template(json!([collection("a", quota.clone()), job(json!({}))])));
+    assert_eq!(one.quota, Some(json!({"maxJobCount": 20, "maxRecurrence": {"frequency": "hour"}})));
+    let other = json!({"maxJobCount": 5});
+    let two = converted(&template(json!([collection("a", quota), collection("b", other)])));
+    assert_eq!(two.quota, one.quota);
+    assert!(problems(&two)[0].contains("another collection of the file has another quota"));
+    assert_eq!(converted(&job(json!({}))).quota, None);
+}

@@ -181,7 +181,7 @@ pub(crate) fn check_zone(zone: Option<&str>) -> Result<(), Unsayable> {
     let Some(unknown) = zone.filter(|name| Zone::named(name).is_none()) else {
         return Ok(());
     };
-    let like = minutehand_recurrence::nearest(unknown, zone::names()).unwrap_or("Europe/Paris");
+    let like = zone::meant(unknown).unwrap_or("Europe/Paris");
     Err(Unsayable::new(
         format!("{} is not a time zone", quoted(unknown)),
         format!("use an IANA or Windows name, such as '{like}'"),

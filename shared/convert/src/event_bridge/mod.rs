@@ -3,15 +3,15 @@
 //! | read | from |
 //! |---|---|
 //! | schedules | `aws scheduler get-schedule`, or `get_schedule` of boto3: one, a list, or one after the other |
-//! | `AWS::Scheduler::Schedule`, `AWS::Events::Rule`, events of `AWS::Serverless::Function` | a template in JSON, with its parameters |
+//! | `AWS::Scheduler::Schedule`, `AWS::Events::Rule`, events of `AWS::Serverless::Function` | a template in JSON or YAML, with its parameters |
 
 mod expression;
 mod target;
 mod template;
 
-use chrono::SubsecRound;
-use minutehand_recurrence::{WrittenDate, format_instant};
-use serde_json::{Map, Value};
+use chrono::{DateTime, SubsecRound, TimeDelta};
+use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
+use serde_json::{Map, Value, json};
 
 use crate::ConvertOptions;
 use crate::document::{Format, property, text};
@@ -23,6 +23,9 @@ use template::Template;
 
 /// What `EventBridge` does with a time that the clock skips.
 const SKIPPED_TIME: &str = "EventBridge leaves it out";
+
+/// The longest jitter of a job.
+const WINDOW_MINUTES_MAX: u64 = 24 * 60;
 
 /// What `EventBridge` replaces in the input of a target.
 const CONTEXT_ATTRIBUTES: &str = "<aws.scheduler.";
@@ -54,7 +57,7 @@ fn convert_object(
 fn unknown_document() -> Unsayable {
     Unsayable::new(
         "the file has no schedule of EventBridge",
-        "give what 'aws scheduler get-schedule' prints, or a CloudFormation template in JSON",
+        "give what 'aws scheduler get-schedule' prints, or a template of CloudFormation",
     )
 }
 
@@ -93,7 +96,8 @@ impl Source<'_> {
             created: self.instant("CreationDate")?,
         };
         let times = window.read(&expression)?;
-        let notes = self.notes(&expression);
+        let mut notes = self.notes(&expression);
+        let jitter = self.jitter(times.recurrence.as_ref(), &mut notes)?;
         let targets = self.targets()?;
         let is_one = targets.len() == 1;
         let mut all = Vec::new();
@@ -112,7 +116,7 @@ impl Source<'_> {
                 start_time: Some(format_instant(times.start).into()),
                 recurrence: times.recurrence.clone(),
                 action: read.action,
-                has_templates: read.has_templates,
+                extensions: read.extensions.into_iter().chain(jitter.clone()).collect(),
                 is_enabled: self.is_enabled()?,
                 skipped_time: Some(SKIPPED_TIME),
                 notes,
@@ -151,19 +155,6 @@ impl Source<'_> {
         let mut note = |why: String, remedy: &str| {
             notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
         };
-        let window = property(self.properties, "FlexibleTimeWindow").and_then(Value::as_object);
-        if let Some(window) = window
-            && text(window, "Mode").is_some_and(|mode| mode.eq_ignore_ascii_case("FLEXIBLE"))
-        {
-            let minutes = property(window, "MaximumWindowInMinutes");
-            let minutes = minutes.map_or_else(|| "some".to_owned(), ToString::to_string);
-            note(
-                format!(
-                    "the flexible window of {minutes} minutes has no equal; the job fires at its beginning"
-                ),
-                "spread the minutes of jobs that fire together",
-            );
-        }
         if text(self.properties, "ActionAfterCompletion") == Some("DELETE") {
             note(
                 "EventBridge deletes the schedule after its end; the job stays, as completed"
@@ -178,6 +169,36 @@ impl Source<'_> {
             );
         }
         notes
+    }
+
+    /// The flexible window as jitter: the job starts at an instant of the window, always the same one.
+    fn jitter(
+        &self,
+        recurrence: Option<&Value>,
+        notes: &mut Vec<(ProblemKind, Unsayable)>,
+    ) -> Result<Option<(String, Value)>, Unsayable> {
+        let Some(window) = property(self.properties, "FlexibleTimeWindow") else { return Ok(None) };
+        let window = self.template.resolve(window)?;
+        let Some(window) = window.as_object() else { return Ok(None) };
+        let mode = text(window, "Mode").unwrap_or_default();
+        let minutes = property(window, "MaximumWindowInMinutes").and_then(target::number);
+        let Some(minutes) = minutes.filter(|_| mode.eq_ignore_ascii_case("FLEXIBLE")) else {
+            return Ok(None);
+        };
+        // Two starts of a job must not change places, so a window is at most half of what is between them.
+        let gap = recurrence.and_then(smallest_gap);
+        let most = gap.map_or(WINDOW_MINUTES_MAX, |gap| (gap.num_minutes() / 2).unsigned_abs());
+        let kept = minutes.min(most).min(WINDOW_MINUTES_MAX);
+        if kept < minutes {
+            let why = format!(
+                "the flexible window of {minutes} minutes is longer than the job's occurrences allow; \
+                 the job is spread over {kept} minutes"
+            );
+            let remedy = "set minutehand.jitter, or leave it out";
+            notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
+        }
+        let jitter = || ("jitter".to_owned(), json!({"window": format!("PT{kept}M")}));
+        Ok((kept > 0).then(jitter))
     }
 
     fn is_enabled(&self) -> Result<bool, Unsayable> {
@@ -220,6 +241,12 @@ impl Source<'_> {
         };
         instant.map(|at| Some(at.trunc_subsecs(0))).ok_or_else(wrong)
     }
+}
+
+/// The shortest time between two occurrences; `None` if it is not known.
+fn smallest_gap(recurrence: &Value) -> Option<TimeDelta> {
+    let rule = Recurrence::from_json(recurrence).and_then(|read| Rule::canonical(&read)).ok()?;
+    Timetable::new(&rule, None, DateTime::UNIX_EPOCH).ok()?.smallest_gap()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "instants have far fewer digits than an i64")]

@@ -14,19 +14,17 @@ use super::CONTEXT_ATTRIBUTES;
 const ATTEMPTS_DEFAULT: u64 = 185;
 const AGE_DEFAULT: u64 = 86_400;
 
-/// The limits of a retry policy here.
+/// The most retries of a job.
 const RETRIES_MAX: u64 = 20;
-const INTERVAL_SECONDS_MIN: u64 = 15;
-
-/// The interval between retries, if their number and their age leave it open.
-const INTERVAL_SECONDS: u64 = 60;
+/// The first pause, which is the shortest that a job may have.
+const INTERVAL_SECONDS: u64 = 15;
 
 /// A target, read.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) action: Value,
-    /// Whether names in double braces become values in the action.
-    pub(super) has_templates: bool,
+    /// The extensions of the job.
+    pub(super) extensions: Map<String, Value>,
     pub(super) notes: Vec<(ProblemKind, Unsayable)>,
 }
 
@@ -37,8 +35,10 @@ pub(super) fn read(target: &Map<String, Value>, is_rule: bool) -> Result<Read, U
     })?;
     let mut notes = Vec::new();
     let (mut action, input) = action(arn, target, is_rule, &mut notes)?;
-    if let Some(policy) = retry_policy(target, &mut notes) {
+    let mut extensions = Map::new();
+    if let Some((policy, backoff)) = retry_policy(target) {
         set(&mut action, "retryPolicy", policy);
+        extensions.extend(backoff.map(|backoff| ("retry".to_owned(), backoff)));
     }
     if let Some(queue) = property(target, "DeadLetterConfig").and_then(Value::as_object)
         && let Some(arn) = text(queue, "Arn")
@@ -52,13 +52,15 @@ pub(super) fn read(target: &Map<String, Value>, is_rule: bool) -> Result<Read, U
         let remedy = "read the reason in the history of the job";
         notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
     }
-    let has_templates = names_for_attributes(&mut action);
+    if names_for_attributes(&mut action) {
+        extensions.insert("template".to_owned(), true.into());
+    }
     if action.to_string().contains(CONTEXT_ATTRIBUTES) {
         let why = "EventBridge replaces <aws.scheduler.…> in the input, and the job sends some of it as text";
         let remedy = "write what the target needs with the names of templates, such as {{job}}";
         notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
     }
-    Ok(Read { action, has_templates, notes })
+    Ok(Read { action, extensions, notes })
 }
 
 /// What stands for an attribute of `EventBridge`'s scheduler in a template.
@@ -306,41 +308,25 @@ fn add_parameters(request: &mut Value, parameters: &Map<String, Value>) -> Resul
 }
 
 /// The retry policy; `None` for the default of the installation.
-fn retry_policy(
-    target: &Map<String, Value>,
-    notes: &mut Vec<(ProblemKind, Unsayable)>,
-) -> Option<Value> {
+/// The retry policy, and its back-off: pauses that grow, and no retry later than the age of the event allows.
+fn retry_policy(target: &Map<String, Value>) -> Option<(Value, Option<Value>)> {
     let policy = property(target, "RetryPolicy").and_then(Value::as_object)?;
     let number = |name: &str| property(policy, name).and_then(number);
     let attempts = number("MaximumRetryAttempts").unwrap_or(ATTEMPTS_DEFAULT);
-    let age = number("MaximumEventAgeInSeconds").unwrap_or(AGE_DEFAULT);
-    if attempts == ATTEMPTS_DEFAULT && age == AGE_DEFAULT {
-        // What every schedule has whose author did not think of it.
-        let why = "the retries are those that EventBridge makes by default: 185 within a day; the \
-                   job makes 4, half a minute apart";
-        let remedy = "set retryPolicy, if the target needs more time";
-        notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
-        return None;
-    }
+    let age = number("MaximumEventAgeInSeconds").unwrap_or(AGE_DEFAULT).max(INTERVAL_SECONDS);
     if attempts == 0 {
-        return Some(json!({"retryType": "none"}));
+        return Some((json!({"retryType": "none"}), None));
     }
-    // The last retry is not later than the age allows.
-    let most = (age / INTERVAL_SECONDS_MIN).max(1);
-    let count = attempts.min(RETRIES_MAX).min(most);
-    let seconds = INTERVAL_SECONDS.min(age / count).max(INTERVAL_SECONDS_MIN);
-    let why = format!(
-        "EventBridge makes up to {attempts} retries within {age} seconds, at growing intervals; the \
-         job makes {count}, {seconds} seconds apart"
-    );
-    let remedy = "set retryPolicy, if the target needs more time";
-    notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
-    let interval = format!("PT{seconds}S");
-    Some(json!({"retryType": "fixed", "retryInterval": interval, "retryCount": count}))
+    // Pauses double, so a day, which is the longest age, has room for no more.
+    let count = attempts.min(RETRIES_MAX);
+    let interval = format!("PT{INTERVAL_SECONDS}S");
+    let policy = json!({"retryType": "fixed", "retryInterval": interval, "retryCount": count});
+    let backoff = json!({"backoff": "exponential", "maxElapsed": format!("PT{age}S")});
+    Some((policy, Some(backoff)))
 }
 
 /// A number, which a template may write as text.
-fn number(value: &Value) -> Option<u64> {
+pub(super) fn number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 

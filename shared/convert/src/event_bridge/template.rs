@@ -1,4 +1,4 @@
-//! Templates of `CloudFormation` in JSON, with their parameters.
+//! Templates of `CloudFormation` and SAM, with their parameters.
 //!
 //! References to resources are known after the deployment only. Their values are given as parameters
 //! by the words of the template: `Queue`, `Queue.Arn`. So are `AWS::Region` and `AWS::AccountId`.

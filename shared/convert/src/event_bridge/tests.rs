@@ -204,21 +204,93 @@ fn retries_dead_letters_and_windows_are_said_or_reported() {
     let action = &job.document["properties"]["action"];
     assert_eq!(
         action["retryPolicy"],
-        json!({"retryType": "fixed", "retryInterval": "PT30S", "retryCount": 20})
+        json!({"retryType": "fixed", "retryInterval": "PT15S", "retryCount": 20})
+    );
+    assert_eq!(
+        job.document["properties"]["minutehand"],
+        json!({
+            "retry": {"backoff": "exponential", "maxElapsed": "PT600S"}, "template": true,
+            "jitter": {"window": "PT15M"},
+        })
     );
     assert_eq!(
         action["errorAction"],
         json!({"type": "Sqs", "sqsMessage": {"queueUrl": "https://sqs.eu-west-1.amazonaws.com/123456789012/dead", "message": "{\"id\":\"{{executionId}}\"}"}})
     );
     let whys = problems(&report);
-    for part in [
-        "flexible window of 15 minutes",
-        "deletes the schedule",
-        "up to 30 retries within 600 seconds",
-        "dead letters are an error action",
-    ] {
+    for part in ["deletes the schedule", "dead letters are an error action"] {
         assert!(whys.iter().any(|why| why.contains(part)), "{part}: {whys:#?}");
     }
+    assert!(!whys.iter().any(|why| why.contains("retries") || why.contains("window")), "{whys:#?}");
+}
+
+#[test]
+fn a_window_that_occurrences_do_not_allow_is_cut_and_reported() {
+    for (expression, minutes, window, says) in [
+        ("rate(1 hour)", 30, Some("PT30M"), None),
+        ("rate(20 minutes)", 15, Some("PT10M"), Some("spread over 10 minutes")),
+        ("rate(1 minute)", 5, None, Some("spread over 0 minutes")),
+        ("at(2027-02-01T00:00:00)", 1_440, Some("PT1440M"), None),
+    ] {
+        let more =
+            json!({"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": minutes}});
+        let report = converted(&schedule(expression, more));
+        let found = only(&report).document.pointer("/properties/minutehand/jitter/window").cloned();
+        assert_eq!(found.as_ref().and_then(Value::as_str), window, "{expression}");
+        let whys = problems(&report);
+        let is_said = whys.iter().any(|why| why.contains("flexible window"));
+        assert_eq!(is_said, says.is_some(), "{whys:#?}");
+        assert!(says.is_none_or(|says| whys.iter().any(|why| why.contains(says))), "{whys:#?}");
+    }
+}
+
+#[test]
+fn the_default_retries_of_a_schedule_go_on_for_a_day() {
+    let target = json!({
+        "Arn": "arn:aws:sqs:eu-west-1:123456789012:q", "Input": "x",
+        "RetryPolicy": {"MaximumRetryAttempts": 185, "MaximumEventAgeInSeconds": 86_400},
+    });
+    let report = converted(&schedule("rate(1 hour)", json!({"Target": target})));
+    let properties = &only(&report).document["properties"];
+    assert_eq!(properties["action"]["retryPolicy"]["retryCount"], 20);
+    assert_eq!(properties["minutehand"]["retry"]["maxElapsed"], "PT86400S");
+    assert_eq!(report.problems, []);
+}
+
+#[test]
+fn a_template_may_be_yaml() {
+    let text = "\
+AWSTemplateFormatVersion: 2010-09-09
+Parameters:
+  Zone: {Type: String, Default: Europe/Berlin}
+Resources:
+  Sync:
+    Type: AWS::Serverless::Function
+    Properties:
+      FunctionName: sync
+      Events:
+        Nightly:
+          Type: ScheduleV2
+          Properties:
+            ScheduleExpression: cron(30 4 * * ? *)
+            ScheduleExpressionTimezone: !Ref Zone
+            Input: !Sub '{\"zone\": \"${Zone}\"}'
+";
+    let mut options = options();
+    for (name, value) in [("AWS::Region", "eu-west-1"), ("AWS::AccountId", "123456789012")] {
+        options.parameters.insert(name.to_owned(), value.into());
+    }
+    let report = convert(SourceFormat::EventBridge, text, &options).unwrap();
+    let job = only(&report);
+    assert_eq!(
+        (job.name.as_str(), job.sentence.as_str()),
+        ("Nightly", "every day at 04:30 Europe/Berlin time")
+    );
+    let invoked = &job.document["properties"]["action"]["lambdaInvocation"];
+    assert_eq!(invoked["functionName"], "arn:aws:lambda:eu-west-1:123456789012:function:sync");
+    assert_eq!(invoked["payload"], "{\"zone\": \"Europe/Berlin\"}");
+    let refused = convert(SourceFormat::EventBridge, "a: !Ref\n b: [", &options).unwrap_err();
+    assert!(refused.why.contains("neither JSON nor valid YAML: line"), "{refused}");
 }
 
 #[test]

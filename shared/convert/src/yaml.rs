@@ -20,7 +20,7 @@ const REPEATED_MAX: usize = 100_000;
 
 /// Why a text is no YAML that stands for JSON, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unreadable {
+pub struct Unreadable {
     line: usize,
     column: usize,
     why: String,
@@ -54,8 +54,11 @@ enum Open {
 /// What has been read so far.
 #[derive(Default)]
 struct Reading {
-    /// The lists and objects around the next value, each with the number of its anchor or 0.
-    open: Vec<(Open, usize)>,
+    /// Whether tags are functions of a template.
+    has_functions: bool,
+    /// The lists and objects around the next value, each with the number of its anchor or 0, and the
+    /// function that it is the argument of.
+    open: Vec<(Open, usize, Option<String>)>,
     /// The values of anchors, by their numbers.
     anchors: Vec<(usize, Value)>,
     repeated: usize,
@@ -65,17 +68,94 @@ struct Reading {
 }
 
 /// Reads a text of one document.
-pub(crate) fn read(text: &str) -> Result<Value, Unreadable> {
-    let mut reading = Reading::default();
+///
+/// # Errors
+///
+/// Why it is no YAML that stands for JSON, and where.
+pub fn read(text: &str) -> Result<Value, Unreadable> {
+    Reading::default().read(text)
+}
+
+/// Reads a template of `CloudFormation`, whose functions are tags: `!Ref x` stands for `{"Ref": "x"}`, and
+/// `!Sub x` for `{"Fn::Sub": "x"}`.
+///
+/// # Errors
+///
+/// As those of [`read`].
+pub fn read_template(text: &str) -> Result<Value, Unreadable> {
+    Reading { has_functions: true, ..Reading::default() }.read(text)
+}
+
+/// A list or an object around the next value.
+struct Around {
+    is_object: bool,
+    /// How many names of the path lead here; `None` if it is beside the path.
+    depth: Option<usize>,
+    next: Next,
+}
+
+/// What comes next in a list or an object.
+#[derive(Clone, Copy, PartialEq)]
+enum Next {
+    Name,
+    /// A value, and how many names of the path lead to it.
+    Value(Option<usize>),
+}
+
+/// The line of the property of this path, or of the innermost object around it that is there. A text of
+/// JSON is one of YAML, too.
+#[must_use]
+pub fn line_of(text: &str, path: &[&str]) -> Option<usize> {
+    let (mut open, mut found) = (Vec::<Around>::new(), None);
     // Bounded by the text: each event takes a part of it.
     for event in Parser::new_from_str(text) {
-        let (event, span) = event?;
-        reading.take(event, &span.start)?;
+        let (event, span) = event.ok()?;
+        match event {
+            Event::MappingStart(..) | Event::SequenceStart(..) => {
+                let is_object = matches!(event, Event::MappingStart(..));
+                let depth = match open.last() {
+                    None => Some(0),
+                    Some(Around { next: Next::Value(depth), .. }) => *depth,
+                    Some(Around { next: Next::Name, .. }) => None,
+                };
+                let next = if is_object { Next::Name } else { Next::Value(None) };
+                open.push(Around { is_object, depth: depth.filter(|_| is_object), next });
+                continue;
+            }
+            Event::MappingEnd | Event::SequenceEnd => drop(open.pop()),
+            Event::Scalar(name, ..) => {
+                if let Some(around) = open.last_mut().filter(|it| it.next == Next::Name) {
+                    let part = around.depth.and_then(|depth| path.get(depth));
+                    let is_next = part.is_some_and(|part| part.eq_ignore_ascii_case(&name));
+                    let below = around.depth.filter(|_| is_next).map(|depth| depth + 1);
+                    around.next = Next::Value(below);
+                    if is_next {
+                        found = Some(span.start.line());
+                    }
+                    continue;
+                }
+            }
+            Event::Alias(_) => {}
+            _ => continue,
+        }
+        // A value has ended.
+        if let Some(around) = open.last_mut().filter(|around| around.is_object) {
+            around.next = Next::Name;
+        }
     }
-    Ok(reading.done.unwrap_or_default())
+    found
 }
 
 impl Reading {
+    fn read(mut self, text: &str) -> Result<Value, Unreadable> {
+        // Bounded by the text: each event takes a part of it.
+        for event in Parser::new_from_str(text) {
+            let (event, span) = event?;
+            self.take(event, &span.start)?;
+        }
+        Ok(self.done.unwrap_or_default())
+    }
+
     fn take(&mut self, event: Event<'_>, at: &Marker) -> Result<(), Unreadable> {
         match event {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
@@ -88,8 +168,10 @@ impl Reading {
                 Ok(())
             }
             Event::Scalar(text, style, anchor, tag) => {
+                let function = self.function(tag.as_deref(), at)?;
+                let tag = tag.filter(|_| function.is_none());
                 let value = scalar(text, style, tag.as_deref(), at)?;
-                self.add(value, anchor, at)
+                self.add(called(function, value), anchor, at)
             }
             Event::Alias(anchor) => {
                 let found = self.anchors.iter().rev().find(|(number, _)| *number == anchor);
@@ -110,10 +192,29 @@ impl Reading {
                 self.begin(Open::Object(Map::new(), None), anchor, tag.as_deref(), at)
             }
             Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
-                Some((Open::List(items), anchor)) => self.add(items.into(), anchor, at),
-                Some((Open::Object(object, _), anchor)) => self.add(object.into(), anchor, at),
+                Some((Open::List(items), anchor, function)) => {
+                    self.add(called(function, items.into()), anchor, at)
+                }
+                Some((Open::Object(object, _), anchor, function)) => {
+                    self.add(called(function, object.into()), anchor, at)
+                }
                 None => Ok(()),
             },
+        }
+    }
+
+    /// The function that a tag stands for. A tag that YAML itself does not define is refused elsewhere.
+    fn function(&self, tag: Option<&Tag>, at: &Marker) -> Result<Option<String>, Unreadable> {
+        match tag.filter(|tag| !tag.is_yaml_core_schema()) {
+            None => Ok(None),
+            Some(tag) if self.has_functions && tag.handle == "!" => Ok(Some(match &*tag.suffix {
+                name @ ("Ref" | "Condition") => name.to_owned(),
+                name => format!("Fn::{name}"),
+            })),
+            Some(tag) => Err(Unreadable::at(
+                at,
+                format!("the tag '{}{}' is not known here: leave it out", tag.handle, tag.suffix),
+            )),
         }
     }
 
@@ -124,15 +225,15 @@ impl Reading {
         tag: Option<&Tag>,
         at: &Marker,
     ) -> Result<(), Unreadable> {
-        own_tag(tag, at)?;
-        if let Some((Open::Object(_, None), _)) = self.open.last() {
+        let function = self.function(tag, at)?;
+        if let Some((Open::Object(_, None), ..)) = self.open.last() {
             return Err(Unreadable::at(at, "a name has to be text, not a list or an object"));
         }
         if self.open.len() >= DEPTH_MAX {
             let why = format!("values lie more than {DEPTH_MAX} deep in each other");
             return Err(Unreadable::at(at, why));
         }
-        self.open.push((open, anchor));
+        self.open.push((open, anchor, function));
         Ok(())
     }
 
@@ -148,8 +249,8 @@ impl Reading {
         }
         match self.open.last_mut() {
             None => self.done = Some(value),
-            Some((Open::List(items), _)) => items.push(value),
-            Some((Open::Object(object, name @ None), _)) => {
+            Some((Open::List(items), ..)) => items.push(value),
+            Some((Open::Object(object, name @ None), ..)) => {
                 let text = match value {
                     Value::String(text) => text,
                     // A number or a word of YAML is a name, too: it is what was written.
@@ -167,7 +268,7 @@ impl Reading {
                 }
                 *name = Some(text);
             }
-            Some((Open::Object(object, name), _)) => {
+            Some((Open::Object(object, name), ..)) => {
                 object.extend(name.take().map(|name| (name, value)));
             }
         }
@@ -181,7 +282,6 @@ fn scalar(
     tag: Option<&Tag>,
     at: &Marker,
 ) -> Result<Value, Unreadable> {
-    own_tag(tag, at)?;
     let tag = tag.map(Cow::Borrowed);
     let written = text.clone();
     match Scalar::parse_from_cow_and_metadata(text, style, tag.as_ref()) {
@@ -196,14 +296,11 @@ fn scalar(
     }
 }
 
-/// Refuses tags that YAML itself does not define.
-fn own_tag(tag: Option<&Tag>, at: &Marker) -> Result<(), Unreadable> {
-    match tag.filter(|tag| !tag.is_yaml_core_schema()) {
-        None => Ok(()),
-        Some(tag) => Err(Unreadable::at(
-            at,
-            format!("the tag '{}{}' is not known here: leave it out", tag.handle, tag.suffix),
-        )),
+/// The call of a function with its argument, or the value alone.
+fn called(function: Option<String>, argument: Value) -> Value {
+    match function {
+        None => argument,
+        Some(function) => Map::from_iter([(function, argument)]).into(),
     }
 }
 
@@ -249,6 +346,39 @@ jobs:
         assert_eq!(read("{\"a\": [1, \"x\"]}").unwrap(), json!({"a": [1, "x"]}));
         assert_eq!(read("").unwrap(), Value::Null);
         assert_eq!(read("# nothing\n").unwrap(), Value::Null);
+    }
+
+    #[test]
+    fn a_path_leads_to_a_line() {
+        let text = "collection: ops\njobs:\n  other: {action: 1}\n  list: [{x: 1}, action]\n  Ping:\n    \
+                    startTime: 2027-01-01\n    action:\n      type: Http\n";
+        for (path, line) in [
+            (&["jobs", "ping", "action", "type"][..], Some(8)),
+            (&["jobs", "ping", "action", "request", "method"], Some(7)),
+            (&["jobs", "ping", "recurrence"], Some(5)),
+            (&["jobs", "other", "action"], Some(3)),
+            (&["jobs", "none"], Some(2)),
+            (&["properties"], None),
+            (&[], None),
+        ] {
+            assert_eq!(line_of(text, path), line, "{path:?}");
+        }
+        assert_eq!(line_of("{\"jobs\":\n {\"a\":\n {\"b\": 1}}}", &["jobs", "a", "b"]), Some(3));
+        assert_eq!(line_of("a: [", &["a"]), None);
+    }
+
+    #[test]
+    fn tags_of_a_template_are_functions() {
+        let text =
+            "a: !Ref X\nb: !GetAtt [Q, Arn]\nc: !Sub '${X}-1'\nd: !Join [':', [!Ref X, 2]]\n";
+        assert_eq!(
+            read_template(text),
+            Ok(json!({
+                "a": {"Ref": "X"}, "b": {"Fn::GetAtt": ["Q", "Arn"]}, "c": {"Fn::Sub": "${X}-1"},
+                "d": {"Fn::Join": [":", [{"Ref": "X"}, 2]]},
+            }))
+        );
+        assert!(read(text).is_err());
     }
 
     #[test]
