@@ -1,5 +1,6 @@
 //! The command line: arguments in, exit code out.
 
+use std::collections::BTreeSet;
 use std::env::VarError;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -24,7 +25,9 @@ use minutehand::serve::{
 use minutehand::{BadArguments, archive};
 use minutehand_archive_objects::Location;
 use minutehand_client::ServerUrl;
+use minutehand_domain::document::{JOB, Shape};
 
+use crate::help;
 use crate::preview_command::{EXAMPLES, PreviewArgs, Unshown};
 use crate::token_command::TokenCommand;
 use crate::words;
@@ -237,6 +240,8 @@ enum Command {
 
 const ENVIRONMENT: minutehand_cli::Environment =
     minutehand_cli::Environment { variable: environment, now };
+const COMPLETION: minutehand_cli::Completion =
+    minutehand_cli::Completion { environment: ENVIRONMENT, properties, words: typed_words };
 
 #[derive(clap::Args)]
 struct HealthArgs {
@@ -302,18 +307,18 @@ enum DatabaseCommand {
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
-    minutehand_cli::complete(|| minutehand_cli::with_names(Cli::command(), ENVIRONMENT));
-    let cli = parse(words::in_order(std::env::args_os().collect(), &Cli::command()))
-        .unwrap_or_else(|(earlier, last)| {
-            let mut out = io::stderr().lock();
-            for error in earlier {
-                let text = with_tip(error).to_string();
-                // If standard error cannot be written, there is no other place to report it.
-                let _ =
-                    writeln!(out, "{}", text.split(FOOTER).next().unwrap_or_default().trim_end());
-            }
-            with_tip(last).exit()
-        });
+    minutehand_cli::complete(|| minutehand_cli::with_values(Cli::command(), COMPLETION));
+    let mut given = words::in_order(std::env::args_os().collect(), &Cli::command());
+    show_help(&mut given);
+    let cli = parse(given).unwrap_or_else(|(earlier, last)| {
+        let mut out = io::stderr().lock();
+        for error in earlier {
+            let text = with_tip(error).to_string();
+            // If standard error cannot be written, there is no other place to report it.
+            let _ = writeln!(out, "{}", text.split(FOOTER).next().unwrap_or_default().trim_end());
+        }
+        with_tip(last).exit()
+    });
     match cli.command {
         Command::Serve(args) => tell(run_server(&args)),
         Command::Demo(args) => tell(demo(&args, environment).map(|()| "")),
@@ -342,6 +347,48 @@ pub(crate) fn run() -> ExitCode {
         Command::Health(args) => health(args),
         Command::Client(command) => minutehand_cli::run(command, Cli::command(), ENVIRONMENT),
     }
+}
+
+/// Shows help and ends the process, if the words ask for it.
+fn show_help(words: &mut Vec<OsString>) {
+    let Some(asked) = help::asked(words, &Cli::command()) else { return };
+    let described = help::described(Cli::command(), asked);
+    match described.max_term_width(HELP_WIDTH_MAX).try_get_matches_from(words.iter()) {
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => error.exit(),
+        // A mistake is found again, and told with its remedy.
+        Ok(_) | Err(_) => {}
+    }
+}
+
+/// What a property of a job may begin with, as far as it is typed: the names at one level.
+fn properties(typed: &str) -> Vec<String> {
+    let (before, last) =
+        typed.rsplit_once('.').map_or(("", typed), |(before, last)| (before, last));
+    let mut shape = inner(JOB, "properties");
+    // Bounded by what is typed.
+    for name in before.split('.').filter(|name| !name.is_empty()) {
+        shape = inner(shape, name);
+    }
+    let (Shape::Object(known) | Shape::Whole(known)) = shape else { return Vec::new() };
+    let begun = known.iter().filter(|(name, _)| name.starts_with(last));
+    let names: BTreeSet<String> = begun
+        .map(|(name, inner)| {
+            let end = if matches!(inner, Shape::Object(_) | Shape::Whole(_)) { '.' } else { '=' };
+            let dot = if before.is_empty() { "" } else { "." };
+            format!("{before}{dot}{name}{end}")
+        })
+        .collect();
+    names.into_iter().collect()
+}
+
+/// The shape of a property.
+fn inner(shape: Shape, name: &str) -> Shape {
+    let (Shape::Object(known) | Shape::Whole(known)) = shape else { return Shape::Leaf };
+    known.iter().find(|(known, _)| *known == name).map_or(Shape::Leaf, |(_, inner)| *inner)
+}
+
+fn typed_words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Parses the command line. It goes on after an option with a wrong value, so that the user reads of

@@ -1,6 +1,7 @@
 //! The `minutehand` program. `cli` parses the command line; the library does the work.
 
 mod cli;
+mod help;
 mod preview_command;
 mod token_command;
 mod words;

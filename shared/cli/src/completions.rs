@@ -1,14 +1,16 @@
-//! `completions`: what a shell needs to complete commands, options, and names of jobs.
+//! `completions`: what a shell needs to complete commands, options, names of jobs, and values.
 //!
 //! The script of a shell asks the program itself at each tab. So names come from the server, and a
 //! script stays right when the program changes.
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use clap::Args;
 use clap_complete::CompletionCandidate;
 use clap_complete::env::Shells;
 use minutehand_client::Limits;
+use minutehand_recurrence::{format_instant, zone};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
@@ -24,6 +26,26 @@ pub(crate) const VARIABLE: &str = "COMPLETE";
 const ANSWER_MAX: Duration = Duration::from_secs(1);
 /// The most names that a tab shows.
 const NAMES_MAX: usize = 500;
+/// The most instants that a tab shows, and how far back they are looked for.
+const FAILED_MAX: usize = 50;
+const FAILED_SINCE: TimeDelta = TimeDelta::days(7);
+/// Days that `--on` takes.
+const DAYS: [&str; 14] = [
+    "mon-fri",
+    "sat",
+    "sun",
+    "mon",
+    "tue",
+    "wed",
+    "thu",
+    "fri",
+    "1",
+    "15",
+    "last",
+    "first-mon",
+    "last-fri",
+    "last-sun",
+];
 
 /// The arguments of `completions`.
 #[derive(Debug, Args)]
@@ -99,6 +121,56 @@ pub(crate) fn collections(environment: Environment, typed: &str) -> Vec<Completi
         let listed = work.client().collections(place).up_to(NAMES_MAX).await.ok()?;
         let names = listed.into_iter().map(|item| item.value.name);
         Some(names.filter(|name| name.starts_with(typed)).collect())
+    })
+}
+
+/// Lists the values of an option that are known without a server; `None` if it has none of its own.
+pub(crate) fn values(option: &str) -> Option<fn(&str) -> Vec<CompletionCandidate>> {
+    match option {
+        "overlap" => Some(|typed| beginning(typed, ["allow", "skip"])),
+        "catch_up" => Some(|typed| beginning(typed, ["last", "none", "all"])),
+        "zone" => Some(|typed| beginning(typed, zone::names())),
+        "on" => Some(|typed| {
+            // The days before a comma stay.
+            let (before, last) = typed.rsplit_once(',').unwrap_or(("", typed));
+            let comma = if before.is_empty() { "" } else { "," };
+            let days = DAYS.iter().filter(|day| day.starts_with(last));
+            days.map(|day| CompletionCandidate::new(format!("{before}{comma}{day}"))).collect()
+        }),
+        _ => None,
+    }
+}
+
+fn beginning<'a>(
+    typed: &str,
+    values: impl IntoIterator<Item = &'a str>,
+) -> Vec<CompletionCandidate> {
+    let is_begun = |value: &&str| {
+        value.get(..typed.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(typed))
+    };
+    values.into_iter().filter(is_begun).map(CompletionCandidate::new).collect()
+}
+
+/// Instants at which a job failed for good: that job whose name stands behind `redrive`.
+pub(crate) fn failed(
+    environment: Environment,
+    words: &[String],
+    typed: &str,
+) -> Vec<CompletionCandidate> {
+    let behind = words.iter().skip_while(|word| *word != "redrive").skip(1);
+    let Some(name) = behind.into_iter().find(|word| !word.starts_with('-')) else {
+        return Vec::new();
+    };
+    ask(async move {
+        let limits = Limits { connect: ANSWER_MAX, answer: ANSWER_MAX };
+        let work = Work::with_limits(&plain(), environment, limits).ok()?;
+        let path = work.defaults().job(name).ok()?;
+        let since = format_instant(work.now().checked_sub_signed(FAILED_SINCE)?);
+        let of = (Some(&path.collection), Some(path.job.as_str()));
+        let subscription = &path.collection.place.subscription;
+        let found = work.client().failures(subscription, of, &since, FAILED_MAX).await.ok()?;
+        let instants = found.into_iter().map(|item| item.value.at);
+        Some(instants.filter(|at| at.starts_with(typed)).collect())
     })
 }
 

@@ -50,13 +50,12 @@ mod version;
 mod wait;
 mod watch;
 mod work;
-mod yaml;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use clap_complete::engine::ArgValueCompleter;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 pub use environment::Environment;
 pub use options::one_of;
@@ -297,33 +296,58 @@ fn report(failure: &Failure, screen: Option<&Screen>) {
     }
 }
 
-/// Adds completion of names to a command line. They are asked of the server of the context.
+/// What completes the values of a command line.
+#[derive(Debug, Clone, Copy)]
+pub struct Completion {
+    /// What the commands take from the process.
+    pub environment: Environment,
+    /// Lists what a property of a job may begin with, as far as it is typed.
+    pub properties: fn(&str) -> Vec<String>,
+    /// The words of the command line.
+    pub words: fn() -> Vec<String>,
+}
+
+/// Adds completion of values to a command line. Names are asked of the server of the context.
 #[must_use]
-pub fn with_names(program: clap::Command, environment: Environment) -> clap::Command {
-    fn add(command: clap::Command, in_job: bool, environment: Environment) -> clap::Command {
+pub fn with_values(program: clap::Command, completion: Completion) -> clap::Command {
+    fn completer<F>(list: F) -> ArgValueCompleter
+    where
+        F: Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
+    {
+        ArgValueCompleter::new(move |word: &std::ffi::OsStr| list(&word.to_string_lossy()))
+    }
+    fn add(command: clap::Command, in_job: bool, completion: Completion) -> clap::Command {
+        let Completion { environment, properties, words } = completion;
+        let is_redrive = command.get_name() == "redrive";
         let in_collection = command.get_name() == "collection";
         let in_job = in_job || command.get_name() == "job";
         let subcommands: Vec<String> =
             command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
         let mut command = command.mut_args(|argument| match argument.get_id().as_str() {
             "name" | "names" if in_job => {
-                argument.add(ArgValueCompleter::new(move |word: &std::ffi::OsStr| {
-                    completions::jobs(environment, &word.to_string_lossy())
-                }))
+                argument.add(completer(move |typed| completions::jobs(environment, typed)))
             }
-            "collection" => argument.add(ArgValueCompleter::new(move |word: &std::ffi::OsStr| {
-                completions::collections(environment, &word.to_string_lossy())
+            "collection" => {
+                argument.add(completer(move |typed| completions::collections(environment, typed)))
+            }
+            "at" if is_redrive => argument
+                .add(completer(move |typed| completions::failed(environment, &words(), typed))),
+            "changes" => argument.add(completer(move |typed| {
+                properties(typed).into_iter().map(CompletionCandidate::new).collect()
             })),
-            _ => argument,
+            id => match completions::values(id) {
+                Some(values) => argument.add(completer(values)),
+                None => argument,
+            },
         });
         for name in subcommands {
             command = command.mut_subcommand(name, |subcommand| {
-                add(subcommand, in_job || in_collection, environment)
+                add(subcommand, in_job || in_collection, completion)
             });
         }
         command
     }
-    add(program, false, environment)
+    add(program, false, completion)
 }
 
 /// Answers a shell that completes a line, if the process was started for that.

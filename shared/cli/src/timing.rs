@@ -14,8 +14,7 @@ const HEADING: &str = "Policies";
 pub struct TimingOptions {
     #[command(flatten)]
     schedule: ScheduleArgs,
-    /// Do not run on this date, or from the first to the last one: 2027-12-24, 2027-12-27/2028-01-02;
-    /// several with commas, or the option again
+    /// Do not run then: 2027-12-24, 2027-12-27/2028-01-02; several with commas, or the option again
     #[arg(long, value_name = "DATE", value_delimiter = ',', help_heading = HEADING)]
     exclude_date: Vec<String>,
     /// Also run then, by the clock of the zone: 2027-12-23T18:00; several as above

@@ -29,6 +29,16 @@ fn names_of_jobs_and_collections_are_completed() {
         (&["minutehand", "job", "delete", "ops/r"], &["ops/report", "ops/rotate"]),
         (&["minutehand", "job", "list", "o"], &["ops"]),
         (&["minutehand", "job", "hist"], &["history"]),
+        (&["minutehand", "job", "create", "--overlap", ""], &["allow", "skip"]),
+        (&["minutehand", "job", "create", "--zone", "europe/berl"], &["Europe/Berlin"]),
+        (
+            &["minutehand", "preview", "--on", "mon,las"],
+            &["mon,last", "mon,last-fri", "mon,last-sun"],
+        ),
+        (&["minutehand", "job", "set", "local", "sta"], &["startTime=", "state="]),
+        (&["minutehand", "job", "set", "local", "recurrence.sc"], &["recurrence.schedule."]),
+        (&["minutehand", "job", "redrive", "local", ""], &[]),
+        (&["minutehand", "token", "create", "--scope", "r"], &["read", "run"]),
     ] {
         assert_eq!(candidates(&world, line), expected, "{line:?}");
     }

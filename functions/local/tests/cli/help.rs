@@ -22,7 +22,8 @@ fn helps(columns: usize) -> String {
         let name = path.join(" ");
         all.extend([format!("=== minutehand {name}\n{help}\n")]);
     }
-    all
+    let options = help(&["help".to_owned()], columns, "options");
+    all + &format!("=== minutehand help options\n{options}\n")
 }
 
 fn help(path: &[String], columns: usize, option: &str) -> String {
@@ -56,6 +57,17 @@ fn the_help_of_every_command_fits_the_terminal() {
         let before = fs::read_to_string(&path).unwrap();
         assert!(now == before, "the help has changed: UPDATE_HELP=1 writes {}", path.display());
     }
+}
+
+#[test]
+fn the_help_of_job_create_fits_two_screens_with_examples_first() {
+    let text = help(&["job".to_owned(), "create".to_owned()], 80, "--help");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() <= 100, "{} lines:\n{text}", lines.len());
+    let at = |wanted: &str| lines.iter().position(|line| line.starts_with(wanted)).unwrap();
+    assert!(at("Examples:") < at("Options:") && at("Options:") < at("When it fires:"), "{text}");
+    assert!(lines.last().unwrap().ends_with("minutehand help options"), "{text}");
+    assert!(!text.contains("--context"), "{text}");
 }
 
 #[test]

@@ -11,6 +11,8 @@ use crate::failure::{Failure, Result};
 use crate::{input, instant};
 
 const HEADING: &str = "What it calls";
+/// The heading of the options that say what follows a failed attempt.
+pub(super) const FAILURES: &str = "After failures";
 
 /// The names of headers whose values are credentials, as the server seals them.
 const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
@@ -47,14 +49,14 @@ pub(crate) struct ActionArgs {
     #[arg(long, value_name = "FILE", help_heading = HEADING, requires = "user")]
     pub(crate) password_file: Option<PathBuf>,
     /// Retries after a failed attempt, 0 to 20 [default: 4]
-    #[arg(long, value_name = "N", help_heading = HEADING, value_parser = input::number::<u32>,
+    #[arg(long, value_name = "N", help_heading = FAILURES, value_parser = input::number::<u32>,
           allow_negative_numbers = true)]
     pub(crate) retry: Option<u32>,
     /// Pause before a retry: 30s, 5m, 1h [default: 30s]
-    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    #[arg(long, value_name = "SPAN", help_heading = FAILURES)]
     pub(crate) retry_every: Option<String>,
     /// URL to call, with POST, when all retries have failed
-    #[arg(long, value_name = "URL", help_heading = HEADING)]
+    #[arg(long, value_name = "URL", help_heading = FAILURES)]
     pub(crate) on_failure: Option<String>,
 }
 

@@ -3,12 +3,10 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
+use super::action::FAILURES;
 use super::policy::{EXTENSIONS, object_in};
 use crate::failure::{Failure, Result};
 use crate::instant;
-
-/// The heading of these options in `--help`, which the other retry options have, too.
-const HEADING: &str = "What it calls";
 
 /// How the pauses between retries change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -23,22 +21,22 @@ pub(crate) enum Backoff {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct BackoffArgs {
     /// How the pauses between retries change [default: fixed]
-    #[arg(long, value_name = "HOW", help_heading = HEADING)]
+    #[arg(long, value_name = "HOW", help_heading = FAILURES)]
     pub(crate) backoff: Option<Backoff>,
     /// What each pause is multiplied by, 1 to 10; means --backoff exponential [default: 2]
-    #[arg(long, value_name = "N", help_heading = HEADING, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", help_heading = FAILURES, allow_negative_numbers = true)]
     pub(crate) retry_factor: Option<f64>,
     /// Longest pause: 10m, 1h; means --backoff exponential
-    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    #[arg(long, value_name = "SPAN", help_heading = FAILURES)]
     pub(crate) retry_max: Option<String>,
     /// Vary the pauses at random, so that many jobs do not retry at one instant
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long, help_heading = FAILURES)]
     pub(crate) retry_jitter: bool,
     /// Start no retry later than this after the occurrence: 1h, 2d
-    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    #[arg(long, value_name = "SPAN", help_heading = FAILURES)]
     pub(crate) retry_for: Option<String>,
     /// Longest pause that a target may ask for with Retry-After; 0s ignores it [default: 1h]
-    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    #[arg(long, value_name = "SPAN", help_heading = FAILURES)]
     pub(crate) retry_after_max: Option<String>,
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::action::FAILURES;
 use crate::failure::{Failure, Result};
 use crate::output::{count, plural};
 use crate::{input, instant};
@@ -25,8 +26,7 @@ pub(crate) struct PolicyArgs {
     /// Spread starts over this time after each instant: 30s, 10m
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     pub(crate) jitter: Option<String>,
-    /// Do not run on this date, or from the first to the last one: 2027-12-24, 2027-12-27/2028-01-02;
-    /// several with commas, or the option again
+    /// Do not run then: 2027-12-24, 2027-12-27/2028-01-02; several with commas, or the option again
     #[arg(long, value_name = "DATE", value_delimiter = ',', help_heading = HEADING)]
     pub(crate) exclude_date: Vec<String>,
     /// Also run then, by the clock of the zone: 2027-12-23T18:00; several as above
@@ -38,11 +38,11 @@ pub(crate) struct PolicyArgs {
     /// What comes while an attempt runs: allow, or skip to leave it out [default: allow]
     #[arg(long, value_name = "WHAT", help_heading = HEADING)]
     pub(crate) overlap: Option<String>,
-    /// File with the secret that signs the requests (whsec_…), or two, one a line; - reads standard input
+    /// File with the secret that signs the requests (whsec_…), or two; - is standard input
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub(crate) sign: Option<PathBuf>,
-    /// Disable the job when this many occurrences in a row have failed for good, 1 to 100
-    #[arg(long, value_name = "N", help_heading = HEADING, value_parser = input::positive::<u32>,
+    /// Disable the job after this many failed occurrences in a row, 1 to 100
+    #[arg(long, value_name = "N", help_heading = FAILURES, value_parser = input::positive::<u32>,
           allow_negative_numbers = true)]
     pub(crate) pause_after: Option<u32>,
 }

@@ -6,7 +6,6 @@ use chrono::{DateTime, DurationRound as _, Months, TimeDelta, Utc};
 use clap::Args;
 use minutehand_convert::Unsayable;
 use minutehand_convert::cron::Cron;
-use minutehand_recurrence::nearest;
 use minutehand_recurrence::zone::{self, Zone};
 use minutehand_recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
@@ -319,11 +318,7 @@ fn next_minute(now: DateTime<Utc>) -> DateTime<Utc> {
 pub(crate) fn zone_named(name: &str) -> Result<Zone> {
     Zone::named(name).ok_or_else(|| {
         let failure = Failure::refused(format!("'{name}' is not a time zone"));
-        // A city alone is most often meant as the zone that is named after it.
-        let city = zone::names().find(|zone| {
-            zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(name))
-        });
-        match city.or_else(|| nearest(name, zone::names())) {
+        match zone::meant(name) {
             Some(near) => failure.hint(format!("did you mean '{near}'?")),
             None => failure.hint("use an IANA name, such as Europe/Berlin"),
         }
