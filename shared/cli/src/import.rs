@@ -1,8 +1,8 @@
 //! `import`: the schedules of other schedulers as jobs.
 //!
 //! The files are converted, the jobs and the problems are shown, and the server is asked whether it would
-//! accept the jobs. Then they are created, a few at a time. Each is a PUT of its own that only creates. So a command that ends in between leaves some
-//! of the jobs made, and the next one makes the others.
+//! accept the jobs. Then they are created, a few at a time. Each is a PUT of its own that only creates. So a
+//! command that ends in between leaves some of the jobs made, and the next one makes the others.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
