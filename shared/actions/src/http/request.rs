@@ -18,7 +18,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use minutehand_domain::action::{Authentication, HttpRequest};
 use minutehand_domain::attempt::BODY_BYTES_MAX as KEPT_BYTES_MAX;
-use minutehand_domain::cause::Cause;
+use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::message::host;
 use minutehand_domain::secret::Secret;
 use minutehand_ports::{ActionOutcome, AttemptContext, FailureBody, NotMade};
@@ -121,6 +121,9 @@ impl HttpSender {
                 return Err(NotMade { out_of: out_of.0 });
             }
             Err(ActionFailure { word, text, cause, .. }) => {
+                // The target has answered, so what is not allowed is where its answer leads.
+                let is_redirect = *has_sent && cause.kind == CauseKind::AddressNotAllowed;
+                let cause = if is_redirect { CauseKind::RedirectRefused.into() } else { cause };
                 outcome::failed(cause, failure_message(host, &word, &text, secrets))
             }
         })

@@ -14,6 +14,10 @@ use crate::net::{Forbidden, HttpError, INTERIM_ANSWERS_MAX, NoAddress, OutOf};
 /// The word for a name that has no address.
 const UNRESOLVED: &str = "NameResolutionFailure";
 
+/// What the verifier says of a server that shows the certificate of an authority as its own. Tools that make
+/// certificates which are signed by themselves make such ones.
+const SIGNED_BY_ITSELF: &str = "CaUsedAsEndEntity";
+
 /// A request without an answer, or with an answer that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ActionFailure {
@@ -252,6 +256,11 @@ impl ActionFailure {
             CertificateError::Revoked => {
                 (CauseKind::CertificateInvalid, "The certificate has been revoked")
             }
+            // The verifier wraps its own errors, and its type is not ours to name.
+            CertificateError::Other(other) if format!("{other:?}").contains(SIGNED_BY_ITSELF) => (
+                CauseKind::UnknownAuthority,
+                "The certificate is that of an authority, such as one that is signed by itself",
+            ),
             other => {
                 let reason = format!("The certificate is not accepted: {other}");
                 return Self::trust(CauseKind::CertificateInvalid, &reason);

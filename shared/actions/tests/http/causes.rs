@@ -24,6 +24,7 @@ async fn what_went_wrong_at_a_target_is_said_in_a_few_words() {
     let cut = Server::start(|_| Reply::Close("HTTP/1.1 200 OK\r\nContent-".to_owned())).await;
     let strange = Server::start(|_| Reply::Stall("220 smtp.example ESMTP\r\n".to_owned())).await;
     let astray = Server::start(|_| redirect("302 Found", "ftp://x/y")).await;
+    let inward = Server::start(|_| redirect("302 Found", "http://169.254.169.254/")).await;
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let own = settings();
     let limits = SendLimits { total: Duration::from_millis(300), ..SendLimits::DEFAULT };
@@ -37,6 +38,7 @@ async fn what_went_wrong_at_a_target_is_said_in_a_few_words() {
         (&own, cut.url("/"), "connection closed", "connectionClosed"),
         (&own, strange.url("/"), "invalid answer", "invalidAnswer"),
         (&own, astray.url("/"), "redirect refused", "redirectRefused"),
+        (&own, inward.url("/"), "redirect refused", "redirectRefused"),
         (&public, broken.url("/"), "address not allowed", "addressNotAllowed"),
         (&own, broken.url_by("https", "target.test", "/"), "TLS failed", "tlsFailed"),
     ] {

@@ -46,7 +46,7 @@ pub(super) async fn why(work: &Work, args: &WhyArgs) -> Result<()> {
         return json.document(&work.screen, &answer.text);
     }
     let (why, times) = (&answer.value, work.times(zone));
-    work.screen.line(&why.sentence)?;
+    work.screen.sentences(&harmless(&why.sentence))?;
     let mut table = Table::new(&["at", "what happened"]);
     for evidence in &why.evidence {
         table.row(vec![times.written(&evidence.at), harmless(&evidence.text)]);

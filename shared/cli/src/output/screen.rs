@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use console::{Style, Term};
+use console::{Style, Term, measure_text_width};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
@@ -93,6 +93,23 @@ impl Screen {
 
     pub(crate) fn line(&self, text: &str) -> Result<()> {
         self.print(&format!("{text}\n"))
+    }
+
+    /// Prints sentences, in lines that end between words on a terminal.
+    pub(crate) fn sentences(&self, text: &str) -> Result<()> {
+        let Layout::Terminal { width } = self.layout else { return self.line(text) };
+        let mut line = String::new();
+        for word in text.split_whitespace() {
+            let is_full = measure_text_width(&line) + 1 + measure_text_width(word) > width;
+            if is_full && !line.is_empty() {
+                self.line(&std::mem::take(&mut line))?;
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        self.line(&line)
     }
 
     /// Empties the terminal.

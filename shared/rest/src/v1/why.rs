@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::{Explanation, JobDescription};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use minutehand_domain::cause::Cause;
+use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::firing::{LATE, Outage, Waited, Why};
 use minutehand_domain::pause::Paused;
 use minutehand_domain::preview::hours_and_minutes;
@@ -141,11 +141,11 @@ impl Told<'_> {
     /// What failed, and what followed.
     fn failure(&self) -> String {
         let Some(record) = self.last_failure() else { return String::new() };
-        let took = span(record.ended_at - record.started_at);
+        let took = after(record);
         let cause = record.cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
         let said =
             said_of(record).map_or_else(String::new, |said| format!(" (\u{201c}{said}\u{201d})"));
-        format!("{cause}{said}, after {took}")
+        format!("{cause}{said}{took}")
     }
 
     /// How the error action and the notice ended.
@@ -324,7 +324,7 @@ impl Told<'_> {
         let line = |at: DateTime<Utc>, kind: &str, text: String| {
             (at, json!({"at": format_instant(at), "kind": kind, "text": text}))
         };
-        let since = "the job has had its state and its timing since then".to_owned();
+        let since = "the job got the state and the timing that it has".to_owned();
         let mut lines = vec![line(found.since, "timing", since)];
         lines.extend(found.earlier.as_ref().map(|held| {
             let text = match &held.schedule {
@@ -363,15 +363,23 @@ fn attempt_line(attempt: &Attempt, record: Option<&Record>) -> (DateTime<Utc>, S
     match record {
         None => (attempt.due_at, format!("{what}: under way")),
         Some(record) => {
-            let took = span(record.ended_at - record.started_at);
+            let took = after(record);
             let outcome = match (record.outcome, &record.cause) {
                 (Outcome::Succeeded, _) => "done".to_owned(),
                 (Outcome::Failed, None) => "failed".to_owned(),
                 (Outcome::Failed, Some(cause)) => format!("failed: {cause}"),
             };
-            (record.started_at, format!("{what}: {outcome}, after {took}"))
+            (record.started_at, format!("{what}: {outcome}{took}"))
         }
     }
+}
+
+/// After how long an attempt ended, at the end of a sentence. The cause of a timeout says it already.
+fn after(record: &Record) -> String {
+    if record.cause.as_ref().is_some_and(|cause| cause.kind == CauseKind::Timeout) {
+        return String::new();
+    }
+    format!(", after {}", span(record.ended_at - record.started_at))
 }
 
 /// A span for people, in its largest unit.
