@@ -4,7 +4,8 @@
 //! printed in one line at its end; an invocation that counted nothing prints nothing.
 //!
 //! A metric costs by the month, so what needs an operator is one metric, `Trouble`. The line says of
-//! what kind it is, in fields that are no metrics.
+//! what kind it is, in fields that are no metrics. For the same reason the metric `Failed` has no
+//! dimension for the causes: the field `Causes` counts them by kind.
 //!
 //! The only dimension is the table, which distinguishes the installations in one account. Each metric is
 //! therefore one time series, whichever function counts it.
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
+use minutehand_domain::cause::CauseKind;
 use minutehand_domain::named;
 use minutehand_ports::{Event, EventSink};
 use minutehand_runtime::Counter;
@@ -27,6 +29,8 @@ pub const TABLE_DIMENSION: &str = "Table";
 const LATE_BY: &str = "LateBy";
 /// The metric for everything that needs an operator.
 const TROUBLE: &str = "Trouble";
+/// The field with the kinds of causes of `Failed`.
+const CAUSES: &str = "Causes";
 /// Limit of values per metric in one line, set by the format.
 const VALUES_MAX: usize = 100;
 
@@ -107,10 +111,18 @@ impl Metric {
 pub struct Tally {
     counts: [AtomicU64; Metric::ALL.len()],
     late_ms: Mutex<Vec<i64>>,
+    /// Failed attempts by the kind of their cause, in the order of all kinds.
+    causes: [AtomicU64; CauseKind::ALL.len()],
 }
 
 impl EventSink for Tally {
     fn note(&self, event: Event<'_>) {
+        if let Event::Executed { record, .. } = event {
+            let kind = record.cause.as_ref().map(|cause| cause.kind as usize);
+            if let Some(count) = kind.and_then(|kind| self.causes.get(kind)) {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
         // When it starts, and not when it ends: a slow target must not hide that it was late.
         if let Event::Started { late, .. } = event {
             let mut late_ms = self.late_ms.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,6 +172,15 @@ impl Tally {
         }
         if trouble > 0 {
             counted.push((TROUBLE, "Count", json!(trouble)));
+        }
+        let causes = CauseKind::ALL.into_iter().zip(&self.causes);
+        let causes: Map<String, Value> = causes
+            .map(|(kind, count)| (kind, count.swap(0, Ordering::Relaxed)))
+            .filter(|(_, count)| *count > 0)
+            .map(|(kind, count)| (kind.name().to_owned(), count.into()))
+            .collect();
+        if !causes.is_empty() {
+            kinds.push((CAUSES, causes.into()));
         }
         let late_ms =
             std::mem::take(&mut *self.late_ms.lock().unwrap_or_else(PoisonError::into_inner));
@@ -220,6 +241,7 @@ pub fn print_metrics(tally: &Tally, table: &str, now: DateTime<Utc>) {
 mod tests {
     use chrono::TimeDelta;
     use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
+    use minutehand_domain::cause::Cause;
     use minutehand_domain::firing::SkipReason;
     use minutehand_domain::job::JobState;
     use minutehand_domain::work_item::JobRef;
@@ -241,7 +263,8 @@ mod tests {
             body_bytes: 0,
             then: None,
         };
-        let (done, failed) = (record(Outcome::Succeeded), record(Outcome::Failed));
+        let done = record(Outcome::Succeeded);
+        let failed = Record { cause: Some(Cause::http(500)), ..record(Outcome::Failed) };
         let late = TimeDelta::milliseconds(12);
         for _ in 0..times {
             for record in [&done, &failed] {
@@ -304,6 +327,7 @@ mod tests {
                 "Finished": 1,
                 "Dispatched": 7,
                 "LateBy": [12, 12],
+                "Causes": {"httpStatus": 1},
             })
         );
         assert!(tally.take("jobs", DateTime::UNIX_EPOCH).is_empty(), "each count is printed once");
