@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 6] = [
         is_hashed: true,
     },
     File {
-        name: "app.f9b1f33c7ac7.js",
-        bytes: include_bytes!("../dist/app.f9b1f33c7ac7.js.gz"),
+        name: "app.84b6b62b5a58.js",
+        bytes: include_bytes!("../dist/app.84b6b62b5a58.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"f9b1f33c7ac7d80834a049a4b4e5c265\"",
+        etag: "\"84b6b62b5a5828968cbfb0f04fa95dda\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"8ca328492685ba425be27ac663c3fdce\"",
+        etag: "\"e37cc4a8101e68e711a7d45c652adb26\"",
         is_hashed: false,
     },
     File {

@@ -99,6 +99,27 @@ const ALERTS: readonly Line[] = [
     ],
     optionOf: (value) => (value === true ? 'true' : ''),
   },
+  {
+    path: 'alsoTell.paused',
+    label: 'When a job pauses, although that is held back',
+    as: [
+      ['', 'say nothing'],
+      ['true', 'tell it', true],
+    ],
+    optionOf: (value) => (value === true ? 'true' : ''),
+    when: (read) => read('after') !== '' || read('every') !== '',
+  },
+  {
+    path: 'alsoTell.missed',
+    label: 'When an outage cost occurrences',
+    as: [
+      ['', 'say nothing'],
+      ['true', 'tell it', true],
+    ],
+    optionOf: (value) => (value === true ? 'true' : ''),
+  },
+  { path: 'alsoTell.late', label: 'When one starts late, by more than', as: 'span', placeholder: 'not told' },
+  { path: 'alsoTell.behind', label: 'When a limit lets one wait for more than', as: 'span', placeholder: 'not told' },
 ];
 
 const NOTICES = [
