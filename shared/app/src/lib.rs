@@ -5,6 +5,7 @@
 //!
 //! The words of firing are explained in `shared/GLOSSARY.md`.
 
+mod collection_alert;
 mod definition;
 mod error;
 mod etag;
@@ -14,12 +15,12 @@ mod manage;
 pub use error::AppError;
 pub use etag::Etag;
 pub use manage::{
-    AcceptedCheck, Ahead, AlertSetting, AlertTested, AskedKind, AskedWork, Author, ChangesCheck,
-    CheckedChange, CheckedChanges, CheckedRequest, CloudServiceSettings, CloudServiceView,
-    CollectionOverview, CollectionView, Coming, Condition, DeadLetterView, Etags, ExecutionView,
-    Explanation, Failures, FailuresPosition, JobAlertSetting, JobCheck, JobDescription, JobRow,
-    JobStatus, JobView, LETTERS_MAX, LateJob, LeftOutView, Load, LoadGroup, Manage, ManagePorts,
-    ManageSettings, Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak, PutOutcome,
-    Redriven, ResourceSettings, ResourceView, Upcoming, UpcomingOccurrence, WantedFailures,
-    WantedLoad, WantedOccurrences,
+    AcceptedCheck, Ahead, AlertSetting, AskedKind, AskedWork, Author, ChangesCheck, CheckedChange,
+    CheckedChanges, CheckedRequest, CloudServiceSettings, CloudServiceView, CollectionOverview,
+    CollectionView, Coming, Condition, DeadLetterView, Etags, ExecutionView, Explanation, Failures,
+    FailuresPosition, JobAlertSetting, JobCheck, JobDescription, JobRow, JobStatus, JobView,
+    LETTERS_MAX, LateJob, LeftOutView, Load, LoadGroup, Manage, ManagePorts, ManageSettings,
+    Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak, PutOutcome, Redriven,
+    ResourceSettings, ResourceView, Upcoming, UpcomingOccurrence, WantedFailures, WantedLoad,
+    WantedOccurrences,
 };

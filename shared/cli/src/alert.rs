@@ -100,7 +100,7 @@ async fn test(work: &Work, name: &str) -> Result<()> {
         json.document(&work.screen, &answer.text)?;
         return Err(Failure::said(ACTION_FAILED));
     }
-    let cause = cause.as_ref().map_or("it failed", |cause| cause.text.as_str());
+    let cause = cause.as_ref().map_or("nothing came back", |cause| cause.text.as_str());
     let said = harmless(&format!("the alert of {name} did not arrive: {cause}"));
     Err(Failure::new(ACTION_FAILED, said).hint(harmless(message)))
 }
@@ -135,6 +135,9 @@ pub(crate) struct AlertOptions {
     /// Tell of a job at most once in this time: 30m, 1h, or `off`
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     alert_every: Option<String>,
+    /// Tell of these as well: paused, missed, late=SPAN, behind=SPAN, or `off`; with commas between
+    #[arg(long, value_name = "TROUBLE", help_heading = HEADING)]
+    alert_on: Option<String>,
 }
 
 const HEADING: &str = "Alerts";
@@ -171,6 +174,9 @@ impl AlertOptions {
                 action.insert("every".to_owned(), instant::written_span("--alert-every", span)?);
             }
         }
+        if let Some(trouble) = &self.alert_on {
+            action.insert("alsoTell".to_owned(), also_told(trouble)?);
+        }
         Ok((!action.is_empty()).then(|| action.into()))
     }
 
@@ -179,7 +185,33 @@ impl AlertOptions {
             || self.alert_after.is_some()
             || self.alert_recovered.is_some()
             || self.alert_every.is_some()
+            || self.alert_on.is_some()
     }
+}
+
+/// What is told beside failures. What is not named is told no more.
+fn also_told(text: &str) -> Result<Value> {
+    if text == "off" {
+        return Ok(Value::Null);
+    }
+    let mut told = json!({"paused": null, "missed": null, "late": null, "behind": null});
+    for one in text.split(',').map(str::trim) {
+        let (name, value) = match one.split_once('=') {
+            None if matches!(one, "paused" | "missed") => (one, true.into()),
+            Some((name @ ("late" | "behind"), span)) => {
+                (name, instant::written_span("--alert-on", span)?)
+            }
+            _ => {
+                return Err(Failure::refused(format!(
+                    "--alert-on '{one}' is none of paused, missed, late=5m and behind=10m"
+                )));
+            }
+        };
+        if let Some(told) = told.as_object_mut() {
+            told.insert(name.to_owned(), value);
+        }
+    }
+    Ok(told)
 }
 
 /// The action that tells a receiver. What another receiver had beside its URL goes.
@@ -250,6 +282,11 @@ mod tests {
         assert_eq!(body, Some(json!({"request": {"body": "{{cause}}"}})));
         let off = given(|it| it.alert_every = Some("off".to_owned())).unwrap();
         assert_eq!(off, Some(json!({"every": null})));
+        let off = given(|it| it.alert_on = Some("off".to_owned())).unwrap();
+        assert_eq!(off, Some(json!({"alsoTell": null})));
+        let on = given(|it| it.alert_on = Some("paused, late=5m".to_owned())).unwrap();
+        let also = json!({"paused": true, "missed": null, "late": "PT300S", "behind": null});
+        assert_eq!(on, Some(json!({"alsoTell": also})));
     }
 
     #[test]
@@ -260,6 +297,10 @@ mod tests {
                 message.contains("slack=https://") && !message.contains("hunter2"),
                 "{message}"
             );
+        }
+        for wrong in ["late", "paused=1", "lost", "", "late=x"] {
+            let message = given(|it| it.alert_on = Some(wrong.to_owned())).unwrap_err().message;
+            assert!(message.starts_with("--alert-on '"), "{message}");
         }
         let message = given(|it| {
             it.alert = Some("off".to_owned());

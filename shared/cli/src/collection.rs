@@ -44,7 +44,7 @@ enum CollectionCommand {
         /// Property and its new value, as JSON or text, or tags.NAME and its text; null removes it
         #[arg(required_unless_present_any = ["zone", "max_jobs", "max_per_second",
               "max_concurrent", "alert", "alert_body", "alert_after", "alert_recovered",
-              "alert_every"],
+              "alert_every", "alert_on"],
               value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
         /// Time zone of jobs that name none: Europe/Berlin
@@ -288,7 +288,22 @@ fn told(on_failure: &Value) -> String {
     if on_failure.get("recovered").and_then(Value::as_bool) == Some(true) {
         says.push_str(", and that a job works again");
     }
+    let also = on_failure.get("alsoTell").map(also_told).filter(|also| !also.is_empty());
+    if let Some(also) = also {
+        says.extend([format!(". Told as well: {}", also.join(", "))]);
+    }
     harmless(&says) + ".\n"
+}
+
+/// What is told beside failures.
+fn also_told(also: &Value) -> Vec<String> {
+    let is_told = |name: &str| also.get(name).and_then(Value::as_bool) == Some(true);
+    let span = |name: &str| also.get(name).and_then(Value::as_str);
+    let flags = ["paused", "missed"].into_iter().filter(|name| is_told(name)).map(str::to_owned);
+    let spans = ["late", "behind"]
+        .into_iter()
+        .filter_map(|name| Some(format!("{name} by more than {}", span(name)?)));
+    flags.chain(spans).collect()
 }
 
 async fn create(work: &Work, args: &CreateArgs) -> Result<()> {

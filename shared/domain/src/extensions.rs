@@ -172,7 +172,7 @@ impl CollectionExtensions {
     ]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
-        Ok(Self {
+        let extensions = Self {
             time_zone: read_time_zone(fields)?,
             on_failure: fields.part("onFailure", FailureAction::read)?,
             max_per_second: fields
@@ -181,7 +181,18 @@ impl CollectionExtensions {
             max_concurrent: fields
                 .whole("maxConcurrent", 1, Concurrent::MAX)?
                 .and_then(Concurrent::new),
-        })
+        };
+        let has_limit = extensions.max_per_second.is_some() || extensions.max_concurrent.is_some();
+        let on_failure = extensions.on_failure.as_ref();
+        let tells_behind = on_failure.is_some_and(|action| action.rules().tell_behind());
+        if fields.limiting_plan().is_some() && tells_behind && !has_limit {
+            return Err(Refusal::about(
+                fields.path("onFailure.alsoTell.behind"),
+                "has no effect, because the job collection has no limit under which attempts wait. Set \
+                 'maxPerSecond' or 'maxConcurrent', or leave this out.",
+            ));
+        }
+        Ok(extensions)
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {

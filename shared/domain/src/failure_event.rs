@@ -7,6 +7,7 @@ use minutehand_recurrence::format_instant;
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
+use crate::alert::{AlertText, Incident, IncidentKind};
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::cause::Cause;
 use crate::ids::encode_path;
@@ -18,6 +19,9 @@ use crate::template::{Placeholder, PlaceholderValue, Template};
 const FAILED: &str = "minutehand.occurrence.failed";
 const RECOVERED: &str = "minutehand.job.recovered";
 const TEST: &str = "minutehand.alert.test";
+const MISSED: &str = "minutehand.occurrence.missed";
+const LATE: &str = "minutehand.occurrence.late";
+const BEHIND: &str = "minutehand.collection.behind";
 /// The most characters of a message of an attempt that the event repeats.
 const MESSAGE_CHARS_MAX: usize = 2_048;
 
@@ -48,6 +52,8 @@ pub enum Told {
         /// How many alerts were held back since the last one.
         held_back: u32,
     },
+    /// Something happened that is no failure. No attempt is known of the occurrence.
+    Incident(Incident),
     /// Someone tries whether alerts arrive.
     Test,
 }
@@ -120,6 +126,11 @@ impl FailureEvent<'_> {
         let event_type = match self.told {
             Told::Failed { .. } => FAILED,
             Told::Recovered { .. } => RECOVERED,
+            Told::Incident(incident) => match incident.kind() {
+                IncidentKind::Missed => MISSED,
+                IncidentKind::Late => LATE,
+                IncidentKind::Behind => BEHIND,
+            },
             Told::Test => TEST,
         };
         set("type", event_type.into());
@@ -171,12 +182,29 @@ impl FailureEvent<'_> {
         data
     }
 
-    /// A template with what is told in place of its names. The cause is that of a failure: a recovery and a test
-    /// have none.
+    /// What is told, as a name for programs.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match &self.told {
+            Told::Failed { .. } if self.paused.is_some() => "paused",
+            Told::Failed { .. } => "failed",
+            Told::Recovered { .. } => "recovered",
+            Told::Incident(incident) => incident.kind().name(),
+            Told::Test => "test",
+        }
+    }
+
+    /// A template with what is told in place of its names. The cause is that of a failure, or what happened: a
+    /// recovery and a test have none.
     #[must_use]
     pub fn render(&self, template: &Template) -> String {
         let JobFacts { zone, previous_at, missed } = self.facts;
         let last = self.last_of(Role::Main);
+        let summary = AlertText::of(self).title;
+        let happened = match &self.told {
+            Told::Incident(incident) => Some(incident.words()),
+            Told::Failed { .. } | Told::Recovered { .. } | Told::Test => None,
+        };
         let instant = |at: Option<DateTime<Utc>>| {
             at.map_or(PlaceholderValue::Absent, PlaceholderValue::Instant)
         };
@@ -197,8 +225,11 @@ impl FailureEvent<'_> {
             Placeholder::LastSuccess => instant(missed.last_success),
             Placeholder::Cause => {
                 let cause = last.and_then(|(_, record)| record.cause.as_ref());
-                cause.map_or(PlaceholderValue::Absent, |cause| PlaceholderValue::Text(cause.text()))
+                let cause = cause.map(Cause::text).or(happened.as_deref());
+                cause.map_or(PlaceholderValue::Absent, PlaceholderValue::Text)
             }
+            Placeholder::Kind => PlaceholderValue::Text(self.kind()),
+            Placeholder::Summary => PlaceholderValue::Text(&summary),
         })
     }
 
@@ -213,6 +244,21 @@ impl FailureEvent<'_> {
             Told::Recovered { since, held_back } => {
                 told.insert("failingSince".to_owned(), format_instant(since).into());
                 held_back
+            }
+            Told::Incident(incident) => {
+                match incident {
+                    Incident::Missed { occurrences, jobs } => {
+                        told.insert("missedOccurrences".to_owned(), occurrences.into());
+                        told.insert("missedJobs".to_owned(), jobs.into());
+                    }
+                    Incident::Late { by } => {
+                        told.insert("lateSeconds".to_owned(), by.num_seconds().into());
+                    }
+                    Incident::Behind { by } => {
+                        told.insert("waitedSeconds".to_owned(), by.num_seconds().into());
+                    }
+                }
+                0
             }
             Told::Test => 0,
         };

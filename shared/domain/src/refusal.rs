@@ -75,8 +75,6 @@ codes! {
     ChainTooDeep => Conflict,
     /// A collection without a failure action sends no alerts.
     NoFailureAction => Conflict,
-    /// This kind of installation cannot do it.
-    NotOnThisInstallation => Conflict,
 }
 
 /// A refused request. The message says what to change, and contains no secret.

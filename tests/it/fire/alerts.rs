@@ -13,10 +13,10 @@ use super::store::{Failing, Fails};
 use super::target::Behaviour::{Fail, Succeed};
 use super::world::{World, instant};
 
-const RECEIVER: &str = "http://hooks/services/hunter2";
+pub(super) const RECEIVER: &str = "http://hooks/services/hunter2";
 
 /// A world whose collection has a failure action with these properties beside its URL.
-async fn world(more: &Value) -> World {
+pub(super) async fn world(more: &Value) -> World {
     let world = World::at("2027-03-01T09:00").await;
     let mut action = json!({"type": "Http", "request": {"uri": RECEIVER},
         "format": "slack", "retryPolicy": {"retryType": "None"}});
@@ -28,7 +28,7 @@ async fn world(more: &Value) -> World {
 }
 
 /// A job each hour from ten on, without retries.
-async fn hourly(world: &World) {
+pub(super) async fn hourly(world: &World) {
     let recurrence = json!({"frequency": "hour"});
     let action = json!({"retryPolicy": {"retryType": "None"}});
     let job = json!({"startTime": "2027-03-01T10:00", "action": action, "recurrence": recurrence});
@@ -36,7 +36,7 @@ async fn hourly(world: &World) {
 }
 
 /// What was told, each as the title of its alert.
-fn told(world: &World) -> Vec<String> {
+pub(super) fn told(world: &World) -> Vec<String> {
     let calls = world.targets.calls();
     let alerts = calls.iter().filter(|call| call.uri == RECEIVER);
     let title = |body: Value| body["text"].as_str().unwrap().to_owned();
@@ -45,7 +45,7 @@ fn told(world: &World) -> Vec<String> {
 }
 
 /// The facts of the last alert.
-fn facts(world: &World) -> String {
+pub(super) fn facts(world: &World) -> String {
     let calls = world.targets.calls();
     let last = calls.iter().rfind(|call| call.uri == RECEIVER).unwrap();
     let body: Value = serde_json::from_str(last.request.body.as_deref().unwrap()).unwrap();
@@ -138,13 +138,13 @@ async fn a_collection_without_rules_keeps_no_state() {
     assert_eq!(Alerts::read_alert(&*world.store, &job.uid).await.unwrap().number, 0);
 }
 
-fn place() -> (ResourceGroup, Name) {
+pub(super) fn place() -> (ResourceGroup, Name) {
     let segment = |text| PathSegment::new(text).unwrap();
     let place = ResourceGroup { subscription: segment("s"), group: segment("g") };
     (place, Name::new("jc").unwrap())
 }
 
-async fn setting(manage: &Manage) -> Option<(u32, String)> {
+pub(super) async fn setting(manage: &Manage) -> Option<(u32, String)> {
     let (place, name) = place();
     let trouble = manage.alert_setting(&place, &name).await.unwrap().trouble?;
     Some((trouble.alerts, format!("{} {}", trouble.job, trouble.cause.unwrap().text())))

@@ -22,6 +22,7 @@ mod ends;
 mod faults;
 mod goes_on;
 mod history;
+mod incidents;
 mod limits;
 mod log;
 mod notices;

@@ -48,6 +48,8 @@ use crate::manage::api::api_over;
 
 pub(super) struct World {
     pub(super) manage: Manage,
+    /// The same on a host that may not call what jobs call.
+    pub(super) manage_only: Manage,
     pub(super) targets: Arc<Targets>,
     pub(super) noted: Arc<Noted>,
     pub(super) trouble: Arc<Trouble>,
@@ -159,9 +161,11 @@ impl World {
             ids: ids.clone(),
             ..fire_ports(fronted.clone(), transit.clone(), targets.clone(), clock.clone())
         };
-        let Services { manage, sweeper, executor } = services(ports, &ground, &store, history);
+        let Services { manage, manage_only, sweeper, executor } =
+            services(ports, &ground, &store, history);
         let world = Self {
             manage,
+            manage_only,
             targets,
             noted,
             trouble,
@@ -246,6 +250,7 @@ impl World {
         let ports = self.ports(self.clock.clone());
         let services = services(ports, &self.ground, &self.store, self.history);
         self.manage = services.manage;
+        self.manage_only = services.manage_only;
         self.sweeper = services.sweeper;
         self.executor = services.executor;
     }
@@ -680,6 +685,7 @@ fn line(view: &ExecutionView) -> String {
 
 struct Services {
     manage: Manage,
+    manage_only: Manage,
     sweeper: Sweeper,
     executor: Executor,
 }
@@ -738,8 +744,11 @@ fn services(
     let settings = FireSettings { is_alone, history, ..FireSettings::default() };
     let sweeper = Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock);
     let sweeper = if is_alone { sweeper } else { sweeper.with_healer(healer) };
+    let manage_only = ManagePorts { sender: None, ..manage.clone() };
+    let manage_settings = || ManageSettings { history, ..manage_settings() };
     Services {
-        manage: Manage::new(manage, ManageSettings { history, ..manage_settings() }),
+        manage: Manage::new(manage, manage_settings()),
+        manage_only: Manage::new(manage_only, manage_settings()),
         sweeper,
         executor: Executor::new(ports, settings),
     }

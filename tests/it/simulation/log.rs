@@ -197,6 +197,7 @@ impl World {
                 WorkItem::CheckFinished { job, .. } => json!({"check": job.uid}),
                 WorkItem::DeleteJob { job, .. } => json!({"delete": job.uid}),
                 WorkItem::PurgeCollection { collection_uid } => json!({"purge": collection_uid}),
+                WorkItem::Alert { collection_uid, .. } => json!({"alert": collection_uid}),
             };
             line["e"] = json!(what);
             line["at"] = json!(self.time.now());

@@ -70,7 +70,9 @@ pub(super) fn id_of(work_item: &WorkItem) -> Option<String> {
     match work_item {
         WorkItem::Attempt { job, attempt } => Some(format!("{}.{}", job.uid, attempt.id())),
         WorkItem::CheckFinished { job, .. } => Some(job.uid.clone()),
-        WorkItem::DeleteJob { .. } | WorkItem::PurgeCollection { .. } => None,
+        WorkItem::DeleteJob { .. } | WorkItem::PurgeCollection { .. } | WorkItem::Alert { .. } => {
+            None
+        }
     }
 }
 

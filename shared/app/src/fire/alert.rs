@@ -16,7 +16,7 @@
 
 use chrono::{DateTime, Utc};
 use minutehand_domain::alert::{
-    AlertDecision, AlertTrouble, AlertUse, Decided, EndedOccurrence, JobAlert,
+    AlertDecision, AlertTrouble, AlertUse, Decided, EndedOccurrence, JobAlert, LostAlert,
 };
 use minutehand_domain::attempt::{Attempt, Outcome, Role};
 use minutehand_domain::cause::Cause;
@@ -40,6 +40,8 @@ struct Ending<'a> {
     attempt: &'a Attempt,
     has_failed: bool,
     ended_at: DateTime<Utc>,
+    /// Since when the job is paused, if it is.
+    paused_at: Option<DateTime<Utc>>,
 }
 
 impl Executor {
@@ -51,13 +53,17 @@ impl Executor {
         next: NextStep,
     ) -> Result<NextStep, AppError> {
         let is_success = attempt.role == Role::Main && record.outcome == Outcome::Succeeded;
-        let ending = |has_failed| Ending { attempt, has_failed, ended_at: record.ended_at };
-        let ending = match (loaded.snapshot.alert_use, &next) {
-            (AlertUse::Format, NextStep::Notice(_)) => {
+        let alert_use = loaded.snapshot.alert_use;
+        let ending = |has_failed| {
+            let paused_at = loaded.paused_at().filter(|_| has_failed);
+            Ending { attempt, has_failed, ended_at: record.ended_at, paused_at }
+        };
+        let ending = match &next {
+            NextStep::Notice(_) if alert_use.has_rules() => ending(true),
+            NextStep::Notice(_) if alert_use != AlertUse::None => {
                 return Ok(NextStep::Notice(alert_of(attempt, record)));
             }
-            (AlertUse::Rules, NextStep::Notice(_)) => ending(true),
-            (AlertUse::Rules, NextStep::Nothing) if is_success => ending(false),
+            NextStep::Nothing if alert_use.has_rules() && is_success => ending(false),
             _ => return Ok(next),
         };
         Ok(match Box::pin(self.decide_alert(job, ending)).await? {
@@ -76,17 +82,18 @@ impl Executor {
         attempt: &Attempt,
         loaded: &LoadedJob,
     ) -> Result<bool, AppError> {
-        if attempt.role != Role::Notice || loaded.snapshot.alert_use != AlertUse::Rules {
+        if attempt.role != Role::Notice || !loaded.snapshot.alert_use.has_rules() {
             return Ok(true);
         }
-        let ending = Ending { attempt, has_failed: true, ended_at: attempt.due_at };
+        let ended_at = attempt.due_at;
+        let ending = Ending { attempt, has_failed: true, ended_at, paused_at: None };
         Ok(Box::pin(self.decide_alert(job, ending)).await? != AlertDecision::Silent)
     }
 
     async fn decide_alert(
         &self,
         job: &JobRef,
-        Ending { attempt, has_failed, ended_at }: Ending<'_>,
+        Ending { attempt, has_failed, ended_at, paused_at }: Ending<'_>,
     ) -> Result<AlertDecision, AppError> {
         let alerts = &self.ports.store.alerts;
         for _ in 0..ROUNDS_MAX {
@@ -102,7 +109,7 @@ impl Executor {
             let Some(action) = on_failure else { return Ok(AlertDecision::Silent) };
             // What another version wrote begins anew.
             let state = JobAlert::read_stored(&state).unwrap_or_default();
-            let ended = EndedOccurrence::of(attempt, has_failed, ended_at);
+            let ended = EndedOccurrence::of(attempt, has_failed, ended_at).with_pause(paused_at);
             let Decided { decision, state } = state.decide(&ended, action.rules());
             let Some(state) = state else { return Ok(decision) };
             let write = self.alert_write(&job.uid, number, state.to_stored());
@@ -124,7 +131,7 @@ impl Executor {
         attempt: &Attempt,
         loaded: &LoadedJob,
     ) -> Result<Told, AppError> {
-        if loaded.snapshot.alert_use != AlertUse::Rules {
+        if !loaded.snapshot.alert_use.has_rules() {
             return Ok(Told::FAILED);
         }
         let read = self.ports.store.alerts.read_alert(&job.uid).await?;
@@ -152,15 +159,27 @@ impl Executor {
         if attempt.role != Role::Notice || (record.outcome == Outcome::Failed && !has_failed) {
             return;
         }
-        let path = loaded.path();
-        let is_new = self.keep_trouble(ended, loaded, has_failed).await.unwrap_or_else(|error| {
-            let path = path.as_str();
+        let name = loaded.snapshot.name.as_str();
+        let lost = has_failed.then(|| LostAlert::of_attempt(name, attempt, record));
+        self.note_arrival(job, &loaded.path(), lost.as_ref(), record.ended_at).await;
+    }
+
+    /// Notes for people that an alert arrived, or that it was lost.
+    pub(super) async fn note_arrival(
+        &self,
+        job: &JobRef,
+        path: &str,
+        lost: Option<&LostAlert>,
+        ended_at: DateTime<Utc>,
+    ) {
+        let kept = self.keep_trouble(&job.collection_uid, lost, ended_at).await;
+        let is_new = kept.unwrap_or_else(|error| {
             tracing::warn!(job.path = path, job.uid, %error, "cannot store whether an alert arrived");
             true
         });
-        if has_failed && is_new {
+        if let (Some(lost), true) = (lost, is_new) {
             self.ports.events.note(Event::AlertLost { job });
-            let cause = record.cause.as_ref().map(Cause::text);
+            let cause = lost.cause().map(Cause::text);
             tracing::warn!(job.path = path, job.uid, cause, "an alert did not arrive");
         }
     }
@@ -168,29 +187,28 @@ impl Executor {
     /// Stores what became of an alert; `false` if it was known.
     async fn keep_trouble(
         &self,
-        EndedAttempt { job, attempt, record }: EndedAttempt<'_>,
-        loaded: &LoadedJob,
-        has_failed: bool,
+        collection_uid: &str,
+        lost: Option<&LostAlert>,
+        ended_at: DateTime<Utc>,
     ) -> Result<bool, AppError> {
         let alerts = &self.ports.store.alerts;
         for _ in 0..ROUNDS_MAX {
-            let AlertRead { number, state } = alerts.read_alert(&job.collection_uid).await?;
+            let AlertRead { number, state } = alerts.read_alert(collection_uid).await?;
             let before = AlertTrouble::read_stored(&state);
-            let now = if has_failed {
-                let name = loaded.snapshot.name.as_str();
-                match AlertTrouble::after(before.as_ref(), name, attempt, record) {
+            let now = if let Some(lost) = lost {
+                match AlertTrouble::after(before.as_ref(), lost) {
                     Some(trouble) => trouble.to_stored(),
                     None => return Ok(false),
                 }
-            } else if before.is_some_and(|before| before.last_at <= record.ended_at) {
+            } else if before.is_some_and(|before| before.last_at <= ended_at) {
                 String::new()
             } else {
                 return Ok(false);
             };
-            if alerts.write_alert(&self.alert_write(&job.collection_uid, number, now)).await? {
+            if alerts.write_alert(&self.alert_write(collection_uid, number, now)).await? {
                 return Ok(true);
             }
         }
-        Err(AppError::Busy { what: format!("job collection '{}'", job.collection_uid) })
+        Err(AppError::Busy { what: format!("job collection '{collection_uid}'") })
     }
 }

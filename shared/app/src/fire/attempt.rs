@@ -222,7 +222,10 @@ impl Executor {
         }
         match self.limits(held, &loaded, &outages).await? {
             Ok(None) => {}
-            Ok(Some(wait)) => return Err(NotNow::Waits(wait)),
+            Ok(Some(wait)) => {
+                self.notice_limit(&claim.job, &claim.attempt, &loaded).await?;
+                return Err(NotNow::Waits(wait));
+            }
             Err(why) => return Err(self.skipped(claim, why, Some(loaded), &outages).await),
         }
         let result = self.act(claim, &loaded, place).await?;
@@ -279,7 +282,7 @@ impl Executor {
     async fn origin(&self, job: &JobRef, attempt: &Attempt) -> Result<Option<String>, AppError> {
         let Some(loaded) = self.load(job).await? else { return Ok(None) };
         if attempt.role == Role::Notice {
-            let found = if_readable(self.failure_action(job).await)?.flatten();
+            let found = if_readable(self.failure_action(&job.collection_uid).await)?.flatten();
             return Ok(found.map(|(_, action)| action.target().origin()));
         }
         let definition = if_readable(self.definition(job, &loaded).await)?;

@@ -12,11 +12,12 @@
 //!    moved by another dispatcher, or its job has changed: then the attempts of the old timing do
 //!    not start.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::stream::{StreamExt, iter};
+use minutehand_domain::alert::Incident;
 use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::firing::limits::OCCURRENCES_MAX;
@@ -30,7 +31,8 @@ use minutehand_ports::{
 };
 use minutehand_recurrence::UnreadableTimetable;
 
-use super::loaded_job::path_without_names;
+use super::incident::{Noticed, Sighting};
+use super::loaded_job::{if_readable, path_without_names};
 use super::schedules::{FoundSchedule, schedule_of};
 use super::spans;
 use super::two_steps::SendThenMove;
@@ -52,6 +54,7 @@ pub struct Dispatcher {
     clock: Arc<dyn Clock>,
     /// Tells what has run of what an outage seems to have cost.
     history: Option<Arc<dyn History>>,
+    noticed: Arc<Noticed>,
 }
 
 /// What a timer is planned with.
@@ -90,6 +93,16 @@ impl DispatchReport {
     }
 }
 
+/// What outages cost a job.
+struct Overtaken {
+    job: JobRef,
+    occurrences: u64,
+    /// The first of them.
+    first: DateTime<Utc>,
+    /// When the last of the outages was over.
+    until: DateTime<Utc>,
+}
+
 /// The messages to send and the timers to move.
 #[derive(Default)]
 struct Batch {
@@ -100,8 +113,8 @@ struct Batch {
     /// The timers that could not be planned, and why.
     unplanned: Vec<(usize, AppError)>,
     report: DispatchReport,
-    /// Jobs with overtaken occurrences, and how many each.
-    overtaken: Vec<(JobRef, u64)>,
+    /// Jobs with overtaken occurrences.
+    overtaken: Vec<Overtaken>,
     /// Jobs whose timetables cannot be read, and why.
     unreadable: Vec<(JobRef, UnreadableTimetable)>,
 }
@@ -117,7 +130,8 @@ impl Dispatcher {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let step = Arc::new(SendThenMove { queue, timers: timers.clone() });
-        Self { timers, snapshots, step, events, clock, history: None }
+        let noticed = Arc::default();
+        Self { timers, snapshots, step, events, clock, history: None, noticed }
     }
 
     /// Sets how it sends and moves, where queue and store are one.
@@ -175,9 +189,15 @@ impl Dispatcher {
             }
             batch.places.resize(batch.advances.len(), place);
         }
-        let Batch { messages, advances, places, unplanned, mut report, overtaken, unreadable } =
+        let Batch { mut messages, advances, places, unplanned, mut report, overtaken, unreadable } =
             batch;
-        let moved = self.step.dispatch(&messages, &advances, self.clock.now()).await?;
+        let missed = self.missed(&overtaken).await?;
+        let now = self.clock.now();
+        messages.extend(missed.iter().map(|it| it.message(&it.job.key, now)));
+        let moved = self.step.dispatch(&messages, &advances, now).await?;
+        for Sighting { job, at, incident, .. } in missed {
+            self.noticed.remember(&job.collection_uid, incident.kind(), at);
+        }
         report.messages = messages.len();
         let mut unmoved = unplanned;
         // Each timer is moved once.
@@ -193,10 +213,40 @@ impl Dispatcher {
         Ok((report, unmoved))
     }
 
+    /// What outages cost the collections that tell of it. A collection that cannot be read tells nothing, and
+    /// its jobs fire.
+    async fn missed<'a>(&self, overtaken: &'a [Overtaken]) -> Result<Vec<Sighting<'a>>, AppError> {
+        let mut of_collections: BTreeMap<&str, Vec<&Overtaken>> = BTreeMap::new();
+        for it in overtaken {
+            of_collections.entry(&it.job.collection_uid).or_default().push(it);
+        }
+        let mut missed = Vec::new();
+        for (uid, jobs) in of_collections {
+            let until = jobs.iter().map(|it| it.until).max();
+            let (Some(at), Some(Overtaken { job, first, .. })) = (until, jobs.first()) else {
+                continue;
+            };
+            let incident = Incident::Missed {
+                occurrences: jobs.iter().map(|it| it.occurrences).sum(),
+                jobs: u64::try_from(jobs.len()).unwrap_or(u64::MAX),
+            };
+            if self.noticed.has(uid, incident.kind(), at) {
+                continue;
+            }
+            let record = self.snapshots.read_collection(uid).await.map_err(AppError::from);
+            let record = if_readable(record)?.flatten();
+            let on_failure = record.as_ref().and_then(|it| it.collection.definition.on_failure());
+            if on_failure.is_some_and(|action| action.rules().tell(&incident)) {
+                missed.push(Sighting { job, occurrence: *first, at, incident });
+            }
+        }
+        Ok(missed)
+    }
+
     /// Logs what the timers cost.
-    async fn log(&self, overtaken: &[(JobRef, u64)], unreadable: &[(JobRef, UnreadableTimetable)]) {
+    async fn log(&self, overtaken: &[Overtaken], unreadable: &[(JobRef, UnreadableTimetable)]) {
         let mut paths = HashMap::new();
-        for (job, occurrences) in overtaken {
+        for Overtaken { job, occurrences, .. } in overtaken {
             let job_path = self.job_path(job, &mut paths).await;
             let reason = SkipReason::Overtaken;
             tracing::warn!(
@@ -357,8 +407,15 @@ impl Dispatcher {
     ) {
         let plan = plan_dispatch(schedule, timer.generation, from, window);
         let overtaken = plan.left_out.iter().map(|left_out| left_out.occurrences).sum();
-        if overtaken > 0 {
-            batch.overtaken.push((timer.job.clone(), overtaken));
+        if let (Some(first), Some(last), 1..) =
+            (plan.left_out.first(), plan.left_out.last(), overtaken)
+        {
+            batch.overtaken.push(Overtaken {
+                job: timer.job.clone(),
+                occurrences: overtaken,
+                first: first.first,
+                until: last.reason.outage().map_or(window.now, |outage| outage.until),
+            });
             self.events.note(Event::Overtaken { job: &timer.job, occurrences: overtaken });
             batch.report.overtaken += overtaken;
         }

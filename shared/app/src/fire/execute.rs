@@ -11,6 +11,7 @@ use minutehand_ports::QueueMessage;
 use minutehand_ports::store::PulseOf;
 
 use super::counting_turns::CountingTurns;
+use super::incident::Noticed;
 use super::skip_log::SkipLog;
 use super::{DeliveryPlace, FirePorts, FireSettings, Heartbeat, Stop, Wait};
 use crate::error::AppError;
@@ -23,6 +24,7 @@ pub struct Executor {
     pub(super) heartbeat: Arc<Heartbeat>,
     pub(super) skip_log: Arc<SkipLog>,
     pub(super) counting: Arc<CountingTurns>,
+    pub(super) noticed: Arc<Noticed>,
 }
 
 /// How the work on a work item ended.
@@ -53,6 +55,7 @@ impl Executor {
             heartbeat: Arc::new(heartbeat),
             skip_log: Arc::default(),
             counting: Arc::default(),
+            noticed: Arc::default(),
         }
     }
 
@@ -89,6 +92,9 @@ impl Executor {
             }
             WorkItem::PurgeCollection { collection_uid } => {
                 Box::pin(self.purge(work_item, collection_uid)).await?;
+            }
+            WorkItem::Alert { collection_uid, alert } => {
+                return Box::pin(self.send_alert(collection_uid, alert)).await;
             }
         }
         Ok(Performed::Done)

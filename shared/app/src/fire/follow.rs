@@ -83,6 +83,7 @@ impl Executor {
             let policy = self.policy(job, attempt.role, &loaded).await?;
             let loaded = Box::pin(self.pause_if_failing(ended, loaded, policy)).await?;
             if let Some(loaded) = loaded {
+                self.notice_late_start(ended, &loaded).await?;
                 let mut following = self.following(ended, &loaded, policy).await?;
                 following.receipt = place.receipt();
                 let is_closed = following.is_closed;

@@ -90,7 +90,8 @@ impl Executor {
         let no_retries = Retries::from_policy(Some(&RetryPolicy::None), plan);
         if role == Role::Notice {
             // Boxed, since thousands of attempts wait in here, and few of them are notices.
-            let found = if_readable(Box::pin(self.failure_action(job)).await)?.flatten();
+            let found =
+                if_readable(Box::pin(self.failure_action(&job.collection_uid)).await)?.flatten();
             let retries = found.map_or(no_retries, |(_, action)| action.retries(plan));
             return Ok(FollowPolicy { retries, on_failure: OnFailure::default(), horizon });
         }
@@ -171,11 +172,17 @@ impl LoadedJob {
         }
     }
 
-    /// Whether the scheduler has disabled the job. Its document says so, secrets aside.
     fn is_paused(&self) -> bool {
-        self.snapshot.state == JobState::Disabled
-            && shown_definition("", &self.snapshot.document)
-                .is_ok_and(|definition| definition.paused().is_some())
+        self.paused_at().is_some()
+    }
+
+    /// Since when the scheduler has disabled the job, if it has. Its document says so, secrets aside.
+    pub(super) fn paused_at(&self) -> Option<DateTime<Utc>> {
+        if self.snapshot.state != JobState::Disabled {
+            return None;
+        }
+        let definition = shown_definition("", &self.snapshot.document).ok()?;
+        definition.paused().map(|paused| paused.at)
     }
 
     /// The number of the occurrence, from 1; for a run, the number of the occurrence before it.

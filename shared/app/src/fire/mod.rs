@@ -17,6 +17,7 @@ mod forgotten;
 mod heal;
 mod heartbeat;
 mod held;
+mod incident;
 mod loaded_job;
 mod notice;
 mod pause;

@@ -34,13 +34,13 @@ use crate::definition::collection_definition;
 use crate::error::AppError;
 
 impl Executor {
-    /// The failure action of a job's collection as it is now, and the collection.
+    /// The failure action of a collection as it is now, and the collection.
     pub(super) async fn failure_action(
         &self,
-        job: &JobRef,
+        collection_uid: &str,
     ) -> Result<Option<(CollectionRecord, FailureAction)>, AppError> {
         let snapshots = &self.ports.store.snapshots;
-        let Some(record) = snapshots.read_collection(&job.collection_uid).await? else {
+        let Some(record) = snapshots.read_collection(collection_uid).await? else {
             return Ok(None);
         };
         let definition = collection_definition(self.ports.sealer.as_ref(), &record).await?;
@@ -55,7 +55,7 @@ impl Executor {
         attempt: &Attempt,
         loaded: &LoadedJob,
     ) -> Result<Option<Target>, AppError> {
-        let Some((record, action)) = self.failure_action(job).await? else {
+        let Some((record, action)) = self.failure_action(&job.collection_uid).await? else {
             return Ok(None);
         };
         let attempts = self.attempts_of_occurrence(job, attempt).await?;

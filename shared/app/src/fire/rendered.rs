@@ -54,6 +54,8 @@ impl Executor {
             Placeholder::Cause => {
                 cause.as_deref().map_or(PlaceholderValue::Absent, PlaceholderValue::Text)
             }
+            // Only alerts have them.
+            Placeholder::Kind | Placeholder::Summary => PlaceholderValue::Absent,
         };
         let mut rendered = target.clone();
         let done = rendered.render(|template: &Template| template.render(zone, &value));

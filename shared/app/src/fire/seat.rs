@@ -71,12 +71,12 @@ impl Executor {
         attempt: &Attempt,
     ) -> Result<Option<Performed>, AppError> {
         let loaded = self.load_if_may_start(job, attempt).await?;
-        let Some(limit) = loaded.and_then(|loaded| loaded.snapshot.limits.concurrent) else {
-            return Ok(None);
-        };
+        let limited = loaded.and_then(|it| it.snapshot.limits.concurrent.map(|limit| (it, limit)));
+        let Some((loaded, limit)) = limited else { return Ok(None) };
         if self.sees_seat(job, limit).await? {
             return Ok(None);
         }
+        self.notice_limit(job, attempt, &loaded).await?;
         let wait = seat_pause(&job.uid, attempt, self.ports.clock.now());
         Ok(Some(Performed::Waits(Wait::For(wait.to_std().unwrap_or_default()))))
     }

@@ -1,5 +1,6 @@
 //! Attempts that do not start: what is left out is recorded, the log and the counters say so.
 
+use minutehand_domain::alert::Incident;
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::{Around, LeftOut, LeftOutReason, Outage, SkipReason, overtaken_in};
 use minutehand_domain::recent::LastSkip;
@@ -8,6 +9,7 @@ use minutehand_ports::Event;
 use minutehand_ports::store::{Claim, Counted, CountersAdd};
 
 use super::execute::{Executor, Performed};
+use super::incident::Sighting;
 use super::loaded_job::{LoadedJob, job_path};
 use crate::error::AppError;
 
@@ -53,6 +55,12 @@ impl Executor {
         };
         if let Some(left_out) = &left_out {
             self.ports.store.attempts.leave_out(&job.uid, left_out).await?;
+            if let Some(outage) = left_out.reason.outage() {
+                let incident = Incident::Missed { occurrences: left_out.occurrences, jobs: 1 };
+                let (occurrence, at) = (left_out.first, outage.until);
+                let sighting = Sighting { job, occurrence, at, incident };
+                Box::pin(self.notice_incident(&sighting, loaded)).await?;
+            }
         }
         Ok(left_out)
     }

@@ -1,26 +1,31 @@
 //! Alerts for people: how those of a collection are doing, and a test of them.
 
 use std::future::ready;
+use std::time::Duration;
 
-use chrono::TimeDelta;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use minutehand_domain::alert::{AlertTrouble, JobAlert};
-use minutehand_domain::attempt::{Occurrence, Outcome};
-use minutehand_domain::cause::Cause;
-use minutehand_domain::chain::Depth;
-use minutehand_domain::failure_event::{FailureEvent, JobFacts, JobNames, Told};
-use minutehand_domain::missed::Missed;
+use minutehand_domain::alert::{
+    AlertLog, AlertTrouble, CollectionAlert, JobAlert, Tells, TestResult, log_uid,
+};
+use minutehand_domain::attempt::Outcome;
 use minutehand_domain::name::Name;
 use minutehand_domain::refusal::{Code, Refusal};
+use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::store::{AlertRead, AlertWrite, CollectionRecord, ResourceGroup};
-use minutehand_ports::{ActionOutcome, AttemptContext};
+use minutehand_ports::{ActionOutcome, QueueMessage};
 
 use super::Manage;
+use crate::collection_alert::{AlertCall, SentFrom};
 use crate::definition::collection_definition;
 use crate::error::AppError;
 
-/// What stands for the name of a job in a test.
-const TEST: &str = "alert-test";
+/// How often a process that may not call targets looks for the result of a test, and how many times. Together
+/// that is less than an answer of API Gateway may take.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+const LOOKS_MAX: u32 = 40;
+/// What is answered if there is none.
+const NOT_KNOWN: &str = "No worker has said within 20 seconds what came back. The alert may still arrive; if it \
+    does not, look at the workers and the dead letters.";
 /// The most collections whose alerts are looked at together.
 const LOOKED_AT_MAX: usize = 100;
 /// How many of them are read at once.
@@ -42,19 +47,6 @@ pub struct JobAlertSetting {
     pub is_set: bool,
     /// Its state; `None` if the failure action has no rules that need one, or if nothing has failed yet.
     pub state: Option<JobAlert>,
-}
-
-/// What came back when a test alert was sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AlertTested {
-    /// Whether the receiver accepted it.
-    pub outcome: Outcome,
-    /// Why it failed.
-    pub cause: Option<Cause>,
-    /// What the receiver or the connection said.
-    pub message: String,
-    /// How long it took.
-    pub took: TimeDelta,
 }
 
 impl Manage {
@@ -101,12 +93,12 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the collection has no failure action, or if this process may not call its receiver.
+    /// If the collection has no failure action.
     pub async fn test_alert(
         &self,
         place: &ResourceGroup,
         name: &Name,
-    ) -> Result<AlertTested, AppError> {
+    ) -> Result<TestResult, AppError> {
         let record = self.collection(place, name).await?;
         let definition = collection_definition(self.ports.sealer.as_ref(), &record).await?;
         let Some(action) = definition.on_failure() else {
@@ -119,54 +111,47 @@ impl Manage {
             )
             .into());
         };
+        let (asked_at, id) = (self.ports.clock.now(), self.ports.ids.new_id());
+        let test = CollectionAlert { at: asked_at, tells: Tells::Test { id } };
         let Some(sender) = &self.ports.sender else {
-            return Err(Refusal::new(
-                Code::NotOnThisInstallation,
-                "On AWS the API may not call what jobs call, so it cannot send a test alert. Run a job \
-                 that fails instead; its history shows the alert.",
-            )
-            .into());
+            return self.tested_by_workers(&record, &test).await;
         };
-        let (now, id) = (self.ports.clock.now(), self.ports.ids.new_id());
-        let occurrence = Occurrence::Run { asked_at: now, run_id: id.clone() };
-        let CollectionRecord { place, collection, .. } = &record;
-        let event = FailureEvent {
-            id: format!("{}.{TEST}.{id}", collection.uid),
-            names: JobNames {
-                subscription: place.subscription.as_str(),
-                group: place.group.as_str(),
-                collection: collection.name.as_str(),
-                job: TEST,
-            },
-            occurrence: &occurrence,
-            attempts: &[],
-            next_at: None,
-            paused: None,
-            said: None,
-            told: Told::Test,
-            facts: JobFacts::default(),
-        };
-        let context = AttemptContext {
-            execution_id: event.id.clone(),
-            job: TEST.to_owned(),
-            job_path: format!("{}/{TEST}", place.collection_path(&collection.name)),
-            job_uid: collection.uid.clone(),
-            collection_uid: collection.uid.clone(),
-            expected_at: now,
-            sent_at: self.ports.clock.outside_now(),
-            region: self.settings.region.clone(),
-            signed: None,
-            time_max: None,
-            missed: Missed::default(),
-            depth: Depth::default().next(),
-        };
-        let ended = sender.send(&action.with_event(&event), &context).await?;
+        let sent_at = self.ports.clock.outside_now();
+        let from = SentFrom { region: &self.settings.region, sent_at };
+        let AlertCall { target, context } = AlertCall::new(&test, &record, action, from);
+        let ended = sender.send(&target, &context).await?;
         let ActionOutcome { outcome, cause, message, .. } = ended;
         if outcome == Outcome::Succeeded {
             self.end_alert_trouble(&record).await?;
         }
-        let took = self.ports.clock.now() - now;
-        Ok(AlertTested { outcome, cause, message, took })
+        let took = self.ports.clock.now() - asked_at;
+        Ok(TestResult { outcome, cause, message, took })
+    }
+
+    /// Lets a worker send a test, as this process may not call what jobs call, and waits for what came back.
+    async fn tested_by_workers(
+        &self,
+        record: &CollectionRecord,
+        test: &CollectionAlert,
+    ) -> Result<TestResult, AppError> {
+        let (uid, clock) = (&record.collection.uid, &self.ports.clock);
+        let log_uid = log_uid(uid);
+        let (due_at, alert) = (test.at, test.clone());
+        let work_item = WorkItem::Alert { collection_uid: uid.clone(), alert };
+        self.ports.queue.send(&[QueueMessage { work_item, due_at }], due_at).await?;
+        for _ in 0..LOOKS_MAX {
+            clock.wait(LOOK_EVERY).await;
+            let read = self.ports.alerts.read_alert(&log_uid).await?;
+            if let Some(result) = AlertLog::read_stored(&read.state).result_of(test) {
+                return Ok(result.clone());
+            }
+        }
+        Ok(TestResult {
+            outcome: Outcome::Failed,
+            cause: None,
+            message: NOT_KNOWN.to_owned(),
+            took: clock.now() - test.at,
+        })
     }
 
     async fn alert_trouble(

@@ -53,6 +53,8 @@ pub enum AskedKind {
     DeleteJob,
     /// To remove the jobs of a collection.
     PurgeCollection,
+    /// To send an alert of a collection.
+    Alert,
 }
 
 impl Manage {
@@ -127,6 +129,7 @@ fn asked(work_item: WorkItem, collection_path: Option<CollectionPlace>) -> Asked
         WorkItem::CheckFinished { .. } => (AskedKind::CheckFinished, None),
         WorkItem::DeleteJob { .. } => (AskedKind::DeleteJob, None),
         WorkItem::PurgeCollection { .. } => (AskedKind::PurgeCollection, None),
+        WorkItem::Alert { .. } => (AskedKind::Alert, None),
     };
     AskedWork { kind, collection_path, job_key, attempt }
 }

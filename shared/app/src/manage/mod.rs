@@ -61,7 +61,7 @@ use crate::fire::Dispatcher;
 
 pub use again::Redriven;
 pub use ahead::{Ahead, CollectionOverview, LateJob, Overview, Upcoming, UpcomingOccurrence};
-pub use alerts::{AlertSetting, AlertTested, JobAlertSetting};
+pub use alerts::{AlertSetting, JobAlertSetting};
 pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 pub use check_many::{ChangesCheck, CheckedChanges};
@@ -114,7 +114,7 @@ pub struct ManagePorts {
     pub disk: Arc<dyn Disk>,
     /// The bodies of failures, if they are kept.
     pub bodies: Option<Arc<dyn FailureBodies>>,
-    /// Sends test alerts, if this process may call targets.
+    /// Sends test alerts, if this process may call targets. Else a worker does.
     pub sender: Option<Arc<dyn ActionSender>>,
 }
 

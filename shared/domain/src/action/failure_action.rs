@@ -115,10 +115,12 @@ impl FailureAction {
     /// What the workers of a job have to know of it.
     #[must_use]
     pub fn alert_use(&self) -> AlertUse {
-        match self.format {
-            _ if self.rules.need_state() => AlertUse::Rules,
-            Some(_) => AlertUse::Format,
-            None => AlertUse::None,
+        match (self.rules.need_state(), self.rules.tell_incidents(), self.format) {
+            (true, true, _) => AlertUse::RulesAndIncidents,
+            (true, false, _) => AlertUse::Rules,
+            (false, true, _) => AlertUse::Incidents,
+            (false, false, Some(_)) => AlertUse::Format,
+            (false, false, None) => AlertUse::None,
         }
     }
 

@@ -38,6 +38,7 @@ use serde_json::Value;
 use texts::Text;
 use url::Url;
 
+use crate::alert::ALSO_TOLD;
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
 use crate::retry::{RETRY_POLICY, RetryPolicy};
@@ -259,6 +260,7 @@ macro_rules! action_types {
             ("after", Shape::Leaf),
             ("recovered", Shape::Leaf),
             ("every", Shape::Leaf),
+            ("alsoTell", ALSO_TOLD),
         ]);
 
         /// The names of an action: those of an error action, and the error action itself.

@@ -139,7 +139,7 @@ pub(crate) fn check_templates(actions: &MainAction) -> Result<(), Refusal> {
     };
     let mut has_any = check(action, "action", Placeholder::OF_ACTIONS)?;
     if let Some(error_action) = error_action {
-        has_any |= check(error_action, "action.errorAction", &Placeholder::ALL)?;
+        has_any |= check(error_action, "action.errorAction", Placeholder::OF_ERROR_ACTIONS)?;
     }
     if has_any {
         return Ok(());

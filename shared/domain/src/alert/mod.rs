@@ -2,9 +2,12 @@
 //!
 //! A format is one file here: a pure function from an [`AlertText`] to the body that the receiver accepts.
 //! Each one holds the published limits of its receiver, and its tests check them. The rules decide which
-//! endings of occurrences are told, and the state of a job that they need is a [`JobAlert`].
+//! endings of occurrences are told, and the state of a job that they need is a [`JobAlert`]. What else is
+//! told, and follows no attempt of a job, is a [`CollectionAlert`]; an [`AlertLog`] knows which ones were sent.
 
 mod discord;
+mod incident;
+mod log;
 mod markdown;
 mod ntfy;
 mod rules;
@@ -16,10 +19,13 @@ mod trouble;
 
 use minutehand_recurrence::named;
 
+pub use incident::{CollectionAlert, INCIDENT_MIN, INCIDENT_ONCE, Incident, IncidentKind, Tells};
+pub use log::{AlertLog, Hold, NextTry, TestResult, log_uid};
+pub(crate) use rules::ALSO_TOLD;
 pub use rules::{AlertRules, AlertUse};
 pub use state::{AlertDecision, Decided, EndedOccurrence, JobAlert, REMEMBERED_MAX};
 pub use text::AlertText;
-pub use trouble::AlertTrouble;
+pub use trouble::{AlertTrouble, LostAlert};
 
 named! {
     /// The format of the body that a failure action sends.

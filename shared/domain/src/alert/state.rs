@@ -50,13 +50,21 @@ pub struct EndedOccurrence {
     has_failed: bool,
     /// When its last attempt ended.
     ended_at: DateTime<Utc>,
+    /// Since when its job is paused, if it is.
+    paused_at: Option<DateTime<Utc>>,
 }
 
 impl EndedOccurrence {
     /// The ending of the occurrence of an attempt.
     #[must_use]
     pub fn of(attempt: &Attempt, has_failed: bool, ended_at: DateTime<Utc>) -> Self {
-        Self { key: occurrence_key(attempt), has_failed, ended_at }
+        Self { key: occurrence_key(attempt), has_failed, ended_at, paused_at: None }
+    }
+
+    /// The same of a job that is paused, if it is.
+    #[must_use]
+    pub fn with_pause(self, paused_at: Option<DateTime<Utc>>) -> Self {
+        Self { paused_at, ..self }
     }
 }
 
@@ -82,6 +90,8 @@ pub struct JobAlert {
     told_at: Option<DateTime<Utc>>,
     /// How many alerts were held back since.
     held_back: u32,
+    /// The last pause that an alert told.
+    pause_told: Option<DateTime<Utc>>,
     /// The decisions on the latest occurrences that changed the state, by key in order.
     decided: Vec<(String, AlertDecision)>,
 }
@@ -152,7 +162,9 @@ impl JobAlert {
         let now = ended.ended_at;
         self.failures = self.failures.saturating_add(1);
         self.failed_at = self.failed_at.max(Some(now));
-        if self.failures < rules.after() {
+        let pauses = ended.paused_at.is_some() && ended.paused_at != self.pause_told;
+        let must_tell = pauses && rules.tell_paused();
+        if self.failures < rules.after() && !must_tell {
             return AlertDecision::Silent;
         }
         let is_soon = rules
@@ -160,11 +172,12 @@ impl JobAlert {
             .zip(self.told_at)
             .and_then(|(every, told_at)| told_at.checked_add_signed(every.delta()))
             .is_some_and(|until| now < until);
-        if is_soon {
+        if is_soon && !must_tell {
             self.held_back = self.held_back.saturating_add(1);
             return AlertDecision::Silent;
         }
         self.told_at = Some(now);
+        self.pause_told = ended.paused_at.or(self.pause_told);
         self.open_since.get_or_insert(now);
         let held_back = std::mem::take(&mut self.held_back);
         AlertDecision::Failed { in_row: self.failures, held_back }
@@ -198,6 +211,7 @@ impl JobAlert {
             "o": instant(self.open_since),
             "t": instant(self.told_at),
             "h": self.held_back,
+            "p": instant(self.pause_told),
             "d": decided.collect::<Vec<_>>(),
         })
         .to_string()
@@ -237,6 +251,8 @@ impl JobAlert {
             open_since: instant("o")?,
             told_at: instant("t")?,
             held_back: number(stored.get("h")?)?,
+            // A version before this property wrote none.
+            pause_told: stored.get("p").and_then(Value::as_i64).and_then(from_ticks),
             decided: stored.get("d")?.as_array()?.iter().map(decision).collect::<Option<_>>()?,
         })
     }
@@ -334,6 +350,29 @@ mod tests {
         assert_eq!(state.decide(&ended(30, false, -5), &rules), silent);
         let recovered = state.decide(&ended(30, false, 0), &rules);
         assert_eq!(recovered.decision, AlertDecision::Recovered { since: at(10), held_back: 0 });
+    }
+
+    #[test]
+    fn a_pause_is_told_once_whatever_the_rules_hold_back() {
+        let paused = |minute| ended(minute, true, 0).with_pause(Some(at(5)));
+        for (asked, expected) in [
+            (json!({"after": 9, "alsoTell": {"paused": true}}), [false, true, false]),
+            (json!({"every": "PT9M", "alsoTell": {"paused": true}}), [true, true, false]),
+            (json!({"every": "PT9M"}), [true, false, false]),
+            // The first alert told of the pause already.
+            (
+                json!({"after": 2, "every": "PT9M", "alsoTell": {"paused": true}}),
+                [false, true, false],
+            ),
+        ] {
+            let (rules, mut state) = (rules(&asked), JobAlert::default());
+            let told = [ended(0, true, 0), paused(1), paused(2)].map(|ended| {
+                let decided = state.decide(&ended, &rules);
+                state = JobAlert::read_stored(&decided.state.unwrap().to_stored()).unwrap();
+                decided.decision != AlertDecision::Silent
+            });
+            assert_eq!(told, expected, "{asked}");
+        }
     }
 
     #[test]

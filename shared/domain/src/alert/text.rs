@@ -3,6 +3,7 @@
 use chrono::{DateTime, SubsecRound, Utc};
 use minutehand_recurrence::format_instant;
 
+use super::incident::Incident;
 use crate::attempt::{Occurrence, Role};
 use crate::failure_event::{FailureEvent, Told};
 
@@ -32,21 +33,27 @@ impl AlertText {
         let job = format!("{}/{}", names.collection, names.job);
         let last = event.last_of(Role::Main);
         let cause = last.and_then(|(_, record)| record.cause.as_ref());
+        let failed = if event.paused.is_some() { "failed and is paused" } else { "failed" };
         let title = match (&event.told, cause) {
-            (Told::Failed { .. }, Some(cause)) => format!("{job} failed: {cause}"),
-            (Told::Failed { .. }, None) => format!("{job} failed"),
+            (Told::Failed { .. }, Some(cause)) => format!("{job} {failed}: {cause}"),
+            (Told::Failed { .. }, None) => format!("{job} {failed}"),
             (Told::Recovered { .. }, _) => format!("{job} works again"),
+            (Told::Incident(it @ Incident::Missed { jobs: 2.., .. }), _) => {
+                format!("{}: {}", names.collection, it.words())
+            }
+            (Told::Incident(it @ Incident::Missed { .. }), _) => format!("{job}: {}", it.words()),
+            (Told::Incident(it), _) => format!("{job} {}", it.words()),
             (Told::Test, _) => format!("Test alert of the job collection {}", names.collection),
         };
         Self {
             title: super::cut(&title, TITLE_CHARS_MAX),
-            is_good: !matches!(event.told, Told::Failed { .. }),
+            is_good: matches!(event.told, Told::Recovered { .. } | Told::Test),
             facts: facts(event),
             said: match event.told {
                 Told::Failed { .. } => {
                     event.said.as_ref().map(|said| super::cut(said, VALUE_CHARS_MAX))
                 }
-                Told::Recovered { .. } | Told::Test => None,
+                Told::Recovered { .. } | Told::Incident(_) | Told::Test => None,
             },
         }
     }
@@ -93,6 +100,7 @@ fn facts(event: &FailureEvent<'_>) -> Vec<(&'static str, String)> {
                 add("Alerts held back since the last one", held_back.to_string());
             }
         }
+        Told::Incident(incident) => add("Meaning", meaning(incident).to_owned()),
         Told::Test => {}
     }
     if let Some(paused) = event.paused {
@@ -105,6 +113,24 @@ fn facts(event: &FailureEvent<'_>) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// What an incident means for its collection.
+const fn meaning(incident: &Incident) -> &'static str {
+    match incident {
+        Incident::Missed { .. } => {
+            "The scheduler was down at that time. The occurrences do not come again. Other jobs of the \
+             collection may have missed some, too."
+        }
+        Incident::Late { .. } => {
+            "Other occurrences of the collection may be late, too. The next alert of this kind comes in a \
+             quarter of an hour at the earliest."
+        }
+        Incident::Behind { .. } => {
+            "The collection has more to do than its limits allow. The next alert of this kind comes in a \
+             quarter of an hour at the earliest."
+        }
+    }
+}
+
 /// An instant, to the second.
 fn instant(at: DateTime<Utc>) -> String {
     format_instant(at.trunc_subsecs(0)).replace('T', " ").replace('Z', " UTC")
@@ -112,6 +138,8 @@ fn instant(at: DateTime<Utc>) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use chrono::TimeDelta;
+
     use super::*;
     use crate::attempt::{Attempt, Outcome, Record};
     use crate::cause::Cause;
@@ -169,6 +197,9 @@ pub(super) mod tests {
             worst,
             text(Told::Recovered { since: at(-60), held_back: 0 }, "", None),
             text(Told::Test, "", None),
+            text(Told::Incident(Incident::Missed { occurrences: 37, jobs: 12 }), "", None),
+            text(Told::Incident(Incident::Late { by: TimeDelta::minutes(12) }), "", None),
+            text(Told::Incident(Incident::Behind { by: TimeDelta::minutes(7) }), "", None),
         ]
     }
 
@@ -187,10 +218,24 @@ pub(super) mod tests {
 
     #[test]
     fn a_recovery_and_a_test_are_good_news() {
-        let [_, _, recovered, test] = &texts()[..] else { panic!() };
+        let [_, _, recovered, test, ..] = &texts()[..] else { panic!() };
         assert_eq!(recovered.title, "ops/report works again");
         assert_eq!(recovered.facts[1], ("Failing since", "2027-01-01 07:59:00 UTC".to_owned()));
         assert_eq!(test.title, "Test alert of the job collection ops");
         assert!(recovered.is_good && test.is_good && recovered.said.is_none());
+    }
+
+    #[test]
+    fn other_trouble_has_a_sentence_of_its_own() {
+        let [.., missed, late, behind] = &texts()[..] else { panic!() };
+        assert_eq!(missed.title, "ops: 37 occurrences of 12 jobs missed in an outage");
+        assert_eq!(late.title, "ops/report started 12 min late");
+        assert_eq!(behind.title, "ops/report waits for 7 min under a limit");
+        assert!(!missed.is_good && !late.is_good && behind.facts[1].0 == "Meaning");
+        let one = Told::Incident(Incident::Missed { occurrences: 1, jobs: 1 });
+        assert_eq!(text(one, "", None).title, "ops/report: an occurrence missed in an outage");
+        let paused = Paused { at: at(0), reason: "5 failures".to_owned() };
+        let paused = text(Told::FAILED, "", Some(&paused));
+        assert_eq!(paused.title, "ops/report failed and is paused: HTTP 500");
     }
 }

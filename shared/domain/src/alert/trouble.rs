@@ -28,26 +28,64 @@ pub struct AlertTrouble {
     last: String,
 }
 
+/// An alert that failed for good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostAlert {
+    /// Tells it from the others of its collection.
+    id: String,
+    /// The job that it was to tell of.
+    job: String,
+    /// When its last try ended.
+    ended_at: DateTime<Utc>,
+    /// Why that one failed.
+    cause: Option<Cause>,
+}
+
+impl LostAlert {
+    /// The alert that is an attempt of a job.
+    #[must_use]
+    pub fn of_attempt(job: &str, attempt: &Attempt, record: &Record) -> Self {
+        Self {
+            id: format!("{job} {}", attempt_key(attempt)),
+            job: job.to_owned(),
+            ended_at: record.ended_at,
+            cause: record.cause.clone(),
+        }
+    }
+
+    /// The alert of an incident that was noticed at a job, with the id of its event.
+    #[must_use]
+    pub const fn of_incident(
+        id: String,
+        job: String,
+        ended_at: DateTime<Utc>,
+        cause: Option<Cause>,
+    ) -> Self {
+        Self { id, job, ended_at, cause }
+    }
+
+    /// Why it failed.
+    #[must_use]
+    pub const fn cause(&self) -> Option<&Cause> {
+        self.cause.as_ref()
+    }
+}
+
 impl AlertTrouble {
     /// The trouble after one more alert has failed; `None` if that one is counted.
     #[must_use]
-    pub fn after(
-        before: Option<&Self>,
-        job: &str,
-        attempt: &Attempt,
-        record: &Record,
-    ) -> Option<Self> {
-        let last = format!("{job} {}", attempt_key(attempt));
-        if before.is_some_and(|before| before.last == last) {
+    pub fn after(before: Option<&Self>, lost: &LostAlert) -> Option<Self> {
+        let LostAlert { id, job, ended_at, cause } = lost;
+        if before.is_some_and(|before| before.last == *id) {
             return None;
         }
         Some(Self {
             alerts: before.map_or(0, |before| before.alerts).saturating_add(1),
-            since: before.map_or(record.ended_at, |before| before.since),
-            last_at: record.ended_at,
-            job: job.to_owned(),
-            cause: record.cause.clone(),
-            last,
+            since: before.map_or(*ended_at, |before| before.since),
+            last_at: *ended_at,
+            job: job.clone(),
+            cause: cause.clone(),
+            last: id.clone(),
         })
     }
 
@@ -111,7 +149,7 @@ mod tests {
         };
         let after = |before: Option<&AlertTrouble>, job, second| {
             let (attempt, record) = failed(second);
-            AlertTrouble::after(before, job, &attempt, &record)
+            AlertTrouble::after(before, &LostAlert::of_attempt(job, &attempt, &record))
         };
         let first = after(None, "a", 60).unwrap();
         assert_eq!(after(Some(&first), "a", 60), None);

@@ -1,12 +1,12 @@
 //! Failure actions with a format and rules: what is accepted, sealed and sent.
 
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta};
 use serde_json::{Value, json};
 
 use super::tests::test_event;
 use super::*;
 use crate::action::Target;
-use crate::alert::{AlertFormat, AlertUse};
+use crate::alert::{AlertFormat, AlertUse, Incident};
 use crate::attempt::{Attempt, Occurrence, Outcome, Record};
 use crate::cause::Cause;
 use crate::collection::CollectionDefinition;
@@ -274,8 +274,21 @@ fn a_template_is_a_request_of_ones_own() {
             r#"{"text":"HTTP 500","n":2,"last":null}"#,
         ),
         ("{{executionId}} {{missed}} {{scheduledTime:unix}}", "1 0 0"),
+        ("{{kind}}: {{summary}}", "failed: ops/j failed: HTTP 500"),
     ] {
         assert_eq!(sent(body, &event), expected);
+    }
+    let late = Told::Incident(Incident::Late { by: TimeDelta::minutes(12) });
+    for (told, expected) in [
+        (late, "late: ops/j started 12 min late (started 12 min late)"),
+        (Told::Test, "test: Test alert of the job collection ops ()"),
+        (
+            Told::Recovered { since: DateTime::UNIX_EPOCH, held_back: 0 },
+            "recovered: ops/j works again ()",
+        ),
+    ] {
+        let event = FailureEvent { told, ..test_event() };
+        assert_eq!(sent("{{kind}}: {{summary}} ({{cause}})", &event), expected);
     }
     let path = "'minutehand.onFailure.request.body'";
     for (action, expected) in [
@@ -284,7 +297,7 @@ fn a_template_is_a_request_of_ones_own() {
             format!(
                 "{path} contains '{{{{cuase}}}}', which is not a name that it can use (is 'cause' meant?); \
                  the names are job, collection, occurrence, previousOccurrence, scheduledTime, attempt, \
-                 executionId, missed, missedSince, lastSuccess, cause."
+                 executionId, missed, missedSince, lastSuccess, cause, kind, summary."
             ),
         ),
         (

@@ -51,6 +51,10 @@ named! {
         LastSuccess = "lastSuccess",
         /// Why the action failed, in a few words.
         Cause = "cause",
+        /// What an alert tells: `failed`, `recovered`, `late` and so on.
+        Kind = "kind",
+        /// What an alert tells, in one line.
+        Summary = "summary",
     }
 }
 
@@ -67,6 +71,21 @@ impl Placeholder {
         Self::Missed,
         Self::MissedSince,
         Self::LastSuccess,
+    ];
+
+    /// The names that an error action of a job may use.
+    pub const OF_ERROR_ACTIONS: &[Self] = &[
+        Self::Job,
+        Self::Collection,
+        Self::Occurrence,
+        Self::PreviousOccurrence,
+        Self::ScheduledTime,
+        Self::Attempt,
+        Self::ExecutionId,
+        Self::Missed,
+        Self::MissedSince,
+        Self::LastSuccess,
+        Self::Cause,
     ];
 
     /// Whether its value is an instant, which has formats.

@@ -6,6 +6,7 @@
 mod packet;
 mod wire;
 
+use crate::alert::CollectionAlert;
 use crate::attempt::Attempt;
 
 pub use packet::{PACKET_ATTEMPTS_MAX, PACKET_RECEIVES_MAX, Packet, SHARED_GROUP, pack};
@@ -51,6 +52,13 @@ pub enum WorkItem {
         /// The identity of the collection.
         collection_uid: String,
     },
+    /// Send an alert of a collection that follows no attempt.
+    Alert {
+        /// The identity of the collection.
+        collection_uid: String,
+        /// The alert.
+        alert: CollectionAlert,
+    },
 }
 
 impl WorkItem {
@@ -61,7 +69,7 @@ impl WorkItem {
             Self::Attempt { job, .. }
             | Self::CheckFinished { job, .. }
             | Self::DeleteJob { job, .. } => Some(job),
-            Self::PurgeCollection { .. } => None,
+            Self::PurgeCollection { .. } | Self::Alert { .. } => None,
         }
     }
 
@@ -72,7 +80,9 @@ impl WorkItem {
             Self::Attempt { job, .. }
             | Self::CheckFinished { job, .. }
             | Self::DeleteJob { job, .. } => &job.collection_uid,
-            Self::PurgeCollection { collection_uid } => collection_uid,
+            Self::PurgeCollection { collection_uid } | Self::Alert { collection_uid, .. } => {
+                collection_uid
+            }
         }
     }
 }

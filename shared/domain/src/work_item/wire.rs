@@ -8,12 +8,13 @@
 //!
 //! | property | meaning |
 //! |---|---|
-//! | `v` | version: 6 for alerts in a format or under rules, which a reader of version 5 would send as an event; 5 for attempts that take turns, which a reader of version 4 would start at once; 4 for attempts under policies, which a reader of version 3 would start without; 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
-//! | `do` | `x` (attempt), `conclude` (check finished), `delete` (delete job), `purge` (purge collection) |
+//! | `v` | version: 7 for an alert that follows no attempt, which a reader of version 6 would bury; 6 for alerts in a format or under rules, which a reader of version 5 would send as an event; 5 for attempts that take turns, which a reader of version 4 would start at once; 4 for attempts under policies, which a reader of version 3 would start without; 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
+//! | `do` | `x` (attempt), `conclude` (check finished), `delete` (delete job), `purge` (purge collection), `alert` (send an alert that follows no attempt) |
 //! | `j` | the job: `u` identity, `c` identity of its collection, `k` name; of an `x`, the job of its first attempt |
 //! | `a` | the attempts of an `x`, at least one: see [`pack`](super::pack) |
 //! | `g` | generation, of a `conclude` and a `delete` |
-//! | `c` | identity of the collection, of a `purge` |
+//! | `c` | identity of the collection, of a `purge` and an `alert` |
+//! | `t` | what an `alert` tells: `w` kind, `n` instant in ticks; `i` id of a test; or `k` job, `o` occurrence in ticks, `b` seconds or occurrences, `m` jobs |
 //! | `w` | how often it was delivered before it had to wait, if it was: see [`encode_waiting`] |
 //!
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
@@ -31,12 +32,13 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
 use super::{JobRef, WorkItem};
+use crate::alert::CollectionAlert;
 use crate::attempt::{Attempt, Occurrence, Role};
 use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
 
 /// The newest version that can be read.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 /// The version of every message that readers of version 1 understand.
 const VERSION_1: u32 = 1;
 /// The version of a message with a notice.
@@ -47,6 +49,8 @@ const VERSION_3: u32 = 3;
 const VERSION_4: u32 = 4;
 /// The version of a message with an attempt that takes turns.
 const VERSION_5: u32 = 5;
+/// The version of a message with an alert in a format or under rules.
+const VERSION_6: u32 = 6;
 /// The property with the deliveries before.
 const DELIVERIES: &str = "w";
 
@@ -127,13 +131,16 @@ fn message(work_item: &WorkItem) -> Value {
         WorkItem::PurgeCollection { collection_uid } => {
             json!({"v": VERSION_1, "do": "purge", "c": collection_uid})
         }
+        WorkItem::Alert { collection_uid, alert } => {
+            json!({"v": VERSION, "do": "alert", "c": collection_uid, "t": alert.to_wire()})
+        }
     }
 }
 
 /// The oldest version whose readers understand an attempt.
 fn version_of(attempt: &Attempt) -> u32 {
     match (attempt.under_policy, attempt.role) {
-        _ if attempt.is_alert => VERSION,
+        _ if attempt.is_alert => VERSION_6,
         _ if attempt.takes_turn => VERSION_5,
         (true, _) => VERSION_4,
         (false, Role::Notice) => VERSION_2,
@@ -161,6 +168,13 @@ pub fn decode(message: &str) -> Result<Vec<WorkItem>, UnreadableMessage> {
             WorkItem::DeleteJob { job: read_job(&message)?, generation: number(&message, "g")? }
         }
         "purge" => WorkItem::PurgeCollection { collection_uid: text(&message, "c")? },
+        "alert" => WorkItem::Alert {
+            collection_uid: text(&message, "c")?,
+            alert: message
+                .get("t")
+                .and_then(CollectionAlert::read_wire)
+                .ok_or_else(|| wrong("t"))?,
+        },
         _ => return Err(wrong("do")),
     };
     Ok(vec![work_item])
@@ -322,7 +336,10 @@ fn wrong(name: &str) -> UnreadableMessage {
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
+
     use super::*;
+    use crate::alert::{Incident, Tells};
 
     fn job() -> JobRef {
         JobRef { uid: "u1".to_owned(), collection_uid: "c1".to_owned(), key: "nightly".to_owned() }
@@ -334,6 +351,15 @@ mod tests {
 
     fn first() -> Attempt {
         Attempt::first(1, Occurrence::Scheduled { nominal_at: at(60) })
+    }
+
+    fn alert(tells: Tells) -> WorkItem {
+        let alert = CollectionAlert { at: at(7), tells };
+        WorkItem::Alert { collection_uid: "c1".to_owned(), alert }
+    }
+
+    fn incident(incident: Incident) -> WorkItem {
+        alert(Tells::Incident { incident, job: "nightly".to_owned(), occurrence: at(60) })
     }
 
     fn attempt(attempt: Attempt) -> WorkItem {
@@ -412,6 +438,22 @@ mod tests {
                 WorkItem::PurgeCollection { collection_uid: "Grüße".to_owned() },
                 r#"{"v":1,"do":"purge","c":"Grüße"}"#,
             ),
+            (
+                incident(Incident::Missed { occurrences: 37, jobs: 12 }),
+                r#"{"v":7,"do":"alert","c":"c1","t":{"w":"missed","n":70000000,"k":"nightly","o":600000000,"b":37,"m":12}}"#,
+            ),
+            (
+                incident(Incident::Late { by: TimeDelta::seconds(90) }),
+                r#"{"v":7,"do":"alert","c":"c1","t":{"w":"late","n":70000000,"k":"nightly","o":600000000,"b":90}}"#,
+            ),
+            (
+                incident(Incident::Behind { by: TimeDelta::seconds(90) }),
+                r#"{"v":7,"do":"alert","c":"c1","t":{"w":"behind","n":70000000,"k":"nightly","o":600000000,"b":90}}"#,
+            ),
+            (
+                alert(Tells::Test { id: "5f".to_owned() }),
+                r#"{"v":7,"do":"alert","c":"c1","t":{"w":"test","n":70000000,"i":"5f"}}"#,
+            ),
         ] {
             assert_eq!(encode(&work_item), line);
             assert_eq!(decode(line).unwrap(), [work_item]);
@@ -477,7 +519,7 @@ mod tests {
         for (message, expected) in [
             ("", "the message is not a work item: EOF while parsing a value at line 1 column 0"),
             ("[]", "the message is not a work item: property 'v' is missing or invalid"),
-            (r#"{"v":7,"do":"dance"}"#, "the message has version 7, and this worker reads up to 6"),
+            (r#"{"v":8,"do":"dance"}"#, "the message has version 8, and this worker reads up to 7"),
             (
                 r#"{"v":1,"do":"dance"}"#,
                 "the message is not a work item: property 'do' is missing or invalid",

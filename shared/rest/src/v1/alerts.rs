@@ -2,8 +2,8 @@
 //! of a job for them, and a test of them.
 
 use axum::http::StatusCode;
-use minutehand_app::{AlertSetting, AlertTested};
-use minutehand_domain::alert::AlertTrouble;
+use minutehand_app::AlertSetting;
+use minutehand_domain::alert::{AlertTrouble, TestResult};
 use minutehand_domain::attempt::Outcome;
 use minutehand_domain::cause::Cause;
 use minutehand_recurrence::format_instant;
@@ -45,7 +45,7 @@ pub(crate) async fn test(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
     let (place, name) = (call.path.place()?, call.path.collection()?);
     let tested = call.manage.test_alert(&place, &name).await?;
-    let AlertTested { outcome, cause, message, took } = tested;
+    let TestResult { outcome, cause, message, took } = tested;
     let document = json!({
         "arrived": outcome == Outcome::Succeeded,
         "cause": cause.as_ref().map(Cause::to_json),

@@ -87,6 +87,7 @@ fn asked(work: Option<&AskedWork>) -> Map<String, Value> {
                 AskedKind::CheckFinished => "checkFinished",
                 AskedKind::DeleteJob => "deleteJob",
                 AskedKind::PurgeCollection => "purgeCollection",
+                AskedKind::Alert => "alert",
             })),
         ),
         ("subscription", json!(path.map(CollectionPlace::subscription))),

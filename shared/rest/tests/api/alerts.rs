@@ -81,10 +81,54 @@ fn a_test_needs_a_failure_action_and_a_way_out() {
     assert!(api.put("/C1/jobs/J1", JOB).status.is_success());
     let nothing = json!({"isSet": true, "state": null});
     assert_eq!(api.send("GET", &of_job, &[], "").json(), nothing);
-    alert("POST", "/test").fails(
-        409,
-        "NotOnThisInstallation",
-        "On AWS the API may not call what jobs call, so it cannot send a test alert. Run a job that \
-         fails instead; its history shows the alert.",
-    );
+    let answer = alert("POST", "/test").json();
+    assert_eq!((&answer["arrived"], &answer["cause"]), (&json!(false), &Value::Null));
+    let message = answer["message"].as_str().unwrap();
+    assert!(message.starts_with("No worker has said within 20 seconds"), "{message}");
+}
+
+#[test]
+fn other_trouble_is_told_if_it_can_have_an_effect() {
+    let api = Api::new();
+    let on_failure = |more: Value| alerting(&more);
+    for (more, problem) in [
+        (json!({"alsoTell": {}}), "'minutehand.onFailure.alsoTell' has no effect"),
+        (json!({"alsoTell": {"missed": false}}), "'minutehand.onFailure.alsoTell' has no effect"),
+        (
+            json!({"alsoTell": {"paused": true}}),
+            "'minutehand.onFailure.alsoTell.paused' has no effect here, because each failure is told",
+        ),
+        (
+            json!({"alsoTell": {"behind": "PT5M"}}),
+            "'minutehand.onFailure.alsoTell.behind' has no effect, because the job collection has no limit",
+        ),
+        (
+            json!({"alsoTell": {"late": "PT59S"}}),
+            "'minutehand.onFailure.alsoTell.late' is 00:00:59; use 00:01:00 to 7.00:00:00.",
+        ),
+        (
+            json!({"alsoTell": {"lat": "PT5M"}}),
+            "'minutehand.onFailure.alsoTell.lat' is not a property; did you mean 'late'?",
+        ),
+    ] {
+        let refused = api.put("/C1", &on_failure(more));
+        assert!(
+            refused.status.as_u16() == 400 && refused.body.contains(problem),
+            "{}",
+            refused.body
+        );
+    }
+    let also = json!({"paused": true, "missed": true, "late": "PT5M", "behind": "PT10M"});
+    let mut document: Value =
+        serde_json::from_str(&on_failure(json!({"after": 2, "alsoTell": also}))).unwrap();
+    document["properties"]["minutehand"]["maxConcurrent"] = json!(2);
+    let put = api.put("/C1", &document.to_string());
+    assert!(put.status.is_success(), "{}", put.body);
+    let shown = &put.json()["properties"]["minutehand"]["onFailure"]["alsoTell"];
+    let expected =
+        json!({"paused": true, "missed": true, "late": "00:05:00", "behind": "00:10:00"});
+    assert_eq!(*shown, expected);
+    let without = json!({"properties": {"minutehand": {"maxConcurrent": null}}});
+    let refused = api.ask("PATCH", "/C1", &without.to_string());
+    assert!(refused.body.contains("alsoTell.behind"), "{}", refused.body);
 }

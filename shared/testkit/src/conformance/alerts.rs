@@ -75,6 +75,8 @@ async fn a_snapshot_shows_whether_its_collection_has_a_format_or_rules(subject: 
         (r#","format":"slack","after":2"#, AlertUse::Rules),
         (r#","recovered":true"#, AlertUse::Rules),
         (r#","after":1"#, AlertUse::None),
+        (r#","alsoTell":{"late":"PT5M"}"#, AlertUse::Incidents),
+        (r#","after":2,"alsoTell":{"missed":true}"#, AlertUse::RulesAndIncidents),
     ] {
         let document =
             format!(r#"{{"properties":{{"minutehand":{{"onFailure":{{{request}{more}}}}}}}}}"#);
