@@ -47,7 +47,7 @@ describe('signing in', () => {
     await tab.close();
   });
 
-  test('a fragment that is no encoded token is a wrong token, and breaks nothing', async () => {
+  test('a fragment that is not an encoded token is a wrong token, and breaks nothing', async () => {
     const tab = await open(world.server, '#token=%', { signedIn: false });
     await tab.page.getByRole('dialog', { name: 'Sign in to Minutehand' }).waitFor();
     assert.doesNotMatch(tab.page.url(), /token/);

@@ -14,7 +14,7 @@ const NAMES = ['one', 'two', 'three', 'four', 'five'];
 /** How often a message is delivered before the queue gives it up. */
 const DELIVERIES = 20;
 
-/** Makes the messages of a stopped server look as if they were delivered again and again; one is no message at all. */
+/** Makes the messages of a stopped server look as if they were delivered again and again; one is not a message at all. */
 function wearOut(data) {
   const script = `
 import sqlite3, sys

@@ -52,7 +52,7 @@ for (const [written, hours, minutes] of [['02:30', [2], [30]], ['2:05', [2], [5]
   });
 }
 
-for (const [written, said] of [['2.30', 'is no time'], ['02:30, x', '“x” is no time'], ['02:30, 14:45', 'a job for each of the other times']]) {
+for (const [written, said] of [['2.30', 'is not a time'], ['02:30, x', '“x” is not a time'], ['02:30, 14:45', 'a job for each of the other times']]) {
   test(`the times ${written} are refused, with what to do`, () => {
     const { document, problem } = documents.withTimes({ a: 1 }, written);
     assert.ok(problem.includes(said), problem);

@@ -2,7 +2,7 @@
 
 A deployment builds nothing: the packages are there. MADE_TOOLS has `sam`, which validates and builds once only.
 
-The variable MADE_OPTIONS of the environment has what else they need, because an emulator is no public target.
+The variable MADE_OPTIONS of the environment has what else they need, because an emulator is not a public target.
 """
 
 import os

@@ -5,7 +5,7 @@
 //!
 //! | what happens | what comes of it |
 //! |---|---|
-//! | the time of the invocation is nearly over | an error, and files without a manifest, which are no backup; a run that is a day later deletes them |
+//! | the time of the invocation is nearly over | an error, and files without a manifest, which are not backup; a run that is a day later deletes them |
 //! | the table or the bucket does not answer | the same |
 //! | old backups cannot be deleted | an error in the log, and trouble; the new one is there, and the next run deletes them |
 //! | Lambda hands over the event twice | two backups, or one of the same second |

@@ -72,7 +72,7 @@ pub struct Function {
 /// A request was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestFailed {
-    /// It is no request.
+    /// It is not a request.
     #[error(
         "'{0}' is wrong: give a day, as {{\"repair\": \"2026-11-21\"}}, and `from` as the last answer has it"
     )]

@@ -6,7 +6,7 @@
 //!
 //! | what happens | what comes of it |
 //! |---|---|
-//! | the time of the invocation is nearly over during an export | an error, and files without a manifest, which are no backup |
+//! | the time of the invocation is nearly over during an export | an error, and files without a manifest, which are not backup |
 //! | the same during an import | an answer that says where the same request goes on |
 //! | the function ends, or Lambda hands over the request twice | the same request goes on |
 
@@ -43,7 +43,7 @@ pub enum MovingFailed {
     NotMade,
     /// The key in the request is none.
     #[error(
-        "'key' is no key: give the file of --seal-to, encrypted with the key of the stack in the context \
+        "'key' is not a key: give the file of --seal-to, encrypted with the key of the stack in the context \
          minutehand=secrets, in base64"
     )]
     NotAKey,

@@ -246,7 +246,11 @@ impl Function {
     /// Divides a packet that was delivered too often into messages of one work item each.
     async fn divide(&self, work: Work<'_>, work_items: &[WorkItem]) -> Disposition {
         let Work { message_id, receives, .. } = work;
-        tracing::warn!(message_id, receives, "a packet is divided, as it does not come to its end");
+        tracing::warn!(
+            message_id,
+            receives,
+            "a packet keeps failing, so its messages are sent one by one"
+        );
         match self.send_on(work_items, 0, Duration::ZERO).await {
             Sent::Yes => Disposition::Delete,
             Sent::No => Disposition::RetryAtVisibilityTimeout,

@@ -35,7 +35,7 @@ impl ExecutorSettings {
     /// Reads the settings.
     pub fn read(variables: &mut Variables) -> Self {
         // On loopback is the runtime API of Lambda, which jobs must not call. Where AWS itself is on
-        // loopback, this is no Lambda but a developer's machine.
+        // loopback, this is not a Lambda but a developer's machine.
         let aws = variables.optional("AWS_ENDPOINT_URL");
         let private = if aws.is_some_and(|url| is_on_loopback(&url)) {
             TargetPolicy::AllowPrivate

@@ -443,7 +443,7 @@ fn with_tip(mut error: Error) -> Error {
     let is = |error: &Error, kind, text| matches!(error.get(kind), Some(ContextValue::String(found)) if found == text);
     let tip = if error.kind() == ErrorKind::InvalidSubcommand {
         let program = Cli::command();
-        // The words up to the one that is no command lead to its neighbours.
+        // The words up to the one that is not a command lead to its neighbours.
         let mut command = &program;
         for word in std::env::args().skip(1) {
             command = command.find_subcommand(&word).unwrap_or(command);

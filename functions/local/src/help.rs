@@ -22,7 +22,7 @@ const EXAMPLES_FIRST: &str =
 const OPTIONS_FIRST: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}{after-help}";
 
-/// What a command line asks for; `None` if it is no help. The words `help COMMAND` become
+/// What a command line asks for; `None` if it is not a help. The words `help COMMAND` become
 /// `COMMAND --help`.
 pub(crate) fn asked(words: &mut Vec<OsString>, program: &Command) -> Option<Asked> {
     let (mut command, mut at) = (program, 1);

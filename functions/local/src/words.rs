@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Command;
 
 /// The words of a command line with the options before the command behind it, where it looks for them.
-/// What is no option of every command stays: it is an option of the program, or a mistake.
+/// What is not an option of every command stays: it is an option of the program, or a mistake.
 pub(crate) fn in_order(words: Vec<OsString>, program: &Command) -> Vec<OsString> {
     // Every command for a server has the same ones.
     let options: Vec<_> = program

@@ -19,7 +19,7 @@ impl Objects {
     ///
     /// # Errors
     ///
-    /// If an entry is an error, or the place does not accept a file. What is written by then is no backup.
+    /// If an entry is an error, or the place does not accept a file. What is written by then is not a backup.
     pub async fn write_backup<E: From<ArchiveError>>(
         &self,
         about: BackupAbout,
@@ -50,7 +50,7 @@ impl Objects {
         Ok(manifest)
     }
 
-    /// The names of the folders of backups, the oldest first. One without a manifest is no backup.
+    /// The names of the folders of backups, the oldest first. One without a manifest is not a backup.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Objects {
         Ok(names)
     }
 
-    /// The manifest of a backup, and its content; `None` if the folder is no backup.
+    /// The manifest of a backup, and its content; `None` if the folder is not a backup.
     ///
     /// # Errors
     ///

@@ -54,7 +54,9 @@ impl ArchivedBodies {
 impl FailureBodies for ArchivedBodies {
     async fn put(&self, job_uid: &str, name: HistoryName, body: Bytes) -> Result<(), StoreError> {
         let Some(path) = path(job_uid, name) else {
-            return Err(StoreError::Refused(format!("'{name}' is no name of an attempt").into()));
+            return Err(StoreError::Refused(
+                format!("'{name}' is not a name of an attempt").into(),
+            ));
         };
         Ok(self.0.put_at(&path, body.to_vec()).await?)
     }

@@ -37,7 +37,7 @@ pub enum ArchiveError {
         /// The archive.
         location: Location,
     },
-    /// The mark is no mark.
+    /// The mark is not a mark.
     #[error("the file minutehand.json of the archive {location} cannot be read: {why}")]
     BadMark {
         /// The archive.

@@ -22,9 +22,9 @@
 //! | write an object | it, complete; during the step also, in a folder, a file whose name begins with a dot, which no reader looks at and the next write of the object replaces |
 //! | write the objects of a repaired day | lines twice, and the view has them once |
 //! | delete what was repaired | the same, for what is left |
-//! | write the files of a backup | a folder without a manifest, which is no backup; the next backup has another folder |
+//! | write the files of a backup | a folder without a manifest, which is not a backup; the next backup has another folder |
 //! | write the manifest of a backup | the backup |
-//! | delete the manifest of an old backup | files that are no backup, which a later run deletes, as those of a backup that broke off |
+//! | delete the manifest of an old backup | files that are not backups, which a later run deletes, as those of a backup that broke off |
 //! | delete its files | the same, for what is left |
 
 mod backups;

@@ -132,7 +132,7 @@ impl Objects {
         let mark: Value =
             serde_json::from_slice(&bytes).map_err(|error| bad(&error.to_string()))?;
         if mark.get("format").and_then(Value::as_u64) != Some(FORMAT) {
-            return Err(bad("a newer version wrote it, or it is no mark"));
+            return Err(bad("a newer version wrote it, or it is not a mark"));
         }
         let id = mark.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
         id.map(|id| Some(id.to_owned())).ok_or_else(|| bad("it has no id"))

@@ -9,14 +9,14 @@
 //! | step | a crash after it leaves | repaired by |
 //! |---|---|---|
 //! | write the new backup | one backup more than are to be kept | the next run, which deletes both old ones |
-//! | delete the manifest of an old one | files that are no backup: no reader uses them | the next run, when they are more than a day old |
+//! | delete the manifest of an old one | files that are not backup: no reader uses them | the next run, when they are more than a day old |
 //! | delete some of its files | the same | the same |
 //! | delete its folder, if there are folders | nothing | |
 //!
 //! A folder without a manifest that is a day old is from a backup that broke off, or from such a crash. A
 //! younger one may be from a backup that is being written.
 //!
-//! Two runs may delete at the same time: what one has deleted is gone for the other, which is no error.
+//! Two runs may delete at the same time: what one has deleted is gone for the other, which is not an error.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -125,7 +125,7 @@ impl Objects {
         Ok(removed)
     }
 
-    /// Deletes the files of a folder that is no backup, as many as may be deleted yet.
+    /// Deletes the files of a folder that is not a backup, as many as may be deleted yet.
     async fn remove_files(
         &self,
         name: &str,

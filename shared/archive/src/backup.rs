@@ -3,7 +3,7 @@
 //! A backup is a folder, `backup/2026-11-23T141000Z`. Its files hold lines of JSON in gzip, one for each
 //! thing: `collections.jsonl.gz`, `jobs.jsonl.gz`, and `jobs-2.jsonl.gz` when the first is full. What the
 //! lines say is a matter of the store. The file `manifest.json` names all others, with their lengths and
-//! their SHA-256. It is written last, so a folder without it is no backup.
+//! their SHA-256. It is written last, so a folder without it is not a backup.
 //!
 //! A backup contains secrets only as they are sealed.
 
@@ -271,18 +271,18 @@ impl Manifest {
                      version that wrote it"
                 ));
             }
-            _ => return Err("'format' is no number of a format".to_owned()),
+            _ => return Err("'format' is not a number of a format".to_owned()),
         }
         let text = |value: &Value, name: &str| {
             let text = value.get(name).and_then(Value::as_str).map(str::to_owned);
-            text.ok_or_else(|| format!("'{name}' is no text"))
+            text.ok_or_else(|| format!("'{name}' is not a text"))
         };
         let number = |value: &Value, name: &str| {
             let number = value.get(name).and_then(Value::as_u64);
-            number.ok_or_else(|| format!("'{name}' is no number"))
+            number.ok_or_else(|| format!("'{name}' is not a number"))
         };
         let at = text(&fields, "at")?;
-        let at = DateTime::parse_from_rfc3339(&at).map_err(|_| "'at' is no time".to_owned())?;
+        let at = DateTime::parse_from_rfc3339(&at).map_err(|_| "'at' is not a time".to_owned())?;
         let sealed_with = text(&fields, "sealed_with")?;
         let sealed_with = SealedWith::read_name(&sealed_with)
             .ok_or_else(|| format!("'sealed_with' is '{sealed_with}'"))?;
@@ -292,14 +292,14 @@ impl Manifest {
             Some(_) => Some(text(&fields, "schedule_of")?),
         };
         let files = fields.get("files").and_then(Value::as_array);
-        let files = files.ok_or("'files' is no list")?;
+        let files = files.ok_or("'files' is not a list")?;
         if files.len() > FILES_MAX {
             return Err(format!("it has more than {FILES_MAX} files"));
         }
         let files = files.iter().map(|file| {
             let name = text(file, "name")?;
             if name.contains(['/', '\\']) || !name.ends_with(EXTENSION) || name.starts_with('.') {
-                return Err(format!("'{name}' is no name of a file of a backup"));
+                return Err(format!("'{name}' is not a name of a file of a backup"));
             }
             Ok(BackupFile {
                 name,
@@ -425,14 +425,14 @@ mod tests {
             ("\n}\n", "", "EOF"),
             ("\"format\": 2", "\"format\": 3", "its format is 3, and this version reads 2"),
             ("\"format\": 2", "\"format\": 1", "export the installation again"),
-            ("\"format\": 2", "\"format\": 0", "'format' is no number of a format"),
-            ("\"format\": 2,", "", "'format' is no number of a format"),
-            ("\"at\": \"2026", "\"at\": \"x", "'at' is no time"),
+            ("\"format\": 2", "\"format\": 0", "'format' is not a number of a format"),
+            ("\"format\": 2,", "", "'format' is not a number of a format"),
+            ("\"at\": \"2026", "\"at\": \"x", "'at' is not a time"),
             ("\"installation\"", "\"mine\"", "'sealed_with' is 'mine'"),
-            ("\"schedule_of\": \"s\"", "\"schedule_of\": 1", "'schedule_of' is no text"),
-            ("\"files\": [", "\"filed\": [", "'files' is no list"),
-            ("\"jobs.jsonl.gz\"", "\"../jobs.jsonl.gz\"", "is no name of a file of a backup"),
-            ("\"lines\": 1", "\"lines\": -1", "'lines' is no number"),
+            ("\"schedule_of\": \"s\"", "\"schedule_of\": 1", "'schedule_of' is not a text"),
+            ("\"files\": [", "\"filed\": [", "'files' is not a list"),
+            ("\"jobs.jsonl.gz\"", "\"../jobs.jsonl.gz\"", "is not a name of a file of a backup"),
+            ("\"lines\": 1", "\"lines\": -1", "'lines' is not a number"),
         ] {
             assert!(text.contains(from), "{from}");
             let problem = Manifest::read(text.replace(from, to).as_bytes()).unwrap_err();

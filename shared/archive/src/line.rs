@@ -217,7 +217,7 @@ fn read_execution(fields: &Map<String, Value>) -> Result<Execution, String> {
             repeat_count: fields
                 .get("repeat")
                 .and_then(Value::as_u64)
-                .ok_or("'repeat' is no number")?,
+                .ok_or("'repeat' is not a number")?,
             // A body does not outlast the record in the store.
             body_bytes: 0,
             then: None,
@@ -234,7 +234,7 @@ fn read_cause(fields: &Map<String, Value>) -> Option<Cause> {
 fn fields(text: &str) -> Result<Map<String, Value>, String> {
     let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let Value::Object(fields) = value else {
-        return Err("it is no JSON object".to_owned());
+        return Err("it is not a JSON object".to_owned());
     };
     match fields.get("v").and_then(Value::as_u64) {
         Some(1..=VERSION) => Ok(fields),
@@ -244,7 +244,7 @@ fn fields(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
-    fields.get(name).and_then(Value::as_str).ok_or_else(|| format!("'{name}' is no text"))
+    fields.get(name).and_then(Value::as_str).ok_or_else(|| format!("'{name}' is not a text"))
 }
 
 fn instant(fields: &Map<String, Value>, name: &str) -> Result<DateTime<Utc>, String> {
@@ -390,7 +390,7 @@ pub(crate) mod tests {
             (line.replace("\"attempt\":\"8", "\"attempt\":\"x"), "'attempt' is x"),
             (line.replace("succeeded", "well"), "'outcome' is well"),
             (line.replace("\"ended\":\"19", "\"ended\":\"x"), "'ended' is x"),
-            (line.replace("\"repeat\":7", "\"repeat\":-7"), "'repeat' is no number"),
+            (line.replace("\"repeat\":7", "\"repeat\":-7"), "'repeat' is not a number"),
         ] {
             let problem = Line::read(Stream::History, &text).unwrap_err();
             assert!(problem.contains(why), "{problem}");

@@ -38,7 +38,7 @@ impl Position {
     #[must_use]
     pub fn newest_day(&self) -> Option<NaiveDate> {
         let key = self.0.as_deref()?;
-        // The position behind a day is no attempt, but the beginning of one.
+        // The position behind a day is not an attempt, but the beginning of one.
         let attempt = read_attempt(key, None);
         let attempt = attempt.or_else(|| read_attempt(&format!("{key}.a1.s.aa0"), None))?;
         let nominal_at = attempt.occurrence.nominal_at();

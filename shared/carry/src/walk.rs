@@ -58,7 +58,10 @@ pub fn backup_entries(
     let entries = carried(store, now).map_ok(|found| match found {
         Found::Carried(mut carried) => to_line(&mut carried).map_or_else(
             |error| {
-                tracing::error!(error = chain(&error), "a thing is no line, and is not exported");
+                tracing::error!(
+                    error = chain(&error),
+                    "a thing is not a line, and is not exported"
+                );
                 BackupEntry::Unreadable
             },
             BackupEntry::Line,

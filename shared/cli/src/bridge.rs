@@ -166,7 +166,7 @@ impl Bridge {
             return Ok(Passage::File(file));
         }
         if !API.iter().any(|beginning| path.starts_with(beginning)) {
-            return Err((StatusCode::NOT_FOUND, format!("{path} is no call of the console.")));
+            return Err((StatusCode::NOT_FOUND, format!("{path} is not a call of the console.")));
         }
         if !self.is_known(headers) {
             let why = "Open the link that `minutehand console` has printed.".to_owned();

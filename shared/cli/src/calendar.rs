@@ -106,7 +106,7 @@ fn first_day(week: &str) -> Result<NaiveDate> {
         NaiveDate::from_isoywd_opt(year.parse().ok()?, week.parse().ok()?, Weekday::Mon)
     });
     parsed.ok_or_else(|| {
-        Failure::refused(format!("--week '{week}' is no week; write it like 2027-W12"))
+        Failure::refused(format!("--week '{week}' is not a week; write it like 2027-W12"))
     })
 }
 

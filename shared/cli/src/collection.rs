@@ -384,7 +384,7 @@ async fn edit(work: &Work, name: &str) -> Result<()> {
     let name = work.defaults().short_collection(&path);
     // The document as the server sent it, without what only the server sets.
     let Ok(Value::Object(mut before)) = serde_json::from_str(&read.text) else {
-        return Err(Failure::failed("the answer of the server is no collection"));
+        return Err(Failure::failed("the answer of the server is not a collection"));
     };
     before.retain(|name, _| ["tags", "properties"].contains(&name.as_str()));
     let before = Value::Object(before);

@@ -97,7 +97,7 @@ pub(crate) struct Request {
     repeatable: bool,
 }
 
-/// An answer that is no failure.
+/// An answer that is not a failure.
 pub(crate) struct Received {
     pub(crate) body: Bytes,
     pub(crate) etag: Option<String>,

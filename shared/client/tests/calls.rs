@@ -48,7 +48,7 @@ fn collection() -> CollectionPath {
 #[tokio::test]
 async fn a_server_that_asks_for_a_pause_is_asked_again() {
     let (client, requests) = server(vec![BUSY.to_owned(), BUSY.to_owned(), OK.to_owned()]);
-    // A run is no request that may be repeated, but nothing has been done yet.
+    // A run is not a request that may be repeated, but nothing has been done yet.
     client.run_job(&collection().job("j"), None).await.unwrap();
     let asked: Vec<String> = requests.try_iter().collect();
     assert_eq!(asked.len(), 3, "{asked:?}");

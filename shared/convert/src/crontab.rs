@@ -97,7 +97,7 @@ fn template(options: &ConvertOptions) -> Result<&str, Unsayable> {
     if template.starts_with("https://") || template.starts_with("http://") {
         return Ok(template);
     }
-    Err(Unsayable::new("the template is no http or https URL", remedy))
+    Err(Unsayable::new("the template is not an http or https URL", remedy))
 }
 
 /// Reads `NAME = value`, with or without quotation marks.

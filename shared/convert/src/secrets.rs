@@ -189,7 +189,7 @@ pub(crate) fn filled<'a>(
     if missing.is_empty() { Ok(document) } else { Err(missing) }
 }
 
-/// Visits every value that is no mark's, with its JSON pointer.
+/// Visits every value that is not mark's, with its JSON pointer.
 fn walk(value: &mut Value, pointer: &mut String, visit: &mut impl FnMut(&str, &mut Value)) {
     visit(pointer, value);
     let length = pointer.len();

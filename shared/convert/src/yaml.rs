@@ -18,7 +18,7 @@ const ANCHORS_MAX: usize = 1_000;
 /// The most values that aliases may repeat, so that a short text does not become a huge one.
 const REPEATED_MAX: usize = 100_000;
 
-/// Why a text is no YAML that stands for JSON, and where.
+/// Why a text is not YAML that stands for JSON, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
     line: usize,
@@ -71,7 +71,7 @@ struct Reading {
 ///
 /// # Errors
 ///
-/// Why it is no YAML that stands for JSON, and where.
+/// Why it is not YAML that stands for JSON, and where.
 pub fn read(text: &str) -> Result<Value, Unreadable> {
     Reading::default().read(text)
 }
@@ -290,7 +290,7 @@ fn scalar(
         Some(Scalar::Integer(value)) => Ok(value.into()),
         Some(Scalar::FloatingPoint(value)) => Number::from_f64(value.into_inner())
             .map(Value::Number)
-            .ok_or_else(|| Unreadable::at(at, format!("'{written}' is no number of JSON"))),
+            .ok_or_else(|| Unreadable::at(at, format!("'{written}' is not a number of JSON"))),
         Some(Scalar::String(text)) => Ok(text.into_owned().into()),
         None => Err(Unreadable::at(at, format!("'{written}' does not fit its tag"))),
     }
@@ -392,7 +392,7 @@ jobs:
             ("a:\n\tb: 1\n", "line 2, column ", ""),
             ("a: 1\na: 2\n", "line 2, column 1: ", "'a' stands here a second time"),
             ("a: !secret x\n", "line 1, column 4: ", "the tag '!secret' is not known here"),
-            ("a: .nan\n", "line 1, column 4: ", "'.nan' is no number of JSON"),
+            ("a: .nan\n", "line 1, column 4: ", "'.nan' is not a number of JSON"),
             ("? [a]\n: 1\n", "line 1, column 3: ", "a name has to be text"),
             ("a: 1\n---\nb: 2\n", "line 2, column 1: ", "write it into a file of its own"),
             ("b: &b {x: 1}\na:\n  <<: *b\n", "line 3, column 3: ", "'<<' does not merge here"),

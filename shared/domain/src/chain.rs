@@ -32,7 +32,7 @@ impl Depth {
     ///
     /// # Errors
     ///
-    /// If it is no number.
+    /// If it is not a number.
     pub fn read(text: &str) -> Result<Self, Refusal> {
         text.trim().parse().map(Self).map_err(|_| {
             Refusal::invalid(format!(

@@ -69,7 +69,7 @@ impl FromStr for EarlierTiming {
     }
 }
 
-/// The text is no timing.
+/// The text is not a timing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnreadableTiming;
 

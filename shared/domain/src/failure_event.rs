@@ -52,7 +52,7 @@ pub enum Told {
         /// How many alerts were held back since the last one.
         held_back: u32,
     },
-    /// Something happened that is no failure. No attempt is known of the occurrence.
+    /// Something happened that is not a failure. No attempt is known of the occurrence.
     Incident(Incident),
     /// Someone tries whether alerts arrive.
     Test,

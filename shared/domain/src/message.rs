@@ -33,7 +33,7 @@ pub fn said(message: &str) -> Option<String> {
     let body = body.trim();
     let text = match serde_json::from_str::<Value>(body) {
         Ok(document) => sentence_of(&document)?.to_owned(),
-        // Markup says little in its first line, and what is no text nothing.
+        // Markup says little in its first line, and what is not a text nothing.
         Err(_) if body.starts_with(['<', '{', '[']) => return None,
         Err(_) => body.lines().next()?.to_owned(),
     };

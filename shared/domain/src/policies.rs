@@ -264,7 +264,7 @@ impl fmt::Display for Policies {
     }
 }
 
-/// The text is no policies of this version.
+/// The text is not policies of this version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableWord(pub String);
 

@@ -89,7 +89,7 @@ impl Mark {
         }
     }
 
-    /// `None` for 0, which is no mark, and for the marks of later versions.
+    /// `None` for 0, which is not a mark, and for the marks of later versions.
     fn from_number(number: u128) -> Option<Self> {
         let place = usize::try_from(number).ok()?.checked_sub(1)?;
         Self::ALL.get(place).copied()

@@ -103,7 +103,7 @@ impl Signing {
     }
 }
 
-/// The key of a secret; `None` if the text is no secret.
+/// The key of a secret; `None` if the text is not a secret.
 fn key(text: &str) -> Option<Vec<u8>> {
     let key = STANDARD.decode(text.strip_prefix(PREFIX)?).ok()?;
     (KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&key.len()).then_some(key)

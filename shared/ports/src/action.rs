@@ -85,7 +85,7 @@ pub enum FailureBody {
 }
 
 /// The action was not performed, and nothing was sent, because this process or its machine has run out
-/// of something. It says nothing about the target, so it is no outcome.
+/// of something. It says nothing about the target, so it is not an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an action could not begin: out of {out_of}")]
 pub struct NotMade {

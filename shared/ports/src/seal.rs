@@ -27,7 +27,7 @@ pub enum SealError {
     #[error("sealed secrets cannot be opened: another key, another place, or damaged")]
     NotOurs,
     /// The key is not available.
-    #[error("the key that seals secrets is not to be had")]
+    #[error("the key that seals secrets is unavailable")]
     NoKey(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

@@ -43,7 +43,7 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// If the first word is no hash, or another one could give wrong rights.
+    /// If the first word is not a hash, or another one could give wrong rights.
     pub fn read<'a>(
         words: impl IntoIterator<Item = &'a str>,
     ) -> Result<Option<Self>, InvalidToken> {

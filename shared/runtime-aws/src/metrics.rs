@@ -4,7 +4,7 @@
 //! printed in one line at its end; an invocation that counted nothing prints nothing.
 //!
 //! A metric costs by the month, so what needs an operator is one metric, `Trouble`. The line says of
-//! what kind it is, in fields that are no metrics. For the same reason the metric `Failed` has no
+//! what kind it is, in fields that are not metrics. For the same reason the metric `Failed` has no
 //! dimension for the causes: the field `Causes` counts them by kind.
 //!
 //! The only dimension is the table, which distinguishes the installations in one account. Each metric is

@@ -26,7 +26,7 @@ const TOOK_MS: [i64; 8] = [100, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000
 
 /// The most collections whose failures and times are counted one by one. Each is a series in Prometheus.
 const COLLECTIONS_MAX: usize = 100;
-/// What counts the failures of all other collections. It is no path of a collection.
+/// What counts the failures of all other collections. It is not a path of a collection.
 const OTHER_COLLECTIONS: &str = "other";
 
 /// What an event counts as.

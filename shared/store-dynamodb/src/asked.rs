@@ -38,6 +38,6 @@ pub(crate) fn read(item: &Item) -> Result<AskedRun, StoreError> {
         run_id: reader.text("run_id")?.to_owned(),
         asked_by: reader.optional_text(ASKED_BY)?.map(str::to_owned),
         expires_at: DateTime::from_timestamp(expires_at, 0)
-            .ok_or_else(|| reader.corrupt(EXPIRES_AT, "it is no instant"))?,
+            .ok_or_else(|| reader.corrupt(EXPIRES_AT, "it is not an instant"))?,
     })
 }

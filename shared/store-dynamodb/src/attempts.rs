@@ -171,7 +171,7 @@ impl History for DynamoStore {
             for item in found.items.unwrap_or_default() {
                 let reader = Reader::new(&item);
                 let attempt = read_attempt(reader.text("sk")?, None);
-                attempts.push(attempt.ok_or_else(|| reader.corrupt("sk", "it is no attempt"))?);
+                attempts.push(attempt.ok_or_else(|| reader.corrupt("sk", "it is not an attempt"))?);
             }
             if start.is_none() {
                 return Ok(attempts);
@@ -391,7 +391,7 @@ pub(crate) fn read(item: &Item) -> Result<HistoryEntry, StoreError> {
     let reader = Reader::new(item);
     let due_at = reader.optional_ticks("attempt_due_at")?;
     let attempt = read_attempt(reader.text("sk")?, due_at)
-        .ok_or_else(|| reader.corrupt("sk", "it is no attempt"))?;
+        .ok_or_else(|| reader.corrupt("sk", "it is not an attempt"))?;
     let asked_by = reader.optional_text(ASKED_BY)?.map(str::to_owned);
     let attempt = Attempt { asked_by, ..attempt };
     let record = read_record(&reader)?;
@@ -416,7 +416,8 @@ fn read_record(reader: &Reader<'_>) -> Result<Option<Record>, StoreError> {
         then: match reader.optional_text("what_next")? {
             None => None,
             Some(text) => Some(
-                read_then(text).ok_or_else(|| reader.corrupt("what_next", "it is no next step"))?,
+                read_then(text)
+                    .ok_or_else(|| reader.corrupt("what_next", "it is not a next step"))?,
             ),
         },
     }))

@@ -244,13 +244,13 @@ pub(crate) fn collection_path(switch: &Reader<'_>) -> Result<CollectionPlace, St
         return read_path(switch);
     }
     let path = keys::collection_path(switch.text("at_pk")?, switch.text("at_sk")?);
-    path.ok_or_else(|| switch.corrupt("at_sk", "it is no key of a collection"))
+    path.ok_or_else(|| switch.corrupt("at_sk", "it is not a key of a collection"))
 }
 
 /// The path of a collection that an item has.
 pub(crate) fn read_path(item: &Reader<'_>) -> Result<CollectionPlace, StoreError> {
     let path = CollectionPlace::read(item.text(PATH)?);
-    path.ok_or_else(|| item.corrupt(PATH, "it is no path of a collection"))
+    path.ok_or_else(|| item.corrupt(PATH, "it is not a path of a collection"))
 }
 
 pub(crate) fn write(record: &CollectionRecord) -> Item {

@@ -67,7 +67,7 @@ impl WalkPosition {
     ///
     /// # Errors
     ///
-    /// If it is no position in the table.
+    /// If it is not a position in the table.
     pub fn to_text(&self) -> Result<String, StoreError> {
         let reader = Reader::new(&self.0);
         Ok(format!("{}\n{}", reader.text("pk")?, reader.text("sk")?))

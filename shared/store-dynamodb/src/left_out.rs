@@ -43,7 +43,7 @@ pub(crate) fn read(item: &Item) -> Result<LeftOut, StoreError> {
     let reader = Reader::new(item);
     let second = |name: &str| -> Result<DateTime<Utc>, StoreError> {
         let second = DateTime::from_timestamp(reader.number(name)?, 0);
-        second.ok_or_else(|| reader.corrupt(name, "it is no instant"))
+        second.ok_or_else(|| reader.corrupt(name, "it is not an instant"))
     };
     Ok(LeftOut {
         generation: reader.number("generation")?,

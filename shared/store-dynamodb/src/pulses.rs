@@ -91,14 +91,14 @@ fn read(reader: &Reader<'_>, of: PulseOf) -> Result<Pulse, StoreError> {
     let known: Option<Vec<Outage>> = written.map(outage).collect();
     Ok(Pulse {
         beat_at: reader.optional_ticks(beat_at)?,
-        outages: known.ok_or_else(|| reader.corrupt(outages, "it is no list of outages"))?,
+        outages: known.ok_or_else(|| reader.corrupt(outages, "it is not a list of outages"))?,
         history: match of {
             PulseOf::Sweepers => HistoryPast::default(),
             PulseOf::Workers => reader
                 .optional_text(HISTORY)?
                 .unwrap_or_default()
                 .parse()
-                .map_err(|_| reader.corrupt(HISTORY, "it is no list of settings"))?,
+                .map_err(|_| reader.corrupt(HISTORY, "it is not a list of settings"))?,
         },
     })
 }

@@ -70,7 +70,7 @@ pub(crate) fn read_retry(reader: &Reader<'_>) -> Result<Attempt, StoreError> {
     let due_at = reader.optional_ticks("attempt_due_at")?;
     let attempt = reader.text("sk")?.strip_prefix(RETRIES);
     let attempt = attempt.and_then(|attempt| read_attempt(attempt, due_at));
-    let attempt = attempt.ok_or_else(|| reader.corrupt("sk", "it is no timer"))?;
+    let attempt = attempt.ok_or_else(|| reader.corrupt("sk", "it is not a timer"))?;
     let mark = reader.optional_text(UNDER_POLICY)?;
     let (under_policy, takes_turn) = (mark.is_some(), mark == Some(TAKES_TURN));
     let asked_by = reader.optional_text(ASKED_BY)?.map(str::to_owned);

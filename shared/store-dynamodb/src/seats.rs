@@ -140,7 +140,7 @@ fn seats_of(claim: &Claim) -> keys::Key {
 
 fn read(item: &Item) -> Result<Vec<Seat<'_>>, StoreError> {
     let reader = Reader::new(item);
-    let corrupt = || reader.corrupt(TAKEN, "they are no claims");
+    let corrupt = || reader.corrupt(TAKEN, "they are not claims");
     let taken = reader.value(TAKEN).and_then(|taken| taken.as_m().ok()).ok_or_else(corrupt)?;
     let seats = taken.iter().map(|(claim_id, until)| {
         let until = until.as_n().ok().and_then(|until| until.parse().ok()).and_then(from_ticks);

@@ -81,7 +81,7 @@ impl Slots for DynamoStore {
         };
         let reader = Reader::new(&item);
         let taken = from_ticks(to_ticks(reader.ticks(NEXT)?).saturating_sub(gap));
-        let at = taken.ok_or_else(|| reader.corrupt(NEXT, "it is no instant"))?;
+        let at = taken.ok_or_else(|| reader.corrupt(NEXT, "it is not an instant"))?;
         Ok(Some(Slot { at, book: reader.number(BOOK)? }))
     }
 }
@@ -91,7 +91,7 @@ fn read(item: &Item) -> Result<SlotBook, StoreError> {
     let per_second = PerSecond::new(reader.number(PER_SECOND)?);
     Ok(SlotBook {
         number: reader.number(BOOK)?,
-        per_second: per_second.ok_or_else(|| reader.corrupt(PER_SECOND, "it is no limit"))?,
+        per_second: per_second.ok_or_else(|| reader.corrupt(PER_SECOND, "it is not a limit"))?,
         next_at: reader.ticks(NEXT)?,
     })
 }

@@ -268,7 +268,7 @@ pub(crate) fn read_job(reader: &Reader<'_>) -> Result<JobRef, StoreError> {
 /// The uid in the key of a timer: of a job or a collection.
 fn read_uid<'a>(reader: &Reader<'a>) -> Result<&'a str, StoreError> {
     let uid = reader.text("pk")?.strip_prefix(TIMERS);
-    uid.ok_or_else(|| reader.corrupt("pk", "it is no timer's"))
+    uid.ok_or_else(|| reader.corrupt("pk", "it is not timer's"))
 }
 
 pub(crate) fn read_state(reader: &Reader<'_>) -> Result<JobState, StoreError> {

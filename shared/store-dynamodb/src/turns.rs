@@ -131,7 +131,7 @@ fn read(item: &Item) -> Result<(u64, TurnOrder), StoreError> {
     let holder = reader.optional_text(TURN)?.map(|turn| {
         let attempt = read_attempt(turn, None);
         Ok(TurnHolder {
-            attempt: attempt.ok_or_else(|| reader.corrupt(TURN, "it is no attempt"))?,
+            attempt: attempt.ok_or_else(|| reader.corrupt(TURN, "it is not an attempt"))?,
             claim_id: reader.text("claim_id")?.to_owned(),
             lease_until: reader.ticks("lease_until")?,
         })
@@ -141,7 +141,7 @@ fn read(item: &Item) -> Result<(u64, TurnOrder), StoreError> {
         Some(AttributeValue::L(waiting)) => waiting.iter().map(read_waiter).collect(),
         Some(_) => None,
     };
-    let waiting = waiting.ok_or_else(|| reader.corrupt(WAITING, "they are no attempts"))?;
+    let waiting = waiting.ok_or_else(|| reader.corrupt(WAITING, "they are not attempts"))?;
     Ok((reader.number(NUMBER)?, TurnOrder { holder: holder.transpose()?, waiting }))
 }
 

@@ -165,7 +165,7 @@ fn read_long(row: Row) -> Result<LongRetry, StoreError> {
     let (due_at, policy, asked_by) = (row.next()?, row.next()?, row.next()?);
     let job = JobRef { uid, collection_uid: row.id()?, key: row.next()? };
     let attempt = read_retry(&key, due_at, (policy, asked_by));
-    Ok(LongRetry { job, attempt: attempt.ok_or_else(|| row.corrupt("it is no attempt"))? })
+    Ok(LongRetry { job, attempt: attempt.ok_or_else(|| row.corrupt("it is not an attempt"))? })
 }
 
 /// The position of a retry: the id of its job, and its attempt.

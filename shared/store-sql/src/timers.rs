@@ -130,7 +130,7 @@ impl RetryTimers for SqlStore {
             row.id()?;
             let (key, due_at, policy) = (row.next::<String>()?, row.next()?, row.next()?);
             let retry = read_retry(&key, due_at, (policy, row.next()?));
-            retry.ok_or_else(|| row.corrupt("it is no attempt"))
+            retry.ok_or_else(|| row.corrupt("it is not an attempt"))
         };
         rows.into_iter().map(read).collect()
     }
@@ -290,7 +290,7 @@ fn read_due(row: Row) -> Result<Due, StoreError> {
             let attempt = read_retry(&key, due_at, (policy, asked_by));
             DueTimer::Retry {
                 job,
-                attempt: attempt.ok_or_else(|| row.corrupt("it is no attempt"))?,
+                attempt: attempt.ok_or_else(|| row.corrupt("it is not an attempt"))?,
             }
         }
         PURGE => DueTimer::Purge { collection_uid: job.collection_uid },

@@ -19,7 +19,7 @@ const ID_BYTES: usize = 16;
 const ID_DIGITS: usize = 2 * ID_BYTES;
 
 /// An id. Ours have 32 hexadecimal digits and become 16 bytes. Anything else that was sent as an id is
-/// kept as it is, behind so many zeros that it is no id of ours.
+/// kept as it is, behind so many zeros that it is not an id of ours.
 pub(crate) fn id(text: &str) -> Value {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_ours = text.len() == ID_DIGITS && text.bytes().all(is_digit);

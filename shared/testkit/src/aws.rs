@@ -105,7 +105,7 @@ impl AwsCall {
     pub fn of(request: &HttpRequest) -> Self {
         let target = request.headers().get("x-amz-target").expect("it names its operation");
         let (_, action) = target.rsplit_once('.').expect("a service and an operation");
-        let body = request.body().bytes().expect("it is no stream");
+        let body = request.body().bytes().expect("it is not a stream");
         let body = serde_json::from_slice(body).expect("it is JSON");
         Self { action: action.to_owned(), body }
     }

@@ -268,8 +268,8 @@ async fn check_on<S>(
     subject: &S,
 ) {
     let behaviour = known.iter().find(|it| (it.group, it.name) == (group, name));
-    let behaviour = behaviour.unwrap_or_else(|| panic!("{group} is no group of behaviours()"));
-    assert!(BACK_ENDS.contains(&back_end), "{back_end} is no row of BACK_ENDS");
+    let behaviour = behaviour.unwrap_or_else(|| panic!("{group} is not a group of behaviours()"));
+    assert!(BACK_ENDS.contains(&back_end), "{back_end} is not a row of BACK_ENDS");
     let difference = DIFFERENCES.iter().find(|it| it.is_of(back_end, behaviour));
     match difference {
         None => (behaviour.hold)(subject).await,

@@ -34,7 +34,7 @@ fn problems(files: &[(String, String)], longer: &[(&str, &str)]) -> Vec<String> 
         }
     }
     let gone = longer.iter().filter(|(listed, _)| !files.iter().any(|(path, _)| path == listed));
-    problems.extend(gone.map(|(listed, _)| format!("{listed} is listed, and is no file")));
+    problems.extend(gone.map(|(listed, _)| format!("{listed} is listed, and is not a file")));
     problems
 }
 

@@ -151,9 +151,9 @@ async fn what_cannot_be_moved_is_refused_and_changes_nothing() {
     let (target, mover) = empty(folder.path()).await;
     for (event, why) in [
         (json!({"import": {"backup": backup}}), "sealed with the key of a file"),
-        (json!({"import": {"backup": backup, "key": "?"}}), "'key' is no key"),
-        (json!({"import": {"backup": backup, "key": NO_KEY}}), "'key' is no key"),
-        (json!({"export": {"key": NO_KEY}}), "'key' is no key"),
+        (json!({"import": {"backup": backup, "key": "?"}}), "'key' is not a key"),
+        (json!({"import": {"backup": backup, "key": NO_KEY}}), "'key' is not a key"),
+        (json!({"export": {"key": NO_KEY}}), "'key' is not a key"),
         (
             json!({"import": {"backup": "2020-01-01T000000Z"}}),
             "there is no backup 2020-01-01T000000Z",

@@ -60,7 +60,7 @@ async fn the_console_lies_beside_the_api_and_needs_no_token() {
     let (_, after) = page["body"].as_str().unwrap().split_once("src=\"").unwrap();
     let (script, _) = after.split_once('"').unwrap();
     let script = world.answer(get(script, "*/*")).await;
-    // Compressed bytes are no text, and the gateway takes them in Base64 alone.
+    // Compressed bytes are not text, and the gateway takes them in Base64 alone.
     assert_eq!(
         (&script["headers"]["content-encoding"], &script["isBase64Encoded"]),
         (&json!("gzip"), &json!(true))

@@ -67,7 +67,7 @@ async fn an_attempt_that_waits_for_three_hours_is_sent_on_and_runs_once() {
         message = next;
         world.advance(60);
     }
-    assert!(world.history("waits").await.is_empty(), "it is no failure of the target");
+    assert!(world.history("waits").await.is_empty(), "it is not a failure of the target");
     files.0.store(true, Ordering::SeqCst);
     for _ in 0..2 {
         // The queue may deliver the last message twice.

@@ -36,7 +36,7 @@ async fn a_late_start_is_told_if_it_is_later_than_the_collection_allows() {
         without_workers(&mut world, until).await;
         world.run_until("2027-03-01T10:59").await;
         assert_eq!(told(&world), expected);
-        assert_eq!(world.history("j").await, ["01 10:00 #1.0"], "it is no attempt");
+        assert_eq!(world.history("j").await, ["01 10:00 #1.0"], "it is not an attempt");
     }
 }
 
@@ -150,7 +150,7 @@ async fn a_worker_sends_the_test_of_a_host_that_may_not_call_targets() {
         let tested = tested.unwrap();
         assert_eq!(tested.outcome, outcome, "{tested:?}");
         assert_eq!(tested.cause.is_some(), outcome == Outcome::Failed);
-        assert_eq!(setting(&world.manage).await, None, "a test is no lost alert");
+        assert_eq!(setting(&world.manage).await, None, "a test is not a lost alert");
     }
     assert_eq!(
         told(&world).last().unwrap(),

@@ -83,7 +83,7 @@ async fn an_attempt_that_waits_for_half_an_hour_runs_once_and_is_no_dead_letter(
     world.run_until("2027-03-01T10:30").await;
     // Twenty deliveries without success make a dead letter.
     assert!(world.targets.calls().len() > 150, "it was tried again and again");
-    assert_eq!(world.history("j").await, [""; 0], "it is no failure of the target");
+    assert_eq!(world.history("j").await, [""; 0], "it is not a failure of the target");
     world.targets.always("http://j/", Succeed);
     world.run_until("2027-03-01T11:30").await;
     assert_eq!(world.history("j").await.len(), 1);

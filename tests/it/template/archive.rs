@@ -207,7 +207,7 @@ fn the_filters_select_what_has_ended_in_the_documented_grammar() {
                     let is_known = rule["exists"] == true || rule["prefix"].is_string();
                     assert!(is_known && rule.as_object().unwrap().len() == 1, "{rule}");
                 }
-                other => panic!("{other} is no list of rules"),
+                other => panic!("{other} is not a list of rules"),
             }
         }
     }

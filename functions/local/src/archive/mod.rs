@@ -14,7 +14,7 @@
 //! | write some of the objects | the same objects again, written by the next run |
 //! | remember how far it is | nothing to do; before it, the same objects are written again |
 //! | delete some bodies of failures | the others, which the next run deletes |
-//! | write some files of the day's backup | a folder without a manifest, which is no backup; the next run writes another one |
+//! | write some files of the day's backup | a folder without a manifest, which is not a backup; the next run writes another one |
 //! | write its manifest | the backup, and old ones that a run of the next day deletes |
 
 mod backups;

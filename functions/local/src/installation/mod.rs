@@ -5,7 +5,7 @@
 //! said to the user. An installation on AWS is moved by its archiver. An export changes nothing of what it
 //! reads, but the database of an older version gets the schema of this one, as by a start.
 //!
-//! A crash of an export leaves a folder without a manifest, which is no backup, and with `--seal-to` a key
+//! A crash of an export leaves a folder without a manifest, which is not a backup, and with `--seal-to` a key
 //! file for nothing. The next export writes another folder.
 
 mod export;

@@ -101,5 +101,5 @@ fn parts(path: &CollectionPlace) -> Result<(ResourceGroup, Name)> {
         };
         Ok::<_, minutehand_domain::refusal::Refusal>((group, Name::new(path.name())?))
     };
-    read().with_context(|| format!("'{path}' is no path of a collection"))
+    read().with_context(|| format!("'{path}' is not a path of a collection"))
 }

@@ -119,7 +119,7 @@ fn what_cannot_be_imported_says_what_to_do() {
     file(&world, "x.json", "{}");
     for (line, said) in [
         ("import crontab crontab", "--template <URL>"),
-        ("import crontab crontab --template runner", "the template is no http or https URL"),
+        ("import crontab crontab --template runner", "the template is not an http or https URL"),
         ("import crontab missing --template https://r/{command}", "cannot read missing"),
         ("import azure x.json", "x.json: the file has no job of Azure Scheduler"),
         ("import azure x.json --parameter a", "'a' is not a parameter: write NAME=VALUE"),

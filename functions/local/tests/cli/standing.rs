@@ -175,7 +175,7 @@ fn serve(runtime: &Runtime, manage: Manage, clock: Still) -> SocketAddr {
             let (stream, _) = listener.accept().await.unwrap();
             let service = TowerToHyperService::new(router.clone());
             tokio::spawn(async move {
-                // A client that goes away is no failure.
+                // A client that goes away is not a failure.
                 let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
             });
         }

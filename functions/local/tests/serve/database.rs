@@ -116,7 +116,7 @@ fn processes_share_everything_and_know_of_each_other() {
     assert!(metrics.contains("store=\"PostgreSQL\""), "{metrics}");
 
     two.stop().is_clean();
-    // It gave everything back, and is no process any more.
+    // It gave everything back, and is not a process any more.
     health(&one, 200, "\"processes\":1");
     one.stop().is_clean();
 }
@@ -140,7 +140,7 @@ fn a_process_with_another_key_does_not_start() {
     let said = refusal(&address, &key);
     assert!(said.contains("is not the key of the other processes on this database"), "{said}");
     std::fs::write(&file, "not a key").unwrap();
-    assert!(refusal(&address, &key).contains("is no key of 64 hexadecimal digits"));
+    assert!(refusal(&address, &key).contains("is not a key of 64 hexadecimal digits"));
     std::fs::write(&file, KEY).unwrap();
     let mut two = serve(&address);
     two.args(key).env_remove("MINUTEHAND_KEY");

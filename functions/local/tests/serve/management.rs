@@ -177,7 +177,7 @@ fn a_certificate_without_its_key_opens_nothing() {
         assert!(listed.exchange(config, SERVICES, None).is_err());
         listed.server.wait_for("client certificate refused");
     }
-    // What is no certificate at all.
+    // What is not a certificate at all.
     let nonsense = Identity { certificate: vec![0x30, 0x00].into(), ..own.clone() };
     assert!(listed.get(SERVICES, None, Some(&nonsense)).is_err());
     listed.server.wait_for("client certificate refused");

@@ -57,7 +57,7 @@ fn a_job_follows_the_zones_of_the_system_and_outlives_them() {
         "type": "Http", "retryPolicy": {"retryType": "none"},
         "request": {"uri": "http://127.0.0.1:9/", "method": "GET"},
     });
-    // With a start that has passed, creating the job is no occurrence.
+    // With a start that has passed, creating the job is not an occurrence.
     let properties =
         json!({"startTime": "2029-12-31T00:00:00Z", "recurrence": recurrence, "action": action});
     server.must("PUT", "/jc/jobs/j", &json!({"properties": properties}).to_string());

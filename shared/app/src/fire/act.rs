@@ -45,7 +45,7 @@ impl Executor {
                 let (job, error_type) = (&claim.job, ErrorType::JobUnreadable);
                 let job_path = job_path(job, Some(loaded));
                 tracing::error!(
-                    %error_type, job.path = job_path, job.uid, %error, "a job cannot be read, and fails"
+                    %error_type, job.path = job_path, job.uid, %error, "the definition of a job cannot be read, so the attempt fails"
                 );
                 let what = match claim.attempt.role {
                     Role::Main | Role::Error => "job",

@@ -1,6 +1,6 @@
 //! What a worker holds for an attempt: its claim, its turn if it takes one, and a seat if its collection limits
 //! how many run at the same time. All of it ends with the lease of the claim, so a crash leaves nothing that
-//! stays, and what cannot be given back is no error.
+//! stays, and what cannot be given back is not an error.
 //!
 //! A store that cannot be reached may have done what it was asked, and its answer is lost. The worker would
 //! then hold the attempt without knowing it, until the lease ends. So it asks again for some seconds, under

@@ -217,7 +217,7 @@ impl Executor {
         }
         let is_over = matches!(next, NextTry::Never(_));
         let is_test = matches!(alert.tells, Tells::Test { .. });
-        // A test that does not arrive is no lost alert: the caller is told.
+        // A test that does not arrive is not a lost alert: the caller is told.
         if is_over && !(is_test && has_failed) {
             let AttemptContext { execution_id: id, job: key, job_path, .. } = context;
             let lost = LostAlert::of_incident(id, key.clone(), ended_at, cause);

@@ -16,7 +16,7 @@ use crate::error::AppError;
 
 impl Executor {
     /// The target of an attempt with values in place of the names in its texts; or the message of an attempt
-    /// whose texts are no templates.
+    /// whose texts are not templates.
     pub(super) async fn rendered(
         &self,
         claim: &Claim,

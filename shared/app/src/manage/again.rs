@@ -73,7 +73,7 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the job cannot [run](Self::run_job), or if what became of the occurrence is no failure.
+    /// If the job cannot [run](Self::run_job), or if what became of the occurrence is not a failure.
     pub async fn redrive_occurrence(
         &self,
         place: &ResourceGroup,

@@ -76,7 +76,7 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the collection does not exist, or the job of a PATCH. A body that is refused is no error.
+    /// If the collection does not exist, or the job of a PATCH. A body that is refused is not an error.
     pub async fn check_job(
         &self,
         place: &ResourceGroup,

@@ -46,7 +46,7 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the collection does not exist, and is not to be created. What is refused is no error.
+    /// If the collection does not exist, and is not to be created. What is refused is not an error.
     pub async fn check_changes(
         &self,
         place: &ResourceGroup,

@@ -43,7 +43,7 @@ impl Days {
             } else if let Some(day) = nth_weekday(part) {
                 nth.push(day);
             } else {
-                return Err(Failure::refused(format!("--on: '{part}' is no day; {FORMS}")));
+                return Err(Failure::refused(format!("--on: '{part}' is not a day; {FORMS}")));
             }
         }
         match (week.is_empty(), month.is_empty(), nth.is_empty()) {
@@ -167,7 +167,7 @@ mod tests {
     fn what_is_no_day_is_refused() {
         for text in ["", "mo", "32", "0", "5-1", "sixth-mon", "mon,", "blursday", "mondayss"] {
             let failure = Days::parse(text).unwrap_err();
-            assert!(failure.message.contains("is no day"), "{text}: {failure}");
+            assert!(failure.message.contains("is not a day"), "{text}: {failure}");
         }
         let failure = Days::parse("mon,15").unwrap_err();
         assert!(failure.message.contains("make a job for each"), "{failure}");

@@ -157,7 +157,7 @@ impl WeekDays {
             } else if item.eq_ignore_ascii_case("l") {
                 if !is_l_saturday {
                     return Err(Unsayable::new(
-                        "'L' alone is no day of the week",
+                        "'L' alone is not a day of the week",
                         "write the last Friday of the month as 'friL', or Saturday as 'sat'",
                     ));
                 }

@@ -219,7 +219,7 @@ fn named(name: &str) -> Result<&'static str, Unsayable> {
     let word = name.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     Err(match word.as_str() {
         "reboot" => Unsayable::new(
-            "'@reboot' means the start of a machine, which is no time",
+            "'@reboot' means the start of a machine, which is not a time",
             "let the machine call at its start, for example from a systemd unit",
         ),
         "every" => Unsayable::new(

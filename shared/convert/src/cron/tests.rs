@@ -92,7 +92,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "@reboot",
-        "'@reboot' means the start of a machine, which is no time; let the machine call at its start, for example from a systemd unit",
+        "'@reboot' means the start of a machine, which is not a time; let the machine call at its start, for example from a systemd unit",
     ),
     (
         "@every 15m",
@@ -136,7 +136,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "0 9 * * L",
-        "'L' alone is no day of the week; write the last Friday of the month as 'friL', or Saturday as 'sat'",
+        "'L' alone is not a day of the week; write the last Friday of the month as 'friL', or Saturday as 'sat'",
     ),
     ("*/0 9 * * *", "the step of '*/0' is not a whole number above 0; write a step such as '*/5'"),
     ("0~59 9 * * *", "'0~59' is chosen at random by cron; choose a number yourself"),

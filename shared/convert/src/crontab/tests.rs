@@ -119,7 +119,7 @@ fn a_line_that_cannot_be_said_is_refused_and_the_others_are_converted() {
     assert_eq!(
         problems(&report),
         [
-            "1 refused '@reboot' means the start of a machine, which is no time",
+            "1 refused '@reboot' means the start of a machine, which is not a time",
             "2 refused because one of the fields for days begins with '*', cron wants both to match, \
              and a recurrence cannot say that",
             "3 refused '61' is not a minute",
@@ -140,7 +140,7 @@ fn without_a_template_nothing_is_converted() {
     assert!(refused.remedy.contains("{command}"), "{refused}");
     let refused =
         convert(SourceFormat::Crontab, "0 0 * * * x", &options("runner/{command}")).unwrap_err();
-    assert_eq!(refused.why, "the template is no http or https URL");
+    assert_eq!(refused.why, "the template is not an http or https URL");
 }
 
 #[test]

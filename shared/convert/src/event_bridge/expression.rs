@@ -72,7 +72,7 @@ impl Window {
         let minutes = u64::from(count) * minutes;
         let (frequency, interval) = interval(minutes).ok_or_else(|| {
             let why =
-                format!("{} is no interval of a recurrence", quoted(&format!("rate({rate})")));
+                format!("{} is not an interval of a recurrence", quoted(&format!("rate({rate})")));
             Unsayable::new(
                 why,
                 format!(
@@ -145,7 +145,7 @@ impl Window {
 
     /// The begin of a year in the zone of the schedule.
     fn new_year(&self, year: u32) -> Result<DateTime<Utc>, Unsayable> {
-        let wrong = || Unsayable::new(format!("{year} is no year"), "use a year up to 2199");
+        let wrong = || Unsayable::new(format!("{year} is not a year"), "use a year up to 2199");
         let date = i32::try_from(year).ok().and_then(|year| NaiveDate::from_ymd_opt(year, 1, 1));
         let date = date.ok_or_else(wrong)?.format("%Y-%m-%dT00:00:00").to_string();
         let zone = self.zone.as_deref().and_then(Zone::named);

@@ -74,7 +74,7 @@ fn add(source: &Source<'_>, drafts: &mut Drafts) -> Result<(), Unsayable> {
     if source.properties.contains_key("EventPattern")
         && !source.properties.contains_key("ScheduleExpression")
     {
-        // A rule for events is no schedule.
+        // A rule for events is not a schedule.
         return Ok(());
     }
     drafts.add(source.place, |drafts| source.drafts(drafts))
@@ -103,7 +103,7 @@ impl Source<'_> {
         let mut all = Vec::new();
         for (n, (place, target)) in targets.into_iter().enumerate() {
             let target = target.as_object().ok_or_else(|| {
-                Unsayable::new("the target is no object", "give the schedule as it is answered")
+                Unsayable::new("the target is not an object", "give the schedule as it is answered")
             })?;
             let read = target::read(target, self.is_rule())?;
             let name = if is_one { self.name.clone() } else { format!("{}-{}", self.name, n + 1) };

@@ -177,7 +177,7 @@ fn universal(
     let call = resource.strip_prefix("aws-sdk:").unwrap_or(resource);
     let input = text(target, "Input").unwrap_or("{}");
     let parameters: Map<String, Value> = serde_json::from_str(input).map_err(|error| {
-        let why = format!("the Input of the call {} is no JSON object: {error}", quoted(call));
+        let why = format!("the Input of the call {} is not a JSON object: {error}", quoted(call));
         Unsayable::new(why, "correct it")
     })?;
     let get = |name: &str| text(&parameters, name).map(str::to_owned);

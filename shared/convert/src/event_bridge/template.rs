@@ -369,7 +369,7 @@ fn as_text(value: &Value) -> Result<String, Unsayable> {
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
         Value::Null => Ok(String::new()),
         Value::Object(_) | Value::Array(_) => Err(Unsayable::new(
-            "a part of a text is no text, or a secret without a place of its own",
+            "a part of a text is not a text, or a secret without a place of its own",
             "write the whole text",
         )),
     }

@@ -97,7 +97,11 @@ fn what_cannot_be_said_is_refused() {
             "'3W' is the working day nearest to another day, and a recurrence cannot say that",
         ),
         ("cron(0 8 * * ? 2027,2029)", json!({}), "the years '2027,2029' are not in a row"),
-        ("rate(1001 minutes)", json!({}), "'rate(1001 minutes)' is no interval of a recurrence"),
+        (
+            "rate(1001 minutes)",
+            json!({}),
+            "'rate(1001 minutes)' is not an interval of a recurrence",
+        ),
         ("rate(5)", json!({}), "'rate(5)' is not a rate"),
         ("every(5)", json!({}), "'every(5)' is not an expression of EventBridge"),
         ("at(noon)", json!({}), "'at(noon)' is not a time: "),

@@ -100,7 +100,7 @@ impl FailureAction {
         &mut self.action.target
     }
 
-    /// The format of what it sends; `None` sends an event, to a URL that is no secret.
+    /// The format of what it sends; `None` sends an event, to a URL that is not a secret.
     #[must_use]
     pub const fn format(&self) -> Option<AlertFormat> {
         self.format
@@ -214,7 +214,7 @@ fn check_uri(
         Some("http" | "https") => {}
         _ => {
             return wrong(
-                "is no absolute http or https URL; send the URL that the receiver gave you",
+                "is not an absolute http or https URL; send the URL that the receiver gave you",
             );
         }
     }

@@ -48,7 +48,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// If a text is no template. This is checked when the job is accepted, so it says that the store is
+    /// If a text is not a template. This is checked when the job is accepted, so it says that the store is
     /// damaged, or that a later version wrote the job.
     pub fn render(&mut self, value: impl Fn(&Template) -> String) -> Result<(), Refusal> {
         let property = self.property();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::duration::Span;
 use crate::tick::{from_ticks, ticks};
 
-/// An occurrence that starts or waits for less than this is no incident.
+/// An occurrence that starts or waits for less than this is not an incident.
 pub const INCIDENT_MIN: Span = Span::seconds(60);
 /// Incidents of a collection of one kind are told once in this time.
 pub const INCIDENT_ONCE: TimeDelta = TimeDelta::minutes(15);
@@ -27,7 +27,7 @@ named! {
     }
 }
 
-/// Trouble of a collection that is no failure.
+/// Trouble of a collection that is not a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Incident {
     /// An outage cost occurrences. There may be more than were seen when this was noticed.

@@ -129,11 +129,11 @@ fn what_a_receiver_cannot_have_is_refused_without_its_url() {
         ),
         (
             json!({"request": {"uri": "hunter2"}}),
-            format!("{uri} is no absolute http or https URL; send the URL that the receiver gave you."),
+            format!("{uri} is not an absolute http or https URL; send the URL that the receiver gave you."),
         ),
         (
             json!({"request": {"uri": "ftp://h/hunter2"}}),
-            format!("{uri} is no absolute http or https URL; send the URL that the receiver gave you."),
+            format!("{uri} is not an absolute http or https URL; send the URL that the receiver gave you."),
         ),
         (
             json!({"request": {"uri": "http://h/hunter2"}}),

@@ -613,7 +613,7 @@ mod tests {
         let one = [main(0, 0, Failed)];
         assert_eq!(ask(&one, |facts| facts.since = at("05T09:01")), failed(1, 0, None));
         assert_eq!(ask(&one, |facts| facts.state = JobState::Faulted), failed(1, 0, None));
-        // Attempts at other occurrences and runs are no answer.
+        // Attempts at other occurrences, and runs, say nothing of this one.
         let mut other = attempt(0, Role::Main);
         other.occurrence = Occurrence::Run { asked_at: at("05T09:00"), run_id: "r".to_owned() };
         assert_eq!(ask(&[(other, Some(ended(at9(0), Succeeded)))], |_| {}), Why::Lost);

@@ -161,7 +161,7 @@ enum Escaping {
     AsJson,
 }
 
-/// Why a text is no template, as the end of a sentence whose subject is the text.
+/// Why a text is not a template, as the end of a sentence whose subject is the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// A name that does not exist, or that has no value in this template.
@@ -185,7 +185,7 @@ pub enum TemplateError {
         /// What stands in the braces.
         written: String,
     },
-    /// A format of what is no instant.
+    /// A format of what is not an instant.
     #[error(
         "contains '{{{{{written}}}}}', but only instants have formats; remove the colon and what follows it"
     )]

@@ -99,7 +99,7 @@ pub fn deliveries_before(message: &str) -> u32 {
     u32::try_from(deliveries.unwrap_or_default()).unwrap_or(u32::MAX)
 }
 
-/// Writes attempts of several jobs as one message. Leaves out what is no attempt.
+/// Writes attempts of several jobs as one message. Leaves out what is not an attempt.
 pub(super) fn encode_packet(work_items: &[&WorkItem]) -> String {
     let mut first: Option<&JobRef> = None;
     let mut attempts = Vec::new();

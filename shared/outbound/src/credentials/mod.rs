@@ -257,7 +257,7 @@ fn in_json(body: &[u8], from: &'static str) -> Result<Credentials, NoCredentials
         Some(Ok(at)) => Some(SystemTime::from(at.with_timezone(&Utc))),
         Some(Err(_)) => {
             return Err(NoCredentials::new(format!(
-                "the {from} answered an expiry that is no time"
+                "the {from} answered an expiry that is not a time"
             )));
         }
     };

@@ -154,7 +154,7 @@ impl CountersAdd {
             faulted: self.faulted + other.faulted,
             skipped: self.skipped + other.skipped,
             last_execution_at: self.last_execution_at.max(other.last_execution_at),
-            // These are no sums: see [`CounterUpdate::after`].
+            // These are not sums: see [`CounterUpdate::after`].
             took: None,
             mark: None,
             skip: None,

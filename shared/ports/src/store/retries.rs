@@ -19,7 +19,7 @@ pub trait RetryTimers: Send + Sync {
     /// Stores the timer of a retry. If it exists, it stays as it is.
     async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError>;
 
-    /// Removes the timer of a retry. If it is gone already, that is no error.
+    /// Removes the timer of a retry. If it is gone already, that is not an error.
     async fn remove(&self, retry: &LongRetry) -> Result<(), StoreError>;
 
     /// Lists the retries of a job that wait in timers, at most `max` of them.

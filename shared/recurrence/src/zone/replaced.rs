@@ -19,7 +19,7 @@ pub enum ReplaceError {
     /// There is no such zone in the built-in database.
     #[error("'{0}' is not the name of a time zone of this version")]
     Unknown(String),
-    /// The content is no TZif file that this program understands.
+    /// The content is not a TZif file that this program understands.
     #[error("the time zone {0} is damaged, or no TZif file without leap seconds")]
     Unreadable(&'static str),
     /// The process has done so before.

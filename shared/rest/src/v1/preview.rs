@@ -21,7 +21,8 @@ const PROPERTIES: [&str; 6] = ["properties", "recurrence", "startTime", "from", 
 /// Answers when a job would fire if it were created, or its timing changed, at `from`.
 pub(crate) fn preview(call: &Call) -> Result<Answer, Failure> {
     Parameters::of(call, &[])?;
-    let body = call.body.as_object().ok_or_else(|| Failure::invalid("The body is no object."))?;
+    let body =
+        call.body.as_object().ok_or_else(|| Failure::invalid("The body is not an object."))?;
     check_names(body)?;
     let now = call.rest.clock.now();
     let from = from(body)?.unwrap_or(now);

@@ -42,7 +42,7 @@ fn a_crontab_becomes_jobs_that_the_api_accepts() {
         answer["problems"][0],
         json!({
             "kind": "refused", "line": 2, "job": null,
-            "why": "'@reboot' means the start of a machine, which is no time.",
+            "why": "'@reboot' means the start of a machine, which is not a time.",
             "remedy": "Let the machine call at its start, for example from a systemd unit.",
         })
     );

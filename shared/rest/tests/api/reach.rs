@@ -93,7 +93,7 @@ fn refusal(reach: &str, caller: &str) -> Option<&'static str> {
         ("whole", _) => Some("this request needs a token for the whole installation."),
         ("own" | "group", "own" | "group") | ("all-of-group", "group") => None,
         ("own" | "group" | "all-of-group", _) => Some("is not among them."),
-        _ => panic!("{reach} is no word of the list"),
+        _ => panic!("{reach} is not a word of the list"),
     }
 }
 

@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, StoreError> {
         let text = |value: &'a AttributeValue| value.as_s().ok().map(String::as_str);
-        self.optional(name, text, "it is no text")
+        self.optional(name, text, "it is not a text")
     }
 
     pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<T, StoreError> {
@@ -112,13 +112,13 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn optional_number<T: FromStr>(&self, name: &str) -> Result<Option<T>, StoreError> {
         let number = |value: &AttributeValue| value.as_n().ok()?.parse().ok();
-        self.optional(name, number, "it is no number that fits")
+        self.optional(name, number, "it is not a number that fits")
     }
 
     /// Whether a flag is set. A flag that is absent is not.
     pub(crate) fn is_set(&self, name: &str) -> Result<bool, StoreError> {
         let flag = |value: &AttributeValue| value.as_bool().ok().copied();
-        Ok(self.optional(name, flag, "it is no flag")?.unwrap_or(false))
+        Ok(self.optional(name, flag, "it is not a flag")?.unwrap_or(false))
     }
 
     pub(crate) fn value(&self, name: &str) -> Option<&'a AttributeValue> {
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn date(&self, name: &str) -> Result<DateTime<Utc>, StoreError> {
         let date = WrittenDate::parse(self.text(name)?).and_then(|date| date.instant(None));
-        date.map_err(|_| self.corrupt(name, "it is no date"))
+        date.map_err(|_| self.corrupt(name, "it is not a date"))
     }
 
     pub(crate) fn optional_date(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
@@ -140,19 +140,19 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn optional_ticks(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
         let instant = |value: &AttributeValue| tick::from_ticks(value.as_n().ok()?.parse().ok()?);
-        self.optional(name, instant, "it is no instant")
+        self.optional(name, instant, "it is not an instant")
     }
 
     pub(crate) fn optional_bytes(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let bytes = |value: &AttributeValue| value.as_b().ok().map(|blob| blob.as_ref().to_vec());
-        self.optional(name, bytes, "it is no bytes")
+        self.optional(name, bytes, "it is not bytes")
     }
 
     /// Reads a list of texts; an absent one is empty.
     pub(crate) fn texts<T: FromStr>(&self, name: &str) -> Result<Vec<T>, StoreError> {
         let read = |value: &AttributeValue| value.as_s().ok()?.parse().ok();
         let list = |value: &AttributeValue| value.as_l().ok()?.iter().map(read).collect();
-        Ok(self.optional(name, list, "it is no list of such texts")?.unwrap_or_default())
+        Ok(self.optional(name, list, "it is not a list of such texts")?.unwrap_or_default())
     }
 
     /// Reads an attribute that may be absent. An attribute of another type is an error.

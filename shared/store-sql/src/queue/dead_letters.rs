@@ -78,7 +78,7 @@ impl SqlQueue {
             let count = self.take_all_letters(is_redrive).await?;
             return Ok(DeadLettersDone { count, ..DeadLettersDone::default() });
         };
-        // An id that is no number is that of no dead letter.
+        // An id that is not a number is that of no dead letter.
         let numbers: Vec<i64> = named.iter().filter_map(|id| id.parse().ok()).collect();
         let found = self.take(&numbers, is_redrive).await?;
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();

@@ -16,7 +16,7 @@ macro_rules! statements {
 }
 
 /// On PostgreSQL, whether the process with this number is alive. It stays so until the script ends, because
-/// its row is locked: who takes it for dead waits, and then sees what was taken. 0 is no process, and lives.
+/// its row is locked: who takes it for dead waits, and then sees what was taken. 0 is not a process, and lives.
 macro_rules! alive {
     ($process:literal) => {
         concat!(

@@ -10,7 +10,7 @@
 //!   log, how many bytes of it were synced, and the number of the last commit in them. It is written in
 //!   place after a sync, never before, so it never promises what a power cut could take.
 //!
-//! Numbers come after each other and wrap, so of two of them one is before the other. 0 is no number: a
+//! Numbers come after each other and wrap, so of two of them one is before the other. 0 is not a number: a
 //! backup has it, and belongs to no log.
 //!
 //! A program that opens the database of a process that was killed, such as `sqlite3`, removes the log when

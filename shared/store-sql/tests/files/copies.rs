@@ -296,7 +296,7 @@ async fn space_is_given_back_in_steps_and_a_directory_of_that_moment_is_accepted
 #[tokio::test]
 async fn what_is_no_database_is_refused_and_left_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
-    let text = b"this is no database, and it is longer than its header would be ".repeat(40);
+    let text = b"this is not a database, and it is longer than its header would be ".repeat(40);
     fs::write(dir.path().join(DATABASE), &text).unwrap();
     let refused = start(dir.path()).unwrap_err();
     assert!(refused.is_damage(), "{refused}");

@@ -139,7 +139,7 @@ impl SharedKey {
         };
         let key = read_key(&text).with_context(|| {
             format!(
-                "{said} is no key of {} hexadecimal digits: give the one of the other processes",
+                "{said} is not a key of {} hexadecimal digits: give the one of the other processes",
                 2 * KEY_BYTES
             )
         })?;
@@ -151,7 +151,7 @@ impl SharedKey {
     }
 
     /// Checks that this is the key of the other processes, or makes it theirs if it is the first. With
-    /// `forget_secrets`, another key is no error.
+    /// `forget_secrets`, another key is not an error.
     pub(in crate::serve) async fn check(
         &self,
         database: &PgDatabase,
@@ -195,7 +195,7 @@ async fn opens_any(sealer: &AesSealer, jobs: &SqlStore) -> Result<bool> {
 }
 
 /// Checks that this is the key that was used in this directory before. With `forget_secrets`, another key
-/// is no error.
+/// is not an error.
 pub(in crate::serve) async fn check_key(
     dir: &DataDir,
     sealer: &AesSealer,
