@@ -135,10 +135,16 @@ const known = new Map<string, { etag: string; answer: unknown }>();
 /** How many are kept. */
 const KNOWN_MAX = 40;
 
-async function json<T>(method: string, path: string, body?: unknown, etag?: string | null): Promise<T> {
+async function json<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  etag?: string | null,
+  noneOf?: string,
+): Promise<T> {
   const isRead = method === 'GET' && path.startsWith('/minutehand/');
   const old = isRead ? known.get(path) : undefined;
-  const response = await send(method, path, body, etag, old?.etag);
+  const response = await send(method, path, body, etag, noneOf ?? old?.etag);
   if (response.status === NOT_MODIFIED && old) return old.answer as T;
   try {
     const answer = (await response.json()) as T;
@@ -286,8 +292,8 @@ export const api = {
   },
   upcoming: (place: Place, query: Record<string, string>) =>
     json<Upcoming>('GET', `${ownSubscription(place)}/upcoming?${new URLSearchParams(query)}`),
-  failures(place: Place, since: Date, from: string | null = null, limit = FAILURES_MAX) {
-    const query = new URLSearchParams({ limit: String(limit), since: since.toISOString() });
+  failures(place: Place, since: Date, from: string | null = null, only: Record<string, string> = {}) {
+    const query = new URLSearchParams({ ...only, limit: String(FAILURES_MAX), since: since.toISOString() });
     if (from !== null) query.set('position', from);
     return json<{ items: Failure[]; position?: string | null }>('GET', `${ownSubscription(place)}/failures?${query}`);
   },
@@ -346,6 +352,9 @@ export const api = {
   },
   putJob: (place: Place, collection: string, job: string, properties: unknown) =>
     json<Job>('PUT', `${jobPath(place, collection, job)}?${VERSION}`, { properties }),
+  /** Makes a job; one of this name that is there is not replaced. */
+  putNewJob: (place: Place, collection: string, job: string, properties: unknown) =>
+    json<Job>('PUT', `${jobPath(place, collection, job)}?${VERSION}`, { properties }, null, '*'),
   /** Changes a job; with `etag` only while it is still that version. */
   patchJob: (place: Place, collection: string, job: string, properties: unknown, etag?: string | null) =>
     json<Job>('PATCH', `${jobPath(place, collection, job)}?${VERSION}`, { properties }, etag),

@@ -3,13 +3,14 @@ import { useMemo, useState } from 'preact/hooks';
 import { api } from './api';
 import { instantOf, localOf } from './clock';
 import { useLoad } from './load';
+import { DAY, HOUR, MINUTE } from './spans';
 import { place, route, setQuery } from './state';
 import { grouped, now, wideZone } from './time';
 
 const LENGTHS = [
-  ['PT1M', 'a minute', 60_000],
-  ['PT1H', 'an hour', 3_600_000],
-  ['P1D', 'a day', 86_400_000],
+  ['PT1M', 'a minute', MINUTE],
+  ['PT1H', 'an hour', HOUR],
+  ['P1D', 'a day', DAY],
 ] as const;
 
 /** How many occurrences of a time are asked for. */

@@ -2,7 +2,8 @@
 import { useRef, useState } from 'preact/hooks';
 import { level, sum } from './bars';
 import type { Table, View } from './calendar';
-import { HOUR, MINUTE } from './spans';
+import { DAY, HOUR, MINUTE } from './spans';
+import { tick } from './state';
 import { grouped, now } from './time';
 
 const short = (count: number) =>
@@ -16,26 +17,36 @@ const STEPS: Record<string, [number, number]> = {
 };
 
 /** How long a cell is, about. */
-const LONG = { day: 5 * MINUTE, week: HOUR, month: 24 * HOUR };
+const LONG = { day: 5 * MINUTE, week: HOUR, month: DAY };
+
+/** The line at now in its cell, which moves. */
+function Hand({ at, length }: { at: number; length: number }) {
+  tick.value;
+  const part = Math.min(1, Math.max(0, (now() - at) / length));
+  return <i class="hand" aria-hidden="true" style={{ insetInlineStart: `${part * 100}%` }} />;
+}
 
 /** A grid of which one cell is a stop for Tab; the arrows move in it. */
 export function Heat({
   table,
-  counts,
+  end,
   view,
   chosen,
   onChoose,
 }: {
   table: Table;
-  counts: number[];
+  /** When the shown time ends. */
+  end: number;
   view: View;
   chosen: number | null;
   onChoose: (at: number) => void;
 }) {
   const [here, setHere] = useState<[number, number]>([0, 0]);
   const grid = useRef<HTMLDivElement>(null);
-  const most = Math.max(...counts);
-  const isNow = (at: number) => now() >= at && now() < at + LONG[view];
+  const cells = table.rows.flatMap((row) => row.cells).filter((cell) => cell !== undefined);
+  const most = Math.max(...cells.map((cell) => cell.fullest));
+  // The last cell that has begun: one may be longer than usual.
+  const nowAt = now() < end ? Math.max(...cells.map(({ at }) => at).filter((at) => at <= now())) : null;
   const reach = (row: number, column: number) => {
     setHere([row, column]);
     grid.current?.querySelector<HTMLElement>(`[data-cell="${row}-${column}"]`)?.focus();
@@ -69,7 +80,7 @@ export function Heat({
         </span>
         {table.rows.map((one, row) => (
           <span role="row" key={row}>
-            <span class="d" role="rowheader">
+            <span class={one.cells.some((cell) => cell?.at === nowAt) ? 'd today' : 'd'} role="rowheader">
               {one.label}
               {one.note && <small> {one.note}</small>}
             </span>
@@ -83,20 +94,29 @@ export function Heat({
                   </span>
                 );
               const isChosen = chosen !== null && cell.at >= chosen && cell.at < chosen + HOUR;
+              const isNow = cell.at === nowAt;
+              const isOver = !isNow && cell.at < now();
+              const failed = cell.failed > 0 ? `, ${grouped(cell.failed)} failed` : '';
               return (
                 <span key={column} role="gridcell" aria-selected={isChosen}>
                   <button
                     type="button"
                     tabIndex={tab}
                     data-cell={id}
-                    class={`k${level(cell.count, most)}${isNow(cell.at) ? ' now' : ''}`}
-                    aria-current={isNow(cell.at) ? 'time' : undefined}
-                    aria-label={`${grouped(cell.count)} on ${cell.name}`}
-                    title={`${cell.name}: ${grouped(cell.count)}`}
+                    class={isOver ? 'over' : `k${level(cell.fullest, most)}`}
+                    aria-current={isNow ? 'time' : undefined}
+                    aria-label={`${grouped(cell.count)} on ${cell.name}${failed}`}
+                    title={`${cell.name}: ${grouped(cell.count)}${isOver ? ' as the jobs are now' : ''}${failed}`}
                     onFocus={() => setHere([row, column])}
                     onClick={() => onChoose(cell.at)}
                   >
                     {short(cell.count)}
+                    {cell.failed > 0 && (
+                      <b class="badge" aria-hidden="true">
+                        {short(cell.failed)}
+                      </b>
+                    )}
+                    {isNow && <Hand at={cell.at} length={LONG[view]} />}
                   </button>
                 </span>
               );

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { api } from './api';
 import { Bars, iso, summary } from './bars';
 import { parts } from './clock';
+import { herd } from './crowd';
 import { useLoad } from './load';
 import { HOUR, MINUTE } from './spans';
 import { Spread } from './spread';
@@ -10,7 +11,7 @@ import { may, me, place } from './state';
 import { civil, grouped, oclock } from './time';
 import { Panel } from './ui';
 
-/** How many attempts AWS lets start in a second before it has added pollers: `infra/README.md` has the arithmetic. */
+/** How many attempts AWS lets start in a second before it has added pollers: `shared/docs/aws-costs.md` has the arithmetic. */
 const AWS_AT_FIRST = 208;
 
 /** The minutes of an hour, and what is due in the fullest. */
@@ -107,9 +108,9 @@ export function Minutes({
                     )}
                   </tbody>
                 </table>
-                {may('write') && (data.top[0]?.count ?? 0) > 1 && (
+                {may('write') && herd(data.counts) && (
                   <p class="fix">
-                    <b>Spread them</b> over the hour, each to a minute of its own name.{' '}
+                    <b>Spread the fullest minute</b> over the hour, each job to a minute that its name gives.{' '}
                     <button
                       type="button"
                       class="btn sm"

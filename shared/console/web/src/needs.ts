@@ -5,12 +5,11 @@ import { api, ApiError } from './api';
 import type { Loaded } from './load';
 import { each } from './many';
 import { byJob, common, type Failing, isFailing, nameOf, streak } from './outcome';
-import { MINUTE } from './spans';
+import { DAY, MINUTE } from './spans';
 import { me, place } from './state';
 import { now } from './time';
 import { stateOf } from './ui';
 
-const DAY_MS = 86_400_000;
 /** How far back failures are read: as long as a server keeps them, if it is told nothing else. */
 const DAYS = 60;
 /** How many pages of failures are read, and of the rows of a collection that has some. */
@@ -47,7 +46,7 @@ export const needs = signal<Loaded<Needed> | null>(null);
 
 /** Reads which jobs need someone. */
 export async function readNeeds(): Promise<Needed> {
-  const failing = byJob(await failures());
+  const failing = byJob((await failuresSince(new Date(oldestFailure())))?.all ?? []);
   const byCollection = Map.groupBy(failing, ({ last }) => `${last.resourceGroup}/${last.collection}`.toLowerCase());
   const found: Needing[] = [];
   await each(
@@ -65,31 +64,36 @@ export async function readNeeds(): Promise<Needed> {
     },
   );
   found.sort((a, b) => (a.last.at < b.last.at ? 1 : -1));
-  const dayAgo = new Date(now() - DAY_MS).toISOString();
+  const dayAgo = new Date(now() - DAY).toISOString();
   return {
     jobs: found.filter((one) => one.kind !== 'recovered'),
     recovered: found.filter((one) => one.kind === 'recovered' && one.last.at > dayAgo),
   };
 }
 
-/** Failures that are still kept, the newest first. A server that keeps none has none to show. */
-async function failures(): Promise<Failure[]> {
-  // From the start of a day: the answer is the same one until something fails.
-  const since = new Date(Math.floor(now() / DAY_MS - DAYS + 1) * DAY_MS);
+/** Failures of a time until now, the newest first, and whether they are all; `null` of a server that keeps none. */
+export async function failuresSince(
+  since: Date,
+  only: Record<string, string> = {},
+): Promise<{ all: Failure[]; isWhole: boolean } | null> {
   const all: Failure[] = [];
   let from: string | null = null;
   try {
     for (let read = 0; read < FAILURE_PAGES_MAX; read += 1) {
-      const page: { items: Failure[]; position?: string | null } = await api.failures(place.value, since, from);
+      const page: { items: Failure[]; position?: string | null } = await api.failures(place.value, since, from, only);
       all.push(...page.items);
       from = page.position ?? null;
       if (from === null) break;
     }
   } catch (thrown) {
-    if (!(thrown instanceof ApiError && thrown.status === 404)) throw thrown;
+    if (thrown instanceof ApiError && thrown.status === 404) return null;
+    throw thrown;
   }
-  return all;
+  return { all, isWhole: from === null };
 }
+
+/** The start of the first day of which failures are read: the answer is the same one until something fails. */
+export const oldestFailure = () => (Math.floor(now() / DAY) - DAYS + 1) * DAY;
 
 /** The rows of jobs of one collection; one that was not reached is `null`. */
 async function rowsOf(all: Failing[]): Promise<Map<string, JobRow | null>> {

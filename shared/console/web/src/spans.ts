@@ -1,5 +1,6 @@
 export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
 
 const UNITS: [number, string, string][] = [
   [86_400, 'day', 'days'],

@@ -6,11 +6,11 @@ import { parts } from './clock';
 import { Dialog } from './dialog';
 import { asError, useLoad } from './load';
 import { each } from './many';
+import { MINUTE } from './spans';
 import { place, say } from './state';
 import { grouped } from './time';
 import { Copy, Panel, Wrong } from './ui';
 
-const MINUTE = 60_000;
 const MINUTES = 60;
 /** How many jobs are moved at a time. */
 const MOVED_MAX = 500;

@@ -56,7 +56,7 @@ export function until(at: number): string {
 /** A number with thin grouping. */
 export const grouped = (number: number) => number.toLocaleString('en');
 
-/** The Monday of the week that holds a date; of this week if the text is no date. */
+/** The Monday of the week that holds a date; of this week if the text is not a date. */
 export function mondayOf(day: string): string {
   const date = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(date.getTime())) return mondayOf(new Date(now()).toISOString().slice(0, 10));

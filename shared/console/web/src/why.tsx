@@ -6,6 +6,7 @@ import { meant } from './clock';
 import { useKeys } from './keys';
 import { asError, useLoad } from './load';
 import { causeOf } from './outcome';
+import { DAY } from './spans';
 import { go, inPlace, isHere, link, may, place, route, say } from './state';
 import { inZone, now, shownZone, wideZone, withOffset } from './time';
 import { ErrorPanel, Field, Title } from './ui';
@@ -157,7 +158,7 @@ function Failed() {
   const { subscription, group } = place.value;
   const loaded = useLoad(
     `failed ${subscription}/${group}`,
-    () => api.failures(place.value, new Date(now() - OFFERED_DAYS * 86_400_000)),
+    () => api.failures(place.value, new Date(now() - OFFERED_DAYS * DAY)),
     null,
   );
   const items = (loaded.data?.items ?? []).filter(isHere).slice(0, OFFERED);
