@@ -2,7 +2,7 @@
 // words at the field they are about, and what happens when two people change one job.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import { daily, defects, heading, place, press, setUp, startServer, startTarget, unfold } from './world.mjs';
+import { daily, defects, heading, place, press, setUp, startServer, startTarget, tabTo, unfold, write } from './world.mjs';
 
 const { world, using } = setUp(async () => {
   const [server, target] = await Promise.all([
@@ -79,7 +79,7 @@ describe('types of actions', () => {
 
   /** What is wrong, in which field, of which type. */
   for (const [button, written, label, said] of [
-    ['HTTPS', { URL: 'http://example.com/' }, 'URL', /https/],
+    ['HTTPS', { URL: 'ftp://example.com/' }, 'URL', /uri/],
     ['Storage queue', { 'Storage account': 'x y', Queue: 'q' }, 'Storage account', /storageAccount/],
     ['Service Bus queue', { Queue: 'reports', Namespace: 'a b' }, 'Namespace', /namespace/],
     ['SQS', { 'URL of the queue': 'nowhere', Message: 'm' }, 'URL of the queue', /queueUrl/],
@@ -256,5 +256,121 @@ describe('a job that two people change', () => {
     await page.getByTestId('sentence').getByText('06:15').waitFor();
     await page.getByText(/^The timing changes/).waitFor();
     assert.equal(await page.locator('.err').count(), 0);
+  });
+});
+
+/** Puts a text into the clipboard, and pastes it into a field in place of what is there. */
+async function paste(page, wanted, text) {
+  await page.evaluate((written) => navigator.clipboard.writeText(written), text);
+  await tabTo(page, wanted);
+  for (const key of ['Control+a', 'Control+v']) await page.keyboard.press(key);
+}
+
+describe('a new job', () => {
+  using('starts at its next occurrence, as on the command line', place('new', 'jobs'), async (page) => {
+    await page.getByTestId('sentence').getByText('02:30').waitFor();
+    assert.equal(await page.locator('.warn').count(), 0);
+    await page.getByRole('tab', { name: 'As curl, CLI, ARM' }).click();
+    await page.getByText('"startTime": "2027-03-14T04:').first().waitFor();
+    await page.getByRole('tab', { name: 'Form' }).click();
+    await write(page, page.getByLabel('Name in jobs'), 'begins');
+    await page.keyboard.press('Control+Enter');
+    await heading(page, 'begins');
+    const { startTime, status } = await job('begins');
+    assert.match(startTime, /^2027-03-14T04:\d\d:00Z$/);
+    assert.equal(status.nextExecutionTime, '2027-03-15T01:30:00Z');
+  });
+
+  using('fires at once if its start is now', place('new', 'jobs'), async (page) => {
+    await write(page, field(page, 'Starts'), 'now');
+    await page.getByText('Once when it is saved, and then as the rule says.').waitFor();
+    await page.locator('.warn').getByText(/at once/).waitFor();
+    assert.deepEqual(await defects(page), []);
+    await write(page, page.getByLabel('Name in jobs'), 'at-once');
+    await page.keyboard.press('Control+Enter');
+    await heading(page, 'at-once');
+    assert.equal((await job('at-once')).startTime, undefined);
+  });
+
+  using('starts and ends at dates as people write them', place('new', 'jobs'), async (page) => {
+    const hint = (label, said) => page.locator('.f', { has: field(page, label) }).getByText(said).waitFor();
+    for (const [written, said] of [
+      ['2027-03-16 9:00', 'Tue 16 Mar 2027 09:00 +01:00 in Europe/Berlin'], ['14 Apr 2027 9:00', 'Wed 14 Apr 2027 09:00 +02:00 in Europe/Berlin'],
+      ['31 Oct 2027 2:30', 'Sun 31 Oct 2027 02:30 +02:00 in Europe/Berlin, the first of two'], ['tomorrow 9:00', 'Mon 15 Mar 2027 09:00 +01:00 in Europe/Berlin'],
+    ]) {
+      await write(page, field(page, 'Starts'), written);
+      await hint('Starts', said);
+      assert.equal(await field(page, 'Starts').inputValue(), written);
+    }
+    await write(page, field(page, 'Ends'), 'in a while');
+    await page.waitForFunction((id) => document.getElementById(id)?.getAttribute('aria-invalid') === 'true', await field(page, 'Ends').getAttribute('id'));
+    await write(page, field(page, 'Ends'), '24 Dec');
+    await hint('Ends', 'Fri 24 Dec 2027 00:00 +01:00 in Europe/Berlin');
+    await write(page, field(page, 'At'), '9am');
+    await page.getByTestId('sentence').getByText('09:00').waitFor();
+    assert.deepEqual(await defects(page), []);
+    await write(page, page.getByLabel('Name in jobs'), 'dated');
+    await page.keyboard.press('Control+Enter');
+    await heading(page, 'dated');
+    const { startTime, recurrence } = await job('dated');
+    assert.deepEqual([startTime, recurrence.endTime, recurrence.schedule.hours], ['2027-03-15T08:00:00Z', '2027-12-23T23:00:00Z', [9]]);
+  });
+
+  using('has the type of its URL', place('new', 'jobs'), async (page) => {
+    const type = (name) => page.getByRole('group', { name: 'Type of action' }).getByRole('button', { name, exact: true, pressed: true }).waitFor();
+    await write(page, field(page, 'URL'), 'http://example.com/');
+    await type('HTTP');
+    await write(page, field(page, 'URL'), 'https://example.com/');
+    await type('HTTPS');
+    // The address of a queue that is typed is offered, since the field would go away.
+    await write(page, field(page, 'URL'), 'https://contoso.queue.core.windows.net/reports');
+    await page.getByText('This means queue reports of contoso.').waitFor();
+    assert.deepEqual(await defects(page), []);
+    await press(page, page.getByRole('button', { name: 'Take it over' }), 'Enter');
+    await type('Storage queue');
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Storage queue');
+    assert.equal(await field(page, 'Storage account').inputValue(), 'contoso');
+  });
+
+  const permissions = ['clipboard-read', 'clipboard-write'];
+  using('takes what is pasted: addresses of queues, and calls of curl', place('new', 'jobs'), async (page) => {
+    const turn = (name) => press(page, page.getByRole('group', { name: 'Type of action' }).getByRole('button', { name, exact: true }), 'Enter');
+    for (const [text, label, value] of [
+      ['https://sqs.eu-west-1.amazonaws.com/123456789012/reports', 'URL of the queue', 'https://sqs.eu-west-1.amazonaws.com/123456789012/reports'],
+      ['https://contoso.servicebus.windows.net/reports', 'Namespace', 'contoso'],
+      ['https://contoso.queue.core.windows.net/reports?sv=1&sig=x', 'SAS token', 'sv=1&sig=x'],
+    ]) {
+      await paste(page, field(page, 'URL'), text);
+      await field(page, label).waitFor();
+      assert.equal(await field(page, label).inputValue(), value);
+      await turn('HTTPS');
+    }
+    await paste(page, field(page, 'URL'), `curl -X PUT 'https://example.com/a?b=1' \\\n  -H 'X-A: 1' \\\n  -u web:hidden --data-raw '{"a":1}'`);
+    await page.getByText('Read as PUT example.com/a?b=1.').waitFor();
+    const form = { Method: 'PUT', URL: 'https://example.com/a?b=1', 'Headers, one a line': 'X-A: 1\nContent-Type: application/x-www-form-urlencoded', Body: '{"a":1}', User: 'web', Password: 'hidden' };
+    for (const [label, value] of Object.entries(form)) assert.equal(await field(page, label).inputValue(), value, label);
+    await paste(page, field(page, 'URL'), 'curl -k https://example.com/');
+    await page.getByText('The option -k is not understood: leave it out, and set it in the form.').waitFor();
+    assert.deepEqual(await defects(page), []);
+  }, { permissions });
+
+  using('has a name that is checked as it is written, and replaces no other job', place('new', 'jobs'), async (page) => {
+    const before = JSON.stringify(await job('shared'));
+    const name = page.getByLabel('Name in jobs');
+    await write(page, name, 'my first job');
+    await page.getByText('A name has 1 to 100 letters, digits', { exact: false }).waitFor();
+    await page.getByTestId('sentence').getByText('02:30').waitFor();
+    assert.deepEqual(await defects(page), []);
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Correct the name first.').waitFor();
+    await press(page, page.getByRole('button', { name: 'Use my-first-job' }), 'Enter');
+    assert.equal(await name.inputValue(), 'my-first-job');
+    await write(page, name, 'shared');
+    const taken = 'jobs has a job shared already: take another name, or edit that one.';
+    await page.locator('.err').getByText(taken).waitFor();
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('alert').getByText(taken).waitFor();
+    assert.equal(JSON.stringify(await job('shared')), before);
   });
 });

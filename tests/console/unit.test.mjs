@@ -16,9 +16,11 @@ let spans;
 let clocks;
 let mend;
 let changed;
+let pastes;
+let crowds;
 
 before(async () => {
-  const names = ['document', 'outcome', 'spans', 'clock', 'mend', 'changed'];
+  const names = ['document', 'outcome', 'spans', 'clock', 'mend', 'changed', 'pasted', 'crowd'];
   await require('esbuild').build({
     entryPoints: names.map((name) => join(sources, `${name}.ts`)),
     bundle: true,
@@ -26,7 +28,7 @@ before(async () => {
     outdir: folder,
     outExtension: { '.js': '.mjs' },
   });
-  [documents, outcomes, spans, clocks, mend, changed] = await Promise.all(names.map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)))));
+  [documents, outcomes, spans, clocks, mend, changed, pastes, crowds] = await Promise.all(names.map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)))));
 });
 after(() => rmSync(folder, { recursive: true }));
 
@@ -44,7 +46,7 @@ test('the form keeps what it does not know', () => {
   assert.deepEqual(after, { recurrence: { frequency: 'day', odd: 1, schedule: { hours: [3], minutes: [45] } }, minutehand: { x: 1 } });
 });
 
-for (const [written, hours, minutes] of [['02:30', [2], [30]], ['2:05', [2], [5]], ['02:30, 14:30', [2, 14], [30]], ['02:00,02:30,14:00,14:30', [2, 14], [0, 30]]]) {
+for (const [written, hours, minutes] of [['02:30', [2], [30]], ['2:05', [2], [5]], ['02:30, 14:30', [2, 14], [30]], ['02:00,02:30,14:00,14:30', [2, 14], [0, 30]], ['9', [9], [0]], ['9am, 9 pm', [9, 21], [0]], ['12:15am', [0], [15]]]) {
   test(`the times ${written} are a schedule`, () => {
     const { document, problem } = documents.withTimes({}, written);
     assert.equal(problem, null);
@@ -52,7 +54,7 @@ for (const [written, hours, minutes] of [['02:30', [2], [30]], ['2:05', [2], [5]
   });
 }
 
-for (const [written, said] of [['2.30', 'is not a time'], ['02:30, x', '“x” is not a time'], ['02:30, 14:45', 'a job for each of the other times']]) {
+for (const [written, said] of [['2.30', 'is not a time'], ['25:00', 'is not a time'], ['13pm', 'is not a time'], ['02:30, x', '“x” is not a time'], ['02:30, 14:45', 'a job for each of the other times']]) {
   test(`the times ${written} are refused, with what to do`, () => {
     const { document, problem } = documents.withTimes({ a: 1 }, written);
     assert.ok(problem.includes(said), problem);
@@ -217,6 +219,108 @@ for (const [text, instants] of [
     assert.deepEqual(clocks.meant(text, 'America/New_York', NOW)?.map((at) => new Date(at).toISOString()) ?? null, instants);
   });
 }
+
+// On that Thursday at one in the afternoon.
+for (const [text, instants] of [
+  ['2027-03-14 9:00', ['2027-03-14T13:00:00.000Z']],
+  ['2027-3-14T09:00', ['2027-03-14T13:00:00.000Z']],
+  ['14 Mar 2027 9:00', ['2027-03-14T13:00:00.000Z']],
+  ['Sun, 14th March 2027 at 9am', ['2027-03-14T13:00:00.000Z']],
+  ['March 14 2027, 9:30 pm', ['2027-03-15T01:30:00.000Z']],
+  ['14.3.2027 9:00', ['2027-03-14T13:00:00.000Z']],
+  ['14 Mar 2027', ['2027-03-14T05:00:00.000Z']],
+  ['tomorrow 9:00', ['2026-11-06T14:00:00.000Z']],
+  ['tomorrow', ['2026-11-06T05:00:00.000Z']],
+  // What is over today is the next day, week or year.
+  ['14:00', ['2026-11-05T19:00:00.000Z']], ['12:00', ['2026-11-06T17:00:00.000Z']],
+  ['Thu 14:00', ['2026-11-05T19:00:00.000Z']], ['thursday 12:00', ['2026-11-12T17:00:00.000Z']], ['mon 9:00', ['2026-11-09T14:00:00.000Z']],
+  ['24 Dec 18:00', ['2026-12-24T23:00:00.000Z']], ['14 Mar 9:00', ['2027-03-14T13:00:00.000Z']],
+  ['2027-11-07 01:30', ['2027-11-07T05:30:00.000Z', '2027-11-07T06:30:00.000Z']],
+  ['31 Feb 2027 9:00', null], ['2027-02-30', null], ['12:60', null], ['0am', null], ['monk 9:00', null], ['14 xyz 2027', null], ['now', null], ['', null],
+  ['2027-06-01T00:00:00Z', null], ['2027', null],
+]) {
+  test(`ahead, “${text}” in New York is ${instants ?? 'left to the server'}`, () => {
+    assert.deepEqual(clocks.meant(text, 'America/New_York', NOW, true)?.map((at) => new Date(at).toISOString()) ?? null, instants);
+  });
+}
+
+// As `minutehand job create` has it.
+for (const [recurrence, start] of [
+  [{ frequency: 'minute', interval: 15 }, '2026-11-05T18:15:00Z'],
+  [{ frequency: 'hour' }, '2026-11-05T19:00:00Z'],
+  [{ frequency: 'week', interval: 2 }, '2026-11-19T18:00:00Z'],
+  [{ frequency: 'month', interval: 1 }, '2026-12-05T18:00:00Z'],
+  [{ frequency: 'year' }, '2027-11-05T18:00:00Z'],
+  [{ frequency: 'day', schedule: { hours: [2] } }, '2026-11-05T18:01:00Z'],
+  [{ frequency: 'hour', schedule: { minutes: [5] } }, '2026-11-05T18:01:00Z'],
+  [{ frequency: 'minute', interval: 'x' }, undefined], [{ frequency: 'minute', interval: 0 }, undefined], [{ frequency: 'day', interval: 1e12 }, undefined], [undefined, undefined],
+]) {
+  test(`a new job with ${JSON.stringify(recurrence)} starts at ${start}`, () => {
+    assert.equal(documents.withStart({ recurrence }, NOW + 42_000).startTime, start);
+  });
+}
+
+test('a start that is given stays, and a month that is too short ends earlier', () => {
+  const given = { startTime: 'x', recurrence: { frequency: 'day' } };
+  assert.equal(documents.withStart(given, NOW), given);
+  assert.equal(documents.withStart({ recurrence: { frequency: 'month' } }, Date.parse('2027-01-31T10:00:30Z')).startTime, '2027-02-28T10:00:00Z');
+});
+
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
+for (const [text, action] of [
+  ['https://example.com/x', null], ['', null], ['curling is a sport', null],
+  ['https://contoso.queue.core.windows.net/reports', { type: 'StorageQueue', queueMessage: { storageAccount: 'contoso', queueName: 'reports' } }],
+  ['https://contoso.queue.core.windows.net/reports/messages?sv=1&sig=x%3D', { type: 'StorageQueue', queueMessage: { storageAccount: 'contoso', queueName: 'reports', sasToken: 'sv=1&sig=x%3D' } }],
+  ['sb://contoso.servicebus.windows.net/a/b', { type: 'ServiceBusQueue', serviceBusQueueMessage: { namespace: 'contoso', queueName: 'a/b', authentication: { type: 'sharedAccessKey' } } }],
+  [' https://sqs.eu-west-1.amazonaws.com/123456789012/reports.fifo ', { type: 'Sqs', sqsMessage: { queueUrl: 'https://sqs.eu-west-1.amazonaws.com/123456789012/reports.fifo' } }],
+  ['curl https://example.com/a', { type: 'Https', request: { method: 'GET', uri: 'https://example.com/a' } }],
+  ['$ curl example.com', { type: 'Http', request: { method: 'GET', uri: 'http://example.com' } }],
+  ["curl -fsSL -X PUT -H 'X-A: it'\''s' -H "X-B: 1:2" 'https://example.com/?a=1&b=2'", { type: 'Https', request: { method: 'PUT', uri: 'https://example.com/?a=1&b=2', headers: { 'X-A': "it's", 'X-B': '1:2' } } }],
+  ["curl 'https://a.example/' \
+  -H 'content-type: application/json' \
+  --data-raw $'{"a":\'1\'\n}' --compressed", { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: { 'content-type': 'application/json' }, body: '{"a":'1'
+}' } }],
+  // As a field has it, which joins lines.
+  ["curl https://a.example/ \  -XPOST \-d a", { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: FORM, body: 'a' } }],
+  ['curl -d a=1 --data b=2 --data-urlencode "c=x y" https://a.example/', { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: FORM, body: 'a=1&b=2&c=x%20y' } }],
+  ['curl -G -d a=1 --url https://a.example/?b', { type: 'Https', request: { method: 'GET', uri: 'https://a.example/?b&a=1' } }],
+  ["curl --json '{"a":"\\d"}' -u web:s:e https://a.example/", { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: { Accept: 'application/json', 'Content-Type': 'application/json' }, body: '{"a":"\\d"}', authentication: { type: 'Basic', username: 'web', password: 's:e' } } }],
+  ["curl -I -A agent -b 'a=b' https://a.example/ --data-raw ''", { type: 'Https', request: { method: 'HEAD', uri: 'https://a.example/', headers: { 'User-Agent': 'agent', Cookie: 'a=b', ...FORM }, body: '' } }],
+]) {
+  test(`what is pasted is ${action?.type ?? 'a text'}: ${text}`, () => assert.deepEqual(pastes.pasted(text), action && { action }));
+}
+
+for (const [line, said] of [
+  ['curl -k https://a.example/', /option -k is not understood/], ['curl -sm 10 https://a.example/', /option -sm is not understood/], ['curl -F a=@b https://a.example/', /option -F/],
+  ['curl', null], ['curl -s', /has no URL/], ['curl https://a.example/ https://b.example/', /a call of one URL/],
+  ['curl https://a.example/ -d @body.json', /“@body.json” is a file/], ['curl https://a.example/ -b jar', /file of cookies/], ['curl https://a.example/ -H', /option -H has no value/],
+  ['curl -H "Authorization: Bearer $TOKEN" https://a.example/', /\$TOKEN.* is a variable or command of a shell/], ['curl https://a.example/$(date)', /“\$\(” is a variable/],
+  ['curl https://a.example/ | jq .', /“\|” is for a shell/], ['curl https://a.example/?a=1&b=2', /URL in quotes/], ["curl 'https://a.example/", /' is not closed/],
+  ['curl -H odd https://a.example/', /“odd” has no colon/], ['curl -u web https://a.example/', /a name, a colon and a password/],
+]) {
+  test(`this call of curl is refused with a sentence: ${line}`, () => {
+    const found = pastes.pasted(line);
+    if (said === null) assert.equal(found, null);
+    else assert.match(found.problem, said);
+  });
+}
+
+test('steps make parts, with the fullest step of each, and what failed where it was due', () => {
+  const parts = crowds.partsOf(1_000, 10, [1, 2, 3, 9, 0], 2);
+  assert.deepEqual(parts.map(({ at, count, fullest }) => [at, count, fullest]), [[1_000, 3, 2], [1_020, 12, 9], [1_040, 0, 0]]);
+  assert.deepEqual(crowds.withFailed(parts, 1_060, [999, 1_000, 1_019, 1_059, 1_060]).map(({ failed }) => failed), [2, 0, 1]);
+});
+
+for (const [steps, more] of [[[], null], [[9, 0, 0], null], [[10, 0, 0], 10], [[82, 42, 41, 43], 39], [[60, 41, 42, 43], null], [[500, 480, 490], null], [[40, 40, 40], null]]) {
+  test(`of ${JSON.stringify(steps)} the fullest is ${more ? `a herd, ${more} more than usual` : 'not a herd'}`, () => assert.equal(crowds.herd(steps)?.more ?? null, more));
+}
+
+test('the fullest herd is looked for in what is to come', () => {
+  const counts = [50, 0, 0, 30, 0, 0, 0, 40, 0];
+  assert.deepEqual(crowds.herdAfter(0, 0, 10, counts, 3), { at: 0, count: 50, more: 50 });
+  assert.deepEqual(crowds.herdAfter(10, 0, 10, counts, 3), { at: 70, count: 40, more: 40 });
+  assert.equal(crowds.herdAfter(80, 0, 10, counts, 3), null);
+});
 
 for (const [message, document, name, after] of [
   ["'recurrence.schedul' is not a property; did you mean 'schedule'?", { recurrence: { schedul: { hours: [2] } } }, 'Use schedule', { recurrence: { schedule: { hours: [2] } } }],

@@ -2,7 +2,8 @@
 import type { Document } from './answers';
 import { at, put, text } from './document';
 import { type Form, type Line, Lines, Unsaid } from './fields';
-import { me } from './state';
+import { type Pasted, pasted, schemeOf } from './pasted';
+import { me, say } from './state';
 import { Choice, Field } from './ui';
 
 interface MessageType {
@@ -204,25 +205,38 @@ export function Action({ properties, change, of, base, label, isKept }: ActionPr
   const isHttp = type === 'Http' || type === 'Https';
   const message = MESSAGES[type];
   const set = (path: string, value: unknown) => change(put(properties, `${base}.${path}`, value));
-  const turn = (to: string) => {
-    if (isHttp && /^https?$/i.test(to)) return set('type', to);
+  /** Another action; what happens after its failure stays. */
+  const become = (action: Document) => {
     const { retryPolicy, errorAction } = (at(properties, base) ?? {}) as Document;
-    const rest = {
-      ...(retryPolicy !== undefined && { retryPolicy }),
-      ...(errorAction !== undefined && { errorAction }),
-    };
-    const next = MESSAGES[to];
-    return change(
-      put(
-        properties,
-        base,
-        next
-          ? { type: to, ...rest, [next.property]: { ...next.first } }
-          : { type: to, ...rest, request: { method: 'POST' } },
-      ),
+    change(
+      put(properties, base, {
+        ...action,
+        ...(retryPolicy !== undefined && { retryPolicy }),
+        ...(errorAction !== undefined && { errorAction }),
+      }),
     );
   };
+  const turn = (to: string) => {
+    if (isHttp && /^https?$/i.test(to)) return set('type', to);
+    const next = MESSAGES[to];
+    return become(next ? { type: to, [next.property]: { ...next.first } } : { type: to, request: { method: 'POST' } });
+  };
   const types = offered(type);
+  const isOffered = (to: unknown) => types.some(([one]) => one === to);
+  const take = (action: Document) => {
+    become(action);
+    say(`Read as ${target(action)}.`);
+    // The field that it was pasted into may be gone once the form is there.
+    setTimeout(() => {
+      if (document.activeElement !== document.body) return;
+      document.querySelector<HTMLElement>(`[aria-label="${label}"] [aria-pressed="true"]`)?.focus();
+    });
+  };
+  const writeUri = (uri: string) => {
+    const scheme = schemeOf(uri);
+    const next = put(properties, `${base}.request.uri`, uri);
+    change(isOffered(scheme) ? put(next, `${base}.type`, scheme) : next);
+  };
   const form = { properties, change, of };
   return (
     <>
@@ -232,7 +246,20 @@ export function Action({ properties, change, of, base, label, isKept }: ActionPr
         options={types.some(([one]) => one === type) ? types : [...types, [type, type]]}
         onChange={turn}
       />
-      {isHttp && <Http {...form} base={`${base}.request`} isKept={isKept} typeProblem={of(`${base}.type`)} />}
+      {isHttp && (
+        <Http
+          {...form}
+          base={`${base}.request`}
+          isKept={isKept}
+          typeProblem={of(`${base}.type`)}
+          writeUri={writeUri}
+          read={(text) => {
+            const found = pasted(text);
+            return found && 'action' in found && !isOffered(found.action.type) ? null : found;
+          }}
+          take={take}
+        />
+      )}
       {message && (
         <>
           <Lines {...form} base={`${base}.${message.property}`} lines={message.lines} isKept={isKept} />
@@ -267,7 +294,18 @@ function Http({
   base,
   isKept,
   typeProblem,
-}: Omit<ActionProps, 'label'> & { typeProblem: string | undefined }) {
+  writeUri,
+  read,
+  take,
+}: Omit<ActionProps, 'label'> & {
+  typeProblem: string | undefined;
+  writeUri: (uri: string) => void;
+  read: (text: string) => Pasted;
+  take: (action: Document) => void;
+}) {
+  const uri = text(properties, `${base}.uri`);
+  const found = read(uri);
+  const meant = found && 'action' in found ? found.action : null;
   const set = (path: string, value: unknown) => change(put(properties, `${base}.${path}`, value));
   const form = { properties, change, of };
   return (
@@ -287,14 +325,35 @@ function Http({
             </select>
           )}
         </Field>
-        <Field label="URL" problem={of(`${base}.uri`) ?? typeProblem}>
+        <Field
+          label="URL"
+          problem={found && 'problem' in found ? found.problem : meant ? undefined : (of(`${base}.uri`) ?? typeProblem)}
+          hint={
+            meant && (
+              <>
+                This means {target(meant)}.{' '}
+                <button type="button" class="btn sm" onClick={() => take(meant)}>
+                  Take it over
+                </button>
+              </>
+            )
+          }
+        >
           {(field) => (
             <input
               {...field}
               class={`i${field['aria-invalid'] ? ' bad' : ''}`}
               spellcheck={false}
-              value={text(properties, `${base}.uri`)}
-              onInput={(event) => set('uri', event.currentTarget.value)}
+              autocomplete="off"
+              placeholder="https://… or a line of curl"
+              value={uri}
+              onInput={(event) => writeUri(event.currentTarget.value)}
+              onPaste={(event) => {
+                const said = read(event.clipboardData?.getData('text') ?? '');
+                if (!said || !('action' in said)) return;
+                event.preventDefault();
+                take(said.action);
+              }}
             />
           )}
         </Field>

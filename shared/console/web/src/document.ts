@@ -1,4 +1,6 @@
 import type { Document, JobProperties } from './answers';
+import { timeOfDay } from './clock';
+import { DAY, HOUR, MINUTE } from './spans';
 
 export type Often = 'once' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
 
@@ -63,6 +65,41 @@ export function withOften(document: Document, to: Often): Document {
   return next;
 }
 
+const STEPS: Partial<Record<Often, number>> = { minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY };
+
+/** An instant some months later, on the last day of a month that is too short. */
+function monthsAfter(at: number, months: number): number {
+  const date = new Date(at);
+  const next = new Date(at);
+  next.setUTCMonth(date.getUTCMonth() + months);
+  if (next.getUTCDate() !== date.getUTCDate()) next.setUTCDate(0);
+  return next.getTime();
+}
+
+/**
+ * The document with the start that a new job gets if it names none, so that it does not fire at once: an
+ * interval begins one interval from now, times of the day at the next minute. The command line does the same.
+ */
+export function withStart(document: JobProperties, now: number): JobProperties {
+  const kind = often(document);
+  if (kind === 'once' || at(document, 'startTime') !== undefined) return document;
+  const minute = Math.floor(now / MINUTE) * MINUTE;
+  const interval = at(document, 'recurrence.interval') ?? 1;
+  // What the server refuses needs no start.
+  if (typeof interval !== 'number' || !(interval > 0)) return document;
+  const step = STEPS[kind];
+  const start =
+    at(document, 'recurrence.schedule') !== undefined
+      ? Math.ceil(now / MINUTE) * MINUTE
+      : step
+        ? minute + interval * step
+        : monthsAfter(minute, interval * (kind === 'year' ? 12 : 1));
+  return Number.isNaN(new Date(start).getTime()) ? document : { ...document, startTime: isoSeconds(start) };
+}
+
+/** An instant as a document has it, without fractions of a second. */
+export const isoSeconds = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z');
+
 const numbers = (value: unknown): number[] =>
   (Array.isArray(value) ? value : []).filter((one): one is number => typeof one === 'number');
 const two = (value: number) => String(value).padStart(2, '0');
@@ -89,10 +126,12 @@ export function withTimes(document: Document, written: string): { document: Docu
     const next = put(put(document, 'recurrence.schedule.hours', undefined), 'recurrence.schedule.minutes', undefined);
     return { document: next, problem: null };
   }
-  const read = parts.map((part) => /^(\d{1,2}):(\d{2})$/.exec(part));
-  const bad = parts.find((_, place) => !read[place]);
-  if (bad !== undefined) return { document, problem: `“${bad}” is no time; write hours and minutes, such as 02:30.` };
-  const pairs = read.map((found) => [Number(found?.[1]), Number(found?.[2])] as const);
+  // An hour alone is one of the clock.
+  const read = parts.map((part) => timeOfDay(/^\d\d?$/.test(part) ? `${part}:00` : part));
+  const bad = parts.find((_, place) => read[place] === null);
+  if (bad !== undefined)
+    return { document, problem: `“${bad}” is not a time; write hours and minutes, such as 02:30.` };
+  const pairs = read.map((time) => [Number(time?.slice(0, 2)), Number(time?.slice(3))] as const);
   const hours = [...new Set(pairs.map(([hour]) => hour))];
   const minutes = [...new Set(pairs.map(([, minute]) => minute))];
   const have = new Set(pairs.map(([hour, minute]) => `${hour}:${minute}`));

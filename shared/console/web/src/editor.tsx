@@ -2,8 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Document, JobProperties } from './answers';
-import { api, type ApiError, FIRST_COLLECTION } from './api';
-import { changes, lineOf, put, text, times, withoutSecrets, withTimes } from './document';
+import { api, ApiError, FIRST_COLLECTION } from './api';
+import { changes, lineOf, put, text, times, withoutSecrets, withStart, withTimes } from './document';
 import { forgetDraft, keepDraft, keptDraft } from './draft';
 import { JobForm } from './form';
 import { useKeys } from './keys';
@@ -11,8 +11,9 @@ import { asError, type Loaded, useLoad } from './load';
 import { Meaning, useMeaning } from './meaning';
 import { Meanwhile } from './meanwhile';
 import { mendings } from './mend';
+import { isName, takenBy } from './naming';
 import { go, guard, inPlace, may, place, route, say } from './state';
-import { mine } from './time';
+import { mine, now } from './time';
 import { Crumbs, ErrorPanel, Key, Mendings, Panel, Title } from './ui';
 import { Cron, Elsewhere, Json } from './written';
 
@@ -140,7 +141,10 @@ function Editor({
   const [jsonProblem, setJsonProblem] = useState<string | null>(null);
   const [refused, setRefused] = useState<ApiError | null>(null);
   const [isSaving, setSaving] = useState(false);
-  const asked = useMeaning(collection, name, properties, old);
+  const [isAtOnce, setAtOnce] = useState(false);
+  /** What is sent: a new job starts at its next occurrence, unless it says otherwise. */
+  const whole = () => (old || isAtOnce ? properties : withStart(properties, now()));
+  const asked = useMeaning(collection, isName(name) ? name : '', whole(), old);
   const isChanged = name !== startName || JSON.stringify(properties) !== JSON.stringify(first);
 
   useEffect(() => {
@@ -187,9 +191,9 @@ function Editor({
   };
   const save = async (isTrial: boolean, isForced = false) => {
     if (isSaving || jsonProblem !== null || !may('write')) return;
-    if (!name) {
+    if (!isName(name)) {
       setTab('form');
-      say('Give the job a name first.');
+      say(name ? 'Correct the name first.' : 'Give the job a name first.');
       // Once the form is there.
       setTimeout(() => {
         const field = document.querySelector<HTMLElement>('[data-name]');
@@ -202,14 +206,18 @@ function Editor({
     setRefused(null);
     try {
       if (old) await api.patchJob(place.value, collection, startName, changes(old, properties), isForced ? null : etag);
-      else await putNew(collection, name, isTrial ? { ...properties, state: 'Disabled' } : properties);
+      else await putNew(collection, name, isTrial ? { ...whole(), state: 'Disabled' } : whole());
       if (isTrial) await api.run(place.value, collection, name);
       leave();
       say(isTrial ? `${name} is saved switched off, and runs once.` : `${name} is saved.`);
       go(inPlace('job', collection, name));
     } catch (thrown) {
       setSaving(false);
-      setRefused(asError(thrown));
+      const error = asError(thrown);
+      const isTaken = error.status === 412 && !old;
+      setRefused(
+        isTaken ? new ApiError(412, error.code, takenBy(collection, name), 'name', error.requestId, null) : error,
+      );
     }
   };
   const home = old ? inPlace('job', collection, startName) : inPlace('jobs', collection);
@@ -269,7 +277,7 @@ function Editor({
           {note}
         </p>
       )}
-      {refused && refused.status !== 412 && <ErrorPanel error={refused} />}
+      {refused && !(refused.status === 412 && old) && <ErrorPanel error={refused} />}
       {refused?.status === 412 && old && (
         <Meanwhile
           collection={collection}
@@ -295,6 +303,7 @@ function Editor({
                 name={name}
                 setName={old ? null : setName}
                 collection={collection}
+                atOnce={old ? null : { is: isAtOnce, set: setAtOnce }}
                 sentence={asked.preview?.sentence ?? ''}
               />
             )}
@@ -319,7 +328,7 @@ function Editor({
               <Elsewhere
                 collection={collection}
                 name={name || 'NAME'}
-                properties={withoutSecrets(properties) as JobProperties}
+                properties={withoutSecrets(whole()) as JobProperties}
               />
             )}
           </div>
@@ -342,11 +351,11 @@ function Editor({
 /** Makes a job, and before it the first collection, if that is where it belongs. */
 async function putNew(collection: string, name: string, properties: JobProperties) {
   try {
-    await api.putJob(place.value, collection, name, properties);
+    await api.putNewJob(place.value, collection, name, properties);
   } catch (thrown) {
     if (collection !== FIRST_COLLECTION || asError(thrown).status !== 404) throw thrown;
     await api.makeFirstCollection(place.value);
-    await api.putJob(place.value, collection, name, properties);
+    await api.putNewJob(place.value, collection, name, properties);
   }
 }
 

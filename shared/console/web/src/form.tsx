@@ -18,9 +18,12 @@ import {
   withOften,
   withTimes,
 } from './document';
+import { type AtOnce, DateField } from './dates';
 import { SpanField } from './fields';
 import { useLoad } from './load';
+import { NameField } from './naming';
 import { Policies, RetryPolicies, saidRetries } from './policies';
+import { mine } from './time';
 import { capital, Choice, Field, Step, Wrong } from './ui';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -32,6 +35,8 @@ interface FormProps {
   name: string;
   setName: ((name: string) => void) | null;
   collection: string;
+  /** Whether a new job fires at once; `null` of one that is there. */
+  atOnce: AtOnce | null;
   /** What the server says the document means. */
   sentence: string;
 }
@@ -69,27 +74,27 @@ export function JobForm(given: FormProps) {
       </Step>
       <Policies properties={given.properties} change={given.change} of={given.of} />
       <Step n={5} title="Name" said={given.name} hasProblem={has('name')}>
-        <Field label={`Name in ${given.collection}`} problem={given.of('name')}>
-          {(field) => (
-            <input
-              {...field}
-              data-name
-              class="i"
-              value={given.name}
-              readOnly={given.setName === null}
-              autocomplete="off"
-              spellcheck={false}
-              onInput={(event) => given.setName?.(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        {given.setName ? (
+          <NameField
+            collection={given.collection}
+            name={given.name}
+            setName={given.setName}
+            problem={given.of('name')}
+          />
+        ) : (
+          <Field label={`Name in ${given.collection}`}>
+            {(field) => <input {...field} class="i" value={given.name} readOnly />}
+          </Field>
+        )}
       </Step>
     </>
   );
 }
 
-function When({ properties, change, of }: FormProps) {
+function When({ properties, change, of, atOnce }: FormProps) {
   const kind = often(properties);
+  // A job that fires once has no clock of its own.
+  const zone = kind === 'once' ? mine : text(properties, 'recurrence.timeZone');
   const [written, setWritten] = useState(times(properties));
   const [problem, setProblem] = useState<string | null>(null);
   // What was typed stays as it was typed, unless the document has other times by now.
@@ -209,30 +214,26 @@ function When({ properties, change, of }: FormProps) {
             )}
           </Field>
         )}
-        <Field label={kind === 'once' ? 'At' : 'Starts'} problem={of('startTime')}>
-          {(field) => (
-            <input
-              {...field}
-              class="i"
-              placeholder="at once, when it is saved"
-              value={text(properties, 'startTime')}
-              onInput={(event) => set('startTime', event.currentTarget.value || undefined)}
-            />
-          )}
-        </Field>
+        <DateField
+          label={kind === 'once' ? 'At' : 'Starts'}
+          placeholder={atOnce && kind !== 'once' ? 'at the next occurrence, or now' : 'at once, when it is saved'}
+          problem={of('startTime')}
+          value={text(properties, 'startTime')}
+          zone={zone}
+          atOnce={atOnce}
+          write={(to) => set('startTime', to)}
+        />
         {kind !== 'once' && (
           <>
-            <Field label="Ends" problem={of('recurrence.endTime')}>
-              {(field) => (
-                <input
-                  {...field}
-                  class="i"
-                  placeholder="never"
-                  value={text(properties, 'recurrence.endTime')}
-                  onInput={(event) => set('recurrence.endTime', event.currentTarget.value || undefined)}
-                />
-              )}
-            </Field>
+            <DateField
+              label="Ends"
+              placeholder="never"
+              problem={of('recurrence.endTime')}
+              value={text(properties, 'recurrence.endTime')}
+              zone={zone}
+              atOnce={null}
+              write={(to) => set('recurrence.endTime', to)}
+            />
             <Field label="Times at most" problem={of('recurrence.count')}>
               {(field) => (
                 <input

@@ -205,10 +205,13 @@ export function Wrong({ id, children }: { id?: string | undefined; children: Com
 export function Field({
   label,
   problem,
+  hint,
   children,
 }: {
   label: string;
   problem?: string | undefined;
+  /** What stands below, such as what was understood. */
+  hint?: ComponentChildren;
   children: (given: {
     id: string;
     'aria-invalid': boolean;
@@ -216,12 +219,17 @@ export function Field({
   }) => ComponentChildren;
 }) {
   const id = useId();
-  const about = problem ? `${id}-problem` : undefined;
+  const about = problem ? `${id}-problem` : hint ? `${id}-hint` : undefined;
   return (
     <div class="f">
       <label for={id}>{label}</label>
       {children({ id, 'aria-invalid': Boolean(problem), 'aria-describedby': about })}
       {problem && <Wrong id={about}>{problem}</Wrong>}
+      {!problem && hint && (
+        <p class="hint faint" id={about} aria-live="polite">
+          {hint}
+        </p>
+      )}
     </div>
   );
 }
