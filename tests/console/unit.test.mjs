@@ -275,16 +275,13 @@ for (const [text, action] of [
   [' https://sqs.eu-west-1.amazonaws.com/123456789012/reports.fifo ', { type: 'Sqs', sqsMessage: { queueUrl: 'https://sqs.eu-west-1.amazonaws.com/123456789012/reports.fifo' } }],
   ['curl https://example.com/a', { type: 'Https', request: { method: 'GET', uri: 'https://example.com/a' } }],
   ['$ curl example.com', { type: 'Http', request: { method: 'GET', uri: 'http://example.com' } }],
-  ["curl -fsSL -X PUT -H 'X-A: it'\''s' -H "X-B: 1:2" 'https://example.com/?a=1&b=2'", { type: 'Https', request: { method: 'PUT', uri: 'https://example.com/?a=1&b=2', headers: { 'X-A': "it's", 'X-B': '1:2' } } }],
-  ["curl 'https://a.example/' \
-  -H 'content-type: application/json' \
-  --data-raw $'{"a":\'1\'\n}' --compressed", { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: { 'content-type': 'application/json' }, body: '{"a":'1'
-}' } }],
+  [`curl -fsSL -X PUT -H 'X-A: it'\\''s' -H "X-B: 1:2" 'https://example.com/?a=1&b=2'`, { type: 'Https', request: { method: 'PUT', uri: 'https://example.com/?a=1&b=2', headers: { 'X-A': "it's", 'X-B': '1:2' } } }],
+  [`curl 'https://a.example/' \\\n  -H 'content-type: application/json' \\\r\n  --data-raw $'{"a":\\'1\\'\\n}' --compressed`, { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: { 'content-type': 'application/json' }, body: '{"a":\'1\'\n}' } }],
   // As a field has it, which joins lines.
-  ["curl https://a.example/ \  -XPOST \-d a", { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: FORM, body: 'a' } }],
+  ['curl https://a.example/ \\  -XPOST \\-d a', { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: FORM, body: 'a' } }],
   ['curl -d a=1 --data b=2 --data-urlencode "c=x y" https://a.example/', { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: FORM, body: 'a=1&b=2&c=x%20y' } }],
   ['curl -G -d a=1 --url https://a.example/?b', { type: 'Https', request: { method: 'GET', uri: 'https://a.example/?b&a=1' } }],
-  ["curl --json '{"a":"\\d"}' -u web:s:e https://a.example/", { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: { Accept: 'application/json', 'Content-Type': 'application/json' }, body: '{"a":"\\d"}', authentication: { type: 'Basic', username: 'web', password: 's:e' } } }],
+  [`curl --json '{"a":"\\\\d"}' -u web:s:e https://a.example/`, { type: 'Https', request: { method: 'POST', uri: 'https://a.example/', headers: { Accept: 'application/json', 'Content-Type': 'application/json' }, body: '{"a":"\\\\d"}', authentication: { type: 'Basic', username: 'web', password: 's:e' } } }],
   ["curl -I -A agent -b 'a=b' https://a.example/ --data-raw ''", { type: 'Https', request: { method: 'HEAD', uri: 'https://a.example/', headers: { 'User-Agent': 'agent', Cookie: 'a=b', ...FORM }, body: '' } }],
 ]) {
   test(`what is pasted is ${action?.type ?? 'a text'}: ${text}`, () => assert.deepEqual(pastes.pasted(text), action && { action }));
