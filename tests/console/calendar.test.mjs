@@ -20,7 +20,7 @@ describe('a time that holds now', () => {
       // The run that failed began as the server did.
       const failed = page.getByRole('button', { name });
       await failed.waitFor();
-      assert.equal(await failed.locator('.badge').innerText(), '1');
+      assert.equal(await failed.locator('.badge').getAttribute('data-n'), '1');
       await page.getByText('failed for good. What was left out is on the page of its job.').waitFor();
       const before = view === 'month' ? cell(page, row, column - 1) : cell(page, row - 1, column);
       assert.equal(await before.getAttribute('class'), 'over');

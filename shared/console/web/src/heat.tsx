@@ -111,11 +111,8 @@ export function Heat({
                     onClick={() => onChoose(cell.at)}
                   >
                     {short(cell.count)}
-                    {cell.failed > 0 && (
-                      <b class="badge" aria-hidden="true">
-                        {short(cell.failed)}
-                      </b>
-                    )}
+                    {/* Drawn by the style, as text of the button would have to be in its name. */}
+                    {cell.failed > 0 && <b class="badge" aria-hidden="true" data-n={short(cell.failed)} />}
                     {isNow && <Hand at={cell.at} length={LONG[view]} />}
                   </button>
                 </span>
