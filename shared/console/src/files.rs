@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.55d925bd776b.css",
-        bytes: include_bytes!("../dist/app.55d925bd776b.css.gz"),
+        name: "app.a411acfa798c.js",
+        bytes: include_bytes!("../dist/app.a411acfa798c.js.gz"),
         is_gzip: true,
-        content_type: "text/css; charset=utf-8",
-        etag: "\"55d925bd776be0055cd521f8dc802d6e\"",
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"a411acfa798ce66d51a4f39f7fa9f5b9\"",
         is_hashed: true,
     },
     File {
-        name: "app.84b6b62b5a58.js",
-        bytes: include_bytes!("../dist/app.84b6b62b5a58.js.gz"),
+        name: "app.de62592b65ce.css",
+        bytes: include_bytes!("../dist/app.de62592b65ce.css.gz"),
         is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"84b6b62b5a5828968cbfb0f04fa95dda\"",
+        content_type: "text/css; charset=utf-8",
+        etag: "\"de62592b65ce23d733fcb0a57d1de553\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"e37cc4a8101e68e711a7d45c652adb26\"",
+        etag: "\"33914654e7b13e15ea9cc51ecba2ab89\"",
         is_hashed: false,
     },
     File {
