@@ -327,7 +327,7 @@ describe('flows', () => {
     await page.getByLabel('URL').fill(`${world.target.url}/500/pauses`);
     await page.getByRole('button', { name: 'HTTP', exact: true }).click();
     await page.getByRole('button', { name: 'Minutes' }).click();
-    await page.getByLabel('Starts').fill('now');
+    await page.getByLabel('Starts', { exact: true }).fill('now');
     await unfold(page, 'If it fails', 'Policies');
     await page.getByRole('button', { name: 'do not try again' }).click();
     await page.getByLabel('Pause after so many failures in a row').fill('0');

@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.a411acfa798c.js",
-        bytes: include_bytes!("../dist/app.a411acfa798c.js.gz"),
+        name: "app.3072e2fa2b0a.js",
+        bytes: include_bytes!("../dist/app.3072e2fa2b0a.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"a411acfa798ce66d51a4f39f7fa9f5b9\"",
+        etag: "\"3072e2fa2b0a38670727f3e1fb5e7e2c\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"33914654e7b13e15ea9cc51ecba2ab89\"",
+        etag: "\"6dea589573ebcff7b3b14ce2d67b4665\"",
         is_hashed: false,
     },
     File {

@@ -216,7 +216,7 @@ function When({ properties, change, of, atOnce }: FormProps) {
         )}
         <DateField
           label={kind === 'once' ? 'At' : 'Starts'}
-          placeholder={atOnce && kind !== 'once' ? 'at the next occurrence, or now' : 'at once, when it is saved'}
+          placeholder={atOnce && kind !== 'once' ? 'next occurrence, or now' : 'at once, when it is saved'}
           problem={of('startTime')}
           value={text(properties, 'startTime')}
           zone={zone}
