@@ -384,7 +384,7 @@ pub(crate) mod tests {
         let line = Line::from(&execution("j", 0)).text;
         for (text, why) in [
             (line[..40].to_owned(), "EOF"),
-            ("[]".to_owned(), "no JSON object"),
+            ("[]".to_owned(), "a JSON object"),
             ("{}".to_owned(), "'v' is missing"),
             (line.replace("\"v\":1", "\"v\":2"), "a newer version wrote it"),
             (line.replace("\"attempt\":\"8", "\"attempt\":\"x"), "'attempt' is x"),

@@ -333,7 +333,9 @@ pub fn with_values(program: clap::Command, completion: Completion) -> clap::Comm
             "at" if is_redrive => argument
                 .add(completer(move |typed| completions::failed(environment, &words(), typed))),
             "changes" => argument.add(completer(move |typed| {
-                properties(typed).into_iter().map(CompletionCandidate::new).collect()
+                // The counters of a job are told, and cannot be set.
+                let settable = properties(typed).into_iter().filter(|it| !it.starts_with("status"));
+                settable.map(CompletionCandidate::new).collect()
             })),
             id => match completions::values(id) {
                 Some(values) => argument.add(completer(values)),

@@ -20,7 +20,7 @@ pub struct TimingOptions {
     /// Also run then, by the clock of the zone: 2027-12-23T18:00; several as above
     #[arg(long, value_name = "DATE", value_delimiter = ',', help_heading = HEADING)]
     extra_date: Vec<String>,
-    /// Spread starts over this time after each instant: 30s, 10m
+    /// Spread starts over this time after an instant: 10m
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     jitter: Option<String>,
 }

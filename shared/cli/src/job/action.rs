@@ -31,7 +31,7 @@ pub(crate) struct ActionArgs {
     #[arg(long, value_name = "NAME: VALUE", help_heading = HEADING)]
     pub(crate) header: Vec<String>,
     /// Header whose value is read from a file, for credentials; may be repeated
-    #[arg(long, value_name = "NAME=FILE", help_heading = HEADING)]
+    #[arg(long, value_name = "KEY=FILE", help_heading = HEADING)]
     pub(crate) header_file: Vec<String>,
     /// Body of the request
     #[arg(long, value_name = "TEXT", help_heading = HEADING, conflicts_with = "body_file")]
@@ -48,14 +48,14 @@ pub(crate) struct ActionArgs {
     /// File with the password of Basic authentication; - reads standard input
     #[arg(long, value_name = "FILE", help_heading = HEADING, requires = "user")]
     pub(crate) password_file: Option<PathBuf>,
-    /// Retries after a failed attempt, 0 to 20 [default: 4]
+    /// Retries after a failure, 0 to 20 [default: 4]
     #[arg(long, value_name = "N", help_heading = FAILURES, value_parser = input::number::<u32>,
           allow_negative_numbers = true)]
     pub(crate) retry: Option<u32>,
     /// Pause before a retry: 30s, 5m, 1h [default: 30s]
     #[arg(long, value_name = "SPAN", help_heading = FAILURES)]
     pub(crate) retry_every: Option<String>,
-    /// URL to call, with POST, when all retries have failed
+    /// URL to POST to when all retries have failed
     #[arg(long, value_name = "URL", help_heading = FAILURES)]
     pub(crate) on_failure: Option<String>,
 }

@@ -26,13 +26,13 @@ pub(crate) struct BackoffArgs {
     /// What each pause is multiplied by, 1 to 10; means --backoff exponential [default: 2]
     #[arg(long, value_name = "N", help_heading = FAILURES, allow_negative_numbers = true)]
     pub(crate) retry_factor: Option<f64>,
-    /// Longest pause: 10m, 1h; means --backoff exponential
+    /// Longest pause, 10m; means --backoff exponential
     #[arg(long, value_name = "SPAN", help_heading = FAILURES)]
     pub(crate) retry_max: Option<String>,
     /// Vary the pauses at random, so that many jobs do not retry at one instant
     #[arg(long, help_heading = FAILURES)]
     pub(crate) retry_jitter: bool,
-    /// Start no retry later than this after the occurrence: 1h, 2d
+    /// No retry later than this after the occurrence
     #[arg(long, value_name = "SPAN", help_heading = FAILURES)]
     pub(crate) retry_for: Option<String>,
     /// Longest pause that a target may ask for with Retry-After; 0s ignores it [default: 1h]

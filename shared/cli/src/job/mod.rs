@@ -45,7 +45,7 @@ Examples:
   minutehand job create weekdays --at 09:00 --on mon-fri --zone Europe/Berlin \\
       --url https://example.com/report --retry 5
   minutehand job create ops/ping --every 15m --url http://localhost:8000/
-  minutehand job create ops/party --at '2026-12-31 23:59' --once --url https://example.com/
+  minutehand job create party --at '2026-12-31 23:59' --once --url https://a.example/
   minutehand job create ops/report -f report.json
   minutehand job create -i
 

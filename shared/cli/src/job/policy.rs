@@ -20,10 +20,10 @@ pub(crate) struct PolicyArgs {
     /// What runs after an outage: last, none, all, all:20 [default: last]
     #[arg(long, value_name = "WHICH", help_heading = HEADING)]
     pub(crate) catch_up: Option<String>,
-    /// Leave out what would start later than this: 30s, 5m, 1h
+    /// Leave out what would start later than this: 5m
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     pub(crate) max_lateness: Option<String>,
-    /// Spread starts over this time after each instant: 30s, 10m
+    /// Spread starts over this time after an instant: 10m
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     pub(crate) jitter: Option<String>,
     /// Do not run then: 2027-12-24, 2027-12-27/2028-01-02; several with commas, or the option again
@@ -32,7 +32,7 @@ pub(crate) struct PolicyArgs {
     /// Also run then, by the clock of the zone: 2027-12-23T18:00; several as above
     #[arg(long, value_name = "DATE", value_delimiter = ',', help_heading = HEADING)]
     pub(crate) extra_date: Vec<String>,
-    /// How long an action may take, 1s to 60s [default: 60s]
+    /// Longest time of an action, 1s to 60s [default: 60s]
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     pub(crate) timeout: Option<String>,
     /// What comes while an attempt runs: allow, or skip to leave it out [default: allow]
@@ -41,7 +41,7 @@ pub(crate) struct PolicyArgs {
     /// File with the secret that signs the requests (whsec_…), or two; - is standard input
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub(crate) sign: Option<PathBuf>,
-    /// Disable the job after this many failed occurrences in a row, 1 to 100
+    /// Disable the job after so many failures in a row
     #[arg(long, value_name = "N", help_heading = FAILURES, value_parser = input::positive::<u32>,
           allow_negative_numbers = true)]
     pub(crate) pause_after: Option<u32>,

@@ -319,7 +319,7 @@ pub(crate) fn zone_named(name: &str) -> Result<Zone> {
     Zone::named(name).ok_or_else(|| {
         let failure = Failure::refused(format!("'{name}' is not a time zone"));
         match zone::meant(name) {
-            Some(near) => failure.hint(format!("did you mean '{near}'?")),
+            Some(near) => failure.hint(format!("did you mean '{near}'? Names are those of IANA")),
             None => failure.hint("use an IANA name, such as Europe/Berlin"),
         }
     })

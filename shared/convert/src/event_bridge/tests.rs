@@ -137,7 +137,7 @@ fn a_list_without_details_says_what_to_ask() {
     let refused = convert(SourceFormat::EventBridge, "{\"a\":1}", &options()).unwrap_err();
     assert!(refused.remedy.contains("get-schedule"), "{refused}");
     let refused = convert(SourceFormat::EventBridge, "Resources:\n", &options()).unwrap_err();
-    assert!(refused.why.contains("line 1") && refused.remedy.contains("YAML"), "{refused}");
+    assert!(refused.remedy.contains("template of CloudFormation"), "{refused}");
 }
 
 #[test]

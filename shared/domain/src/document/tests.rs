@@ -1212,7 +1212,7 @@ fn a_failure_action_is_checked_as_any_action_is() {
         ),
         (
             notifying(&json!({"type": "Http", "errorAction": {}})),
-            "'minutehand.onFailure.errorAction' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, type, retryPolicy, format, after, recovered, every.",
+            "'minutehand.onFailure.errorAction' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, type, retryPolicy, format, after, recovered, every, alsoTell.",
         ),
     ] {
         assert_eq!(refused.unwrap_err().message, message);

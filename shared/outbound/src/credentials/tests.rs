@@ -284,7 +284,7 @@ fn answers_without_credentials_are_refused() {
         (r#"{"Code":"AssumeRoleUnauthorizedAccess"}"#, "AssumeRoleUnauthorizedAccess"),
         ("<html>", "without credentials"),
         (r#"{"AccessKeyId":"i"}"#, "without credentials"),
-        (&json("i", "tomorrow"), "no time"),
+        (&json("i", "tomorrow"), "not a time"),
     ] {
         let error = in_json(body.as_bytes(), "service").unwrap_err().to_string();
         assert!(error.contains(says), "{error}");

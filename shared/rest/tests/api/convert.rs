@@ -129,7 +129,7 @@ fn a_wrong_request_says_what_to_change() {
         ),
         (
             json!({"format": "eventbridge", "text": "["}),
-            "The file is not valid JSON: EOF while parsing a list at line 1 column 1. Correct it; a template in YAML has to be written as JSON first.",
+            "The file is not valid JSON: EOF while parsing a list at line 1 column 1. Correct it.",
         ),
     ] {
         convert(&api, &body).fails(400, "BadRequest", message);

@@ -197,7 +197,7 @@ mod tests {
             reader.optional_bytes("wrong").unwrap_err(),
         ] {
             let message = error.to_string();
-            assert!(message.starts_with("item p / s is corrupt: wrong: it is no "), "{message}");
+            assert!(message.starts_with("item p / s is corrupt: wrong: it is not "), "{message}");
         }
         assert!(reader.optional_ticks("text").is_err());
     }

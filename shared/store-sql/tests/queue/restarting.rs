@@ -126,7 +126,7 @@ async fn unreadable_messages_are_delivered_as_errors_and_can_be_buried() {
     process.close().await;
     let database = Connection::open(dir.path().join(DATABASE)).unwrap();
     let damage = "UPDATE messages SET body = CASE id
-        WHEN 1 THEN '{\"v\":7,\"do\":\"dance\"}'
+        WHEN 1 THEN '{\"v\":8,\"do\":\"dance\"}'
         WHEN 2 THEN substr(body, 1, 9)
         WHEN 3 THEN CAST(x'FF00FE' AS TEXT)
         ELSE body END";
@@ -135,7 +135,7 @@ async fn unreadable_messages_are_delivered_as_errors_and_can_be_buried() {
 
     let process = open(dir.path()).await;
     let received = receive(&process.queue).await;
-    for (delivery, expected) in received.iter().zip(["version 7", "EOF", "expected value"]) {
+    for (delivery, expected) in received.iter().zip(["version 8", "EOF", "expected value"]) {
         let why = delivery.work_item.as_ref().unwrap_err().to_string();
         assert!(why.contains(expected), "{why}");
         process.queue.bury(&[delivery.receipt], &why).await.unwrap();
