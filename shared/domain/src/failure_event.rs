@@ -7,10 +7,10 @@ use minutehand_recurrence::format_instant;
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
-use crate::alert::{AlertText, Incident, IncidentKind};
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::cause::Cause;
 use crate::ids::encode_path;
+use crate::incident::{Incident, IncidentKind};
 use crate::missed::Missed;
 use crate::pause::Paused;
 use crate::template::{Placeholder, PlaceholderValue, Template};
@@ -194,13 +194,12 @@ impl FailureEvent<'_> {
         }
     }
 
-    /// A template with what is told in place of its names. The cause is that of a failure, or what happened: a
+    /// A template with what is told in place of its names, given the same in one line. The cause is that of a failure, or what happened: a
     /// recovery and a test have none.
     #[must_use]
-    pub fn render(&self, template: &Template) -> String {
+    pub fn render(&self, template: &Template, summary: &str) -> String {
         let JobFacts { zone, previous_at, missed } = self.facts;
         let last = self.last_of(Role::Main);
-        let summary = AlertText::of(self).title;
         let happened = match &self.told {
             Told::Incident(incident) => Some(incident.words()),
             Told::Failed { .. } | Told::Recovered { .. } | Told::Test => None,
@@ -229,7 +228,7 @@ impl FailureEvent<'_> {
                 cause.map_or(PlaceholderValue::Absent, PlaceholderValue::Text)
             }
             Placeholder::Kind => PlaceholderValue::Text(self.kind()),
-            Placeholder::Summary => PlaceholderValue::Text(&summary),
+            Placeholder::Summary => PlaceholderValue::Text(summary),
         })
     }
 

@@ -32,6 +32,7 @@ pub mod history_days;
 pub mod history_name;
 pub mod idempotency_key;
 pub mod ids;
+pub mod incident;
 pub mod job;
 pub mod journal;
 mod json;

@@ -145,6 +145,7 @@ async fn a_worker_sends_the_test_of_a_host_that_may_not_call_targets() {
                 tokio::task::yield_now().await;
             }
             world.deliver().await;
+            world.told.notify_one();
         };
         let (tested, ()) = tokio::join!(manage.test_alert(&place, &name), delivered);
         let tested = tested.unwrap();

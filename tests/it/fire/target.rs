@@ -16,6 +16,7 @@ use minutehand_domain::work_item::JobRef;
 use minutehand_ports::{
     ActionOutcome, ActionSender, AttemptContext, Clock, Event, EventSink, NotMade,
 };
+use tokio::sync::Notify;
 
 pub(super) struct Moved(Mutex<DateTime<Utc>>);
 
@@ -69,6 +70,25 @@ impl Clock for Still {
     }
 
     async fn wait(&self, work: Duration) {
+        self.0.wait(work).await;
+    }
+}
+
+/// The same clock, on which a span of work passes when a test says so.
+pub(super) struct Told(pub(super) Arc<dyn Clock>, pub(super) Arc<Notify>);
+
+#[async_trait]
+impl Clock for Told {
+    fn now(&self) -> DateTime<Utc> {
+        self.0.now()
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        self.0.wait_until(at).await;
+    }
+
+    async fn wait(&self, work: Duration) {
+        self.1.notified().await;
         self.0.wait(work).await;
     }
 }

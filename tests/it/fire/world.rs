@@ -35,13 +35,14 @@ use minutehand_store_sql::SqlStore;
 use minutehand_testkit::TimeLimit;
 use minutehand_testkit::services::{CountedIds, NoCertificates, fire_ports};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use super::ground::{Ground, Machine, Table, WholeStore};
 use super::store::{Fronted, Trouble};
 use super::target::Behaviour::Fail;
-use super::target::{Moved, Noted, Still, Targets};
+use super::target::{Moved, Noted, Still, Targets, Told};
 use super::transit::{Parcel, Transit, full_minute};
 use super::watch::{Function, Watch};
 use crate::manage::api::api_over;
@@ -161,11 +162,12 @@ impl World {
             ids: ids.clone(),
             ..fire_ports(fronted.clone(), transit.clone(), targets.clone(), clock.clone())
         };
-        let Services { manage, manage_only, sweeper, executor } =
+        let Services { manage, manage_only, told, sweeper, executor } =
             services(ports, &ground, &store, history);
         let world = Self {
             manage,
             manage_only,
+            told,
             targets,
             noted,
             trouble,
@@ -250,7 +252,7 @@ impl World {
         let ports = self.ports(self.clock.clone());
         let services = services(ports, &self.ground, &self.store, self.history);
         self.manage = services.manage;
-        self.manage_only = services.manage_only;
+        (self.manage_only, self.told) = (services.manage_only, services.told);
         self.sweeper = services.sweeper;
         self.executor = services.executor;
     }
@@ -744,7 +746,9 @@ fn services(
     let settings = FireSettings { is_alone, history, ..FireSettings::default() };
     let sweeper = Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock);
     let sweeper = if is_alone { sweeper } else { sweeper.with_healer(healer) };
-    let manage_only = ManagePorts { sender: None, ..manage.clone() };
+    let told = Arc::new(Notify::new());
+    let waiting = Arc::new(Told(clock.clone(), told.clone()));
+    let manage_only = ManagePorts { sender: None, clock: waiting, ..manage.clone() };
     let manage_settings = || ManageSettings { history, ..manage_settings() };
     Services {
         manage: Manage::new(manage, manage_settings()),

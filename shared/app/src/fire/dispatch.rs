@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::stream::{StreamExt, iter};
-use minutehand_domain::alert::Incident;
 use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::firing::limits::OCCURRENCES_MAX;
 use minutehand_domain::firing::{LeftOut, Outage, SkipReason, Window, plan_dispatch};
+use minutehand_domain::incident::Incident;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::{JobRef, WorkItem};
 use minutehand_ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
@@ -31,9 +31,9 @@ use minutehand_ports::{
 };
 use minutehand_recurrence::UnreadableTimetable;
 
-use super::incident::{Noticed, Sighting};
 use super::loaded_job::{if_readable, path_without_names};
 use super::schedules::{FoundSchedule, schedule_of};
+use super::sighting::{Noticed, Sighting};
 use super::spans;
 use super::two_steps::SendThenMove;
 use crate::error::AppError;

@@ -11,7 +11,7 @@ use minutehand_ports::QueueMessage;
 use minutehand_ports::store::PulseOf;
 
 use super::counting_turns::CountingTurns;
-use super::incident::Noticed;
+use super::sighting::Noticed;
 use super::skip_log::SkipLog;
 use super::{DeliveryPlace, FirePorts, FireSettings, Heartbeat, Stop, Wait};
 use crate::error::AppError;

@@ -20,20 +20,16 @@
 //! | the message of another try | two messages, and an alert that is held | both wait until it is not |
 //! | note for people that it arrived, or did not | the same as after send | it is sent again, and counted once |
 //! | note that it is over, or when it is tried again | the message | it finds that |
-//!
-//! A process remembers for a minute what it noticed, so that thousands of late attempts are a few messages. It
-//! remembers that only after the message is sent.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::alert::{
-    AlertLog, CollectionAlert, Hold, INCIDENT_MIN, Incident, IncidentKind, LostAlert, NextTry,
-    Tells, TestResult, log_uid,
+    AlertLog, CollectionAlert, Hold, LostAlert, NextTry, Tells, TestResult, log_uid,
 };
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Role};
 use minutehand_domain::firing::limits::LEASE;
+use minutehand_domain::incident::{INCIDENT_MIN, Incident};
 use minutehand_domain::work_item::{JobRef, WorkItem};
 use minutehand_ports::store::{AlertRead, AlertWrite};
 use minutehand_ports::{ActionOutcome, AttemptContext, QueueMessage};
@@ -41,62 +37,15 @@ use minutehand_ports::{ActionOutcome, AttemptContext, QueueMessage};
 use super::execute::{Executor, Performed};
 use super::follow::EndedAttempt;
 use super::loaded_job::{LoadedJob, if_readable};
+use super::sighting::Sighting;
+use super::spans;
 use crate::collection_alert::{AlertCall, SentFrom};
 use crate::error::AppError;
 
 /// How often the log of a collection is read and written again when others wrote it first.
 const ROUNDS_MAX: usize = 20;
-/// For how long a process sends no message about another incident of one kind.
-const REMEMBERED_FOR: TimeDelta = TimeDelta::minutes(1);
-/// The most collections and kinds that a process remembers. What is noticed of others is sent each time.
-const REMEMBERED_MAX: usize = 1_000;
-
-/// Which incidents this process has noticed, by collection and kind.
-#[derive(Default)]
-pub(super) struct Noticed(Mutex<HashMap<(String, IncidentKind), DateTime<Utc>>>);
-
-impl Noticed {
-    fn known(&self) -> MutexGuard<'_, HashMap<(String, IncidentKind), DateTime<Utc>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether an incident of this kind was noticed shortly before or after this instant.
-    pub(super) fn has(&self, collection_uid: &str, kind: IncidentKind, at: DateTime<Utc>) -> bool {
-        let known = self.known().get(&(collection_uid.to_owned(), kind)).copied();
-        known.is_some_and(|known| (at - known).abs() < REMEMBERED_FOR)
-    }
-
-    /// Remembers an incident whose message is sent.
-    pub(super) fn remember(&self, collection_uid: &str, kind: IncidentKind, at: DateTime<Utc>) {
-        let mut known = self.known();
-        if known.len() >= REMEMBERED_MAX {
-            known.retain(|_, known| (at - *known).abs() < REMEMBERED_FOR);
-        }
-        if known.len() < REMEMBERED_MAX {
-            known.insert((collection_uid.to_owned(), kind), at);
-        }
-    }
-}
-
-/// An incident, and where and when it was noticed.
-pub(super) struct Sighting<'a> {
-    pub(super) job: &'a JobRef,
-    /// The occurrence of the job.
-    pub(super) occurrence: DateTime<Utc>,
-    pub(super) at: DateTime<Utc>,
-    pub(super) incident: Incident,
-}
-
-impl Sighting<'_> {
-    /// The message that asks for its alert. The name of the job is better than its key, if it is known.
-    pub(super) fn message(&self, job: &str, now: DateTime<Utc>) -> QueueMessage {
-        let Self { occurrence, at, incident, .. } = *self;
-        let tells = Tells::Incident { incident, job: job.to_owned(), occurrence };
-        let collection_uid = self.job.collection_uid.clone();
-        let alert = CollectionAlert { at, tells };
-        QueueMessage { work_item: WorkItem::Alert { collection_uid, alert }, due_at: now }
-    }
-}
+/// How long to wait before it is noted again what became of a try.
+const NOTE_AGAIN: Duration = Duration::from_secs(1);
 
 impl Executor {
     /// Notices that an occurrence started late: because a limit let it wait, or for another reason.
@@ -184,11 +133,12 @@ impl Executor {
             return Ok(Performed::Done);
         }
         let clock = self.ports.clock.as_ref();
+        let held_until = clock.work_now() + LEASE;
         let (at, tries_before) = match self.hold_alert(collection_uid, alert).await? {
             Hold::Taken { at, tries_before, .. } => (at, tries_before),
             Hold::Over => return Ok(Performed::Done),
             Hold::Until(until) => {
-                self.send(&[alert_message(collection_uid, alert, until)]).await?;
+                self.send(&[self.alert_message(collection_uid, alert, until)]).await?;
                 return Ok(Performed::Done);
             }
         };
@@ -213,7 +163,7 @@ impl Executor {
             }
         };
         if let NextTry::At(due_at) = next {
-            self.send(&[alert_message(collection_uid, alert, due_at)]).await?;
+            self.send(&[self.alert_message(collection_uid, alert, due_at)]).await?;
         }
         let is_over = matches!(next, NextTry::Never(_));
         let is_test = matches!(alert.tells, Tells::Test { .. });
@@ -226,8 +176,21 @@ impl Executor {
             let lost = has_failed.then_some(&lost);
             self.note_arrival(&job, &job_path, lost, ended_at).await;
         }
-        self.note_try(collection_uid, alert, &next).await?;
+        self.note_try(collection_uid, alert, &next, held_until).await?;
         Ok(Performed::Done)
+    }
+
+    /// The message that asks for an alert again. One that comes before its time is sent again.
+    fn alert_message(
+        &self,
+        uid: &str,
+        alert: &CollectionAlert,
+        due_at: DateTime<Utc>,
+    ) -> QueueMessage {
+        let clock = self.ports.clock.as_ref();
+        let due_at = due_at.min(clock.now() + spans(clock).horizon);
+        let (collection_uid, alert) = (uid.to_owned(), alert.clone());
+        QueueMessage { work_item: WorkItem::Alert { collection_uid, alert }, due_at }
     }
 
     async fn hold_alert(&self, uid: &str, alert: &CollectionAlert) -> Result<Hold, AppError> {
@@ -247,7 +210,26 @@ impl Executor {
         Err(AppError::Busy { what: format!("the alerts of job collection '{uid}'") })
     }
 
+    /// Notes what became of a try, and tries that while the alert is held: the receiver has it, and it would be
+    /// sent again.
     async fn note_try(
+        &self,
+        uid: &str,
+        alert: &CollectionAlert,
+        next: &NextTry,
+        held_until: DateTime<Utc>,
+    ) -> Result<(), AppError> {
+        loop {
+            match self.try_to_note(uid, alert, next).await {
+                Err(error) if error.is_retryable() && self.ports.clock.work_now() < held_until => {
+                    self.ports.clock.wait(NOTE_AGAIN).await;
+                }
+                noted => return noted,
+            }
+        }
+    }
+
+    async fn try_to_note(
         &self,
         uid: &str,
         alert: &CollectionAlert,
@@ -256,25 +238,17 @@ impl Executor {
         let alerts = &self.ports.store.alerts;
         let log_uid = log_uid(uid);
         for _ in 0..ROUNDS_MAX {
-            // The receiver has the alert, so this is asked again before it would be sent again.
-            let read = self.until_answered(|| alerts.read_alert(&log_uid)).await?;
-            let AlertRead { number, state } = read;
+            let AlertRead { number, state } = alerts.read_alert(&log_uid).await?;
             let log = AlertLog::read_stored(&state).after(alert, next.clone());
             let Some(log) = log else { return Ok(()) };
             let now = self.ports.clock.now();
             let write = AlertWrite::at(now, &log_uid, number, log.to_stored());
-            if self.until_answered(|| alerts.write_alert(&write)).await? {
+            if alerts.write_alert(&write).await? {
                 return Ok(());
             }
         }
         Err(AppError::Busy { what: format!("the alerts of job collection '{uid}'") })
     }
-}
-
-/// The message that asks for an alert again.
-fn alert_message(uid: &str, alert: &CollectionAlert, due_at: DateTime<Utc>) -> QueueMessage {
-    let (collection_uid, alert) = (uid.to_owned(), alert.clone());
-    QueueMessage { work_item: WorkItem::Alert { collection_uid, alert }, due_at }
 }
 
 /// The try as a retry policy wants it.

@@ -26,6 +26,7 @@ mod record;
 mod rendered;
 mod schedules;
 mod seat;
+mod sighting;
 mod skip;
 mod skip_log;
 mod slot;

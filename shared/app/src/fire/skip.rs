@@ -1,16 +1,16 @@
 //! Attempts that do not start: what is left out is recorded, the log and the counters say so.
 
-use minutehand_domain::alert::Incident;
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::{Around, LeftOut, LeftOutReason, Outage, SkipReason, overtaken_in};
+use minutehand_domain::incident::Incident;
 use minutehand_domain::recent::LastSkip;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::Event;
 use minutehand_ports::store::{Claim, Counted, CountersAdd};
 
 use super::execute::{Executor, Performed};
-use super::incident::Sighting;
 use super::loaded_job::{LoadedJob, job_path};
+use super::sighting::Sighting;
 use crate::error::AppError;
 
 /// No attempt has this number. A skipped occurrence is counted under it.

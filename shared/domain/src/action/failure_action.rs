@@ -131,7 +131,8 @@ impl FailureAction {
         if self.format == Some(AlertFormat::Template) {
             if let Target::Http(request) | Target::Https(request) = &mut target {
                 let template = request.body_template();
-                request.body = template.and_then(Result::ok).map(|it| event.render(&it));
+                let summary = AlertText::of(event).title;
+                request.body = template.and_then(Result::ok).map(|it| event.render(&it, &summary));
             }
             return target;
         }

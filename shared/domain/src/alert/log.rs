@@ -2,16 +2,18 @@
 //!
 //! Such an alert has no claim and no record, so this log has both. Who sends one first holds it for a while; a
 //! worker that dies leaves it held, and another one sends it when that time is over. Incidents of one kind that
-//! are noticed within [`INCIDENT_ONCE`] of each other are one alert: the log knows the first of them.
+//! are noticed within a quarter of an hour of each other are one alert: the log knows the first of them.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
-use super::incident::{CollectionAlert, INCIDENT_ONCE};
+use super::CollectionAlert;
 use crate::attempt::Outcome;
 use crate::cause::Cause;
 use crate::tick::{from_ticks, ticks};
 
+/// Incidents of a collection of one kind are told once in this time.
+const INCIDENT_ONCE: TimeDelta = TimeDelta::minutes(15);
 /// How many alerts the log knows. An alert that is older than all of them was sent before.
 const KNOWN_MAX: usize = 16;
 /// How often an alert is tried, with the tries of workers that died: more often than any retry policy asks.
@@ -194,7 +196,8 @@ fn read_known(stored: &Value) -> Option<Known> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alert::{Incident, Tells};
+    use crate::alert::Tells;
+    use crate::incident::Incident;
 
     fn at(minute: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_798_790_400 + 60 * minute, 0).unwrap()

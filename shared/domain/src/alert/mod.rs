@@ -5,8 +5,8 @@
 //! endings of occurrences are told, and the state of a job that they need is a [`JobAlert`]. What else is
 //! told, and follows no attempt of a job, is a [`CollectionAlert`]; an [`AlertLog`] knows which ones were sent.
 
+mod collection_alert;
 mod discord;
-mod incident;
 mod log;
 mod markdown;
 mod ntfy;
@@ -19,7 +19,7 @@ mod trouble;
 
 use minutehand_recurrence::named;
 
-pub use incident::{CollectionAlert, INCIDENT_MIN, INCIDENT_ONCE, Incident, IncidentKind, Tells};
+pub use collection_alert::{CollectionAlert, Tells};
 pub use log::{AlertLog, Hold, NextTry, TestResult, log_uid};
 pub(crate) use rules::ALSO_TOLD;
 pub use rules::{AlertRules, AlertUse};

@@ -1,7 +1,7 @@
 //! Which endings of occurrences are told.
 
-use super::incident::{INCIDENT_MIN, Incident};
 use crate::duration::Span;
+use crate::incident::{INCIDENT_MIN, Incident};
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;

@@ -3,9 +3,9 @@
 use chrono::{DateTime, SubsecRound, Utc};
 use minutehand_recurrence::format_instant;
 
-use super::incident::Incident;
 use crate::attempt::{Occurrence, Role};
 use crate::failure_event::{FailureEvent, Told};
+use crate::incident::Incident;
 
 /// The most characters of a title, a value or what the target said. Together they stay far below the limits
 /// of all receivers.

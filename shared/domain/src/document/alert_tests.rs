@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use super::tests::test_event;
 use super::*;
 use crate::action::Target;
-use crate::alert::{AlertFormat, AlertUse, Incident};
+use crate::alert::{AlertFormat, AlertUse};
 use crate::attempt::{Attempt, Occurrence, Outcome, Record};
 use crate::cause::Cause;
 use crate::collection::CollectionDefinition;
 use crate::failure_event::{FailureEvent, Told};
+use crate::incident::Incident;
 use crate::refusal::Refusal;
 
 const SLACK: &str = "https://hooks.slack.test/services/T0/B0/hunter2";

@@ -339,7 +339,8 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::alert::{Incident, Tells};
+    use crate::alert::Tells;
+    use crate::incident::Incident;
 
     fn job() -> JobRef {
         JobRef { uid: "u1".to_owned(), collection_uid: "c1".to_owned(), key: "nightly".to_owned() }
