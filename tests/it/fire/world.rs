@@ -747,7 +747,7 @@ fn services(
     let sweeper = Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock);
     let sweeper = if is_alone { sweeper } else { sweeper.with_healer(healer) };
     let told = Arc::new(Notify::new());
-    let waiting = Arc::new(Told(clock.clone(), told.clone()));
+    let waiting = Arc::new(Told(ports.clock.clone(), told.clone()));
     let manage_only = ManagePorts { sender: None, clock: waiting, ..manage.clone() };
     let manage_settings = || ManageSettings { history, ..manage_settings() };
     Services {
