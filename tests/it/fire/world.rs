@@ -50,7 +50,9 @@ use crate::manage::api::api_over;
 pub(super) struct World {
     pub(super) manage: Manage,
     /// The same on a host that may not call what jobs call.
-    pub(super) manage_only: Manage,
+    pub(super) manage_only: Box<Manage>,
+    /// Ends a wait of that host.
+    pub(super) told: Arc<Notify>,
     pub(super) targets: Arc<Targets>,
     pub(super) noted: Arc<Noted>,
     pub(super) trouble: Arc<Trouble>,
@@ -687,7 +689,8 @@ fn line(view: &ExecutionView) -> String {
 
 struct Services {
     manage: Manage,
-    manage_only: Manage,
+    manage_only: Box<Manage>,
+    told: Arc<Notify>,
     sweeper: Sweeper,
     executor: Executor,
 }
@@ -752,7 +755,8 @@ fn services(
     let manage_settings = || ManageSettings { history, ..manage_settings() };
     Services {
         manage: Manage::new(manage, manage_settings()),
-        manage_only: Manage::new(manage_only, manage_settings()),
+        manage_only: Box::new(Manage::new(manage_only, manage_settings())),
+        told,
         sweeper,
         executor: Executor::new(ports, settings),
     }

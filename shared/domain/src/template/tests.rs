@@ -14,6 +14,8 @@ fn value(name: Placeholder) -> PlaceholderValue<'static> {
         Placeholder::MissedSince => at("2026-06-29T22:30:00Z"),
         Placeholder::LastSuccess => PlaceholderValue::Absent,
         Placeholder::Cause => PlaceholderValue::Text("said \"no\" & 100 %\nstop"),
+        Placeholder::Kind => PlaceholderValue::Text("late"),
+        Placeholder::Summary => PlaceholderValue::Text("nightly started 6 min late"),
     }
 }
 
