@@ -235,7 +235,7 @@ enum Command {
     #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
     #[command(flatten)]
-    Client(minutehand_cli::Command),
+    Client(Box<minutehand_cli::Command>),
 }
 
 const ENVIRONMENT: minutehand_cli::Environment =
@@ -345,7 +345,7 @@ pub(crate) fn run() -> ExitCode {
         }
         Command::Token(TokenCommand::Create(args)) => print(&args.run()),
         Command::Health(args) => health(args),
-        Command::Client(command) => minutehand_cli::run(command, Cli::command(), ENVIRONMENT),
+        Command::Client(command) => minutehand_cli::run(*command, Cli::command(), ENVIRONMENT),
     }
 }
 

@@ -78,7 +78,6 @@ fn parts(line: &str) -> Vec<Vec<String>> {
     for letter in line.chars() {
         match (quote, letter) {
             (Some(open), _) if letter == open => quote = None,
-            (Some(_), _) => word.get_or_insert_default().push(letter),
             (None, '\'' | '"') => {
                 quote = Some(letter);
                 word.get_or_insert_default();

@@ -89,9 +89,11 @@ fn request(method: &str, route: &str) -> (String, &'static str) {
 /// What a route that reaches so far refuses a caller with.
 fn refusal(reach: &str, caller: &str) -> Option<&'static str> {
     match (reach, caller) {
-        ("any" | "list", _) | (_, "everything") => None,
+        ("any" | "list", _)
+        | (_, "everything")
+        | ("own" | "group", "own" | "group")
+        | ("all-of-group", "group") => None,
         ("whole", _) => Some("this request needs a token for the whole installation."),
-        ("own" | "group", "own" | "group") | ("all-of-group", "group") => None,
         ("own" | "group" | "all-of-group", _) => Some("is not among them."),
         _ => panic!("{reach} is not a word of the list"),
     }
