@@ -53,7 +53,8 @@ export const askedRun = () => sessionStorage.setItem(RUN, 'asked');
 export const RUN_ONCE =
   'It runs once. Its next occurrence stays where it is. In this tab, the next runs start without this question.';
 
-export const may = (what: string) => me.value === null || me.value.may.includes(what);
+/** Whether the caller may do this. Until the server has said so, nothing is offered. */
+export const may = (what: string) => me.value?.may.includes(what) ?? false;
 
 const hash = signal(location.hash);
 addEventListener('hashchange', () => (hash.value = location.hash));
