@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.3072e2fa2b0a.js",
-        bytes: include_bytes!("../dist/app.3072e2fa2b0a.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"3072e2fa2b0a38670727f3e1fb5e7e2c\"",
-        is_hashed: true,
-    },
-    File {
         name: "app.de62592b65ce.css",
         bytes: include_bytes!("../dist/app.de62592b65ce.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"de62592b65ce23d733fcb0a57d1de553\"",
+        is_hashed: true,
+    },
+    File {
+        name: "app.f15f9156e98c.js",
+        bytes: include_bytes!("../dist/app.f15f9156e98c.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"f15f9156e98c2a5205586f3513b188da\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"6dea589573ebcff7b3b14ce2d67b4665\"",
+        etag: "\"6a0e460c69cbdc320c7157958d778503\"",
         is_hashed: false,
     },
     File {

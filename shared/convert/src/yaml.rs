@@ -20,25 +20,25 @@ const REPEATED_MAX: usize = 100_000;
 
 /// Why a text is not YAML that stands for JSON, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct InvalidYaml {
     line: usize,
     column: usize,
     why: String,
 }
 
-impl Unreadable {
+impl InvalidYaml {
     fn at(marker: &Marker, why: impl Into<String>) -> Self {
         Self { line: marker.line(), column: marker.col() + 1, why: why.into() }
     }
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for InvalidYaml {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}: {}", self.line, self.column, self.why)
     }
 }
 
-impl From<ScanError> for Unreadable {
+impl From<ScanError> for InvalidYaml {
     fn from(error: ScanError) -> Self {
         Self::at(error.marker(), error.info())
     }
@@ -72,7 +72,7 @@ struct Reading {
 /// # Errors
 ///
 /// Why it is not YAML that stands for JSON, and where.
-pub fn read(text: &str) -> Result<Value, Unreadable> {
+pub fn read(text: &str) -> Result<Value, InvalidYaml> {
     Reading::default().read(text)
 }
 
@@ -82,7 +82,7 @@ pub fn read(text: &str) -> Result<Value, Unreadable> {
 /// # Errors
 ///
 /// As those of [`read`].
-pub fn read_template(text: &str) -> Result<Value, Unreadable> {
+pub fn read_template(text: &str) -> Result<Value, InvalidYaml> {
     Reading { has_functions: true, ..Reading::default() }.read(text)
 }
 
@@ -147,7 +147,7 @@ pub fn line_of(text: &str, path: &[&str]) -> Option<usize> {
 }
 
 impl Reading {
-    fn read(mut self, text: &str) -> Result<Value, Unreadable> {
+    fn read(mut self, text: &str) -> Result<Value, InvalidYaml> {
         // Bounded by the text: each event takes a part of it.
         for event in Parser::new_from_str(text) {
             let (event, span) = event?;
@@ -156,14 +156,14 @@ impl Reading {
         Ok(self.done.unwrap_or_default())
     }
 
-    fn take(&mut self, event: Event<'_>, at: &Marker) -> Result<(), Unreadable> {
+    fn take(&mut self, event: Event<'_>, at: &Marker) -> Result<(), InvalidYaml> {
         match event {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 if self.documents > 1 {
                     let why = "a second document begins here: write it into a file of its own";
-                    return Err(Unreadable::at(at, why));
+                    return Err(InvalidYaml::at(at, why));
                 }
                 Ok(())
             }
@@ -175,13 +175,13 @@ impl Reading {
             }
             Event::Alias(anchor) => {
                 let found = self.anchors.iter().rev().find(|(number, _)| *number == anchor);
-                let (_, value) =
-                    found.ok_or_else(|| Unreadable::at(at, "the anchor contains its own alias"))?;
+                let (_, value) = found
+                    .ok_or_else(|| InvalidYaml::at(at, "the anchor contains its own alias"))?;
                 let value = value.clone();
                 self.repeated += count(&value);
                 if self.repeated > REPEATED_MAX {
                     let why = format!("aliases repeat more than {REPEATED_MAX} values");
-                    return Err(Unreadable::at(at, why));
+                    return Err(InvalidYaml::at(at, why));
                 }
                 self.add(value, 0, at)
             }
@@ -204,14 +204,14 @@ impl Reading {
     }
 
     /// The function that a tag stands for. A tag that YAML itself does not define is refused elsewhere.
-    fn function(&self, tag: Option<&Tag>, at: &Marker) -> Result<Option<String>, Unreadable> {
+    fn function(&self, tag: Option<&Tag>, at: &Marker) -> Result<Option<String>, InvalidYaml> {
         match tag.filter(|tag| !tag.is_yaml_core_schema()) {
             None => Ok(None),
             Some(tag) if self.has_functions && tag.handle == "!" => Ok(Some(match &*tag.suffix {
                 name @ ("Ref" | "Condition") => name.to_owned(),
                 name => format!("Fn::{name}"),
             })),
-            Some(tag) => Err(Unreadable::at(
+            Some(tag) => Err(InvalidYaml::at(
                 at,
                 format!("the tag '{}{}' is not known here: leave it out", tag.handle, tag.suffix),
             )),
@@ -224,23 +224,23 @@ impl Reading {
         anchor: usize,
         tag: Option<&Tag>,
         at: &Marker,
-    ) -> Result<(), Unreadable> {
+    ) -> Result<(), InvalidYaml> {
         let function = self.function(tag, at)?;
         if let Some((Open::Object(_, None), ..)) = self.open.last() {
-            return Err(Unreadable::at(at, "a name has to be text, not a list or an object"));
+            return Err(InvalidYaml::at(at, "a name has to be text, not a list or an object"));
         }
         if self.open.len() >= DEPTH_MAX {
             let why = format!("values lie more than {DEPTH_MAX} deep in each other");
-            return Err(Unreadable::at(at, why));
+            return Err(InvalidYaml::at(at, why));
         }
         self.open.push((open, anchor, function));
         Ok(())
     }
 
-    fn add(&mut self, value: Value, anchor: usize, at: &Marker) -> Result<(), Unreadable> {
+    fn add(&mut self, value: Value, anchor: usize, at: &Marker) -> Result<(), InvalidYaml> {
         if anchor > 0 {
             if self.anchors.len() >= ANCHORS_MAX {
-                return Err(Unreadable::at(
+                return Err(InvalidYaml::at(
                     at,
                     format!("there are more than {ANCHORS_MAX} anchors"),
                 ));
@@ -256,15 +256,15 @@ impl Reading {
                     // A number or a word of YAML is a name, too: it is what was written.
                     Value::Number(number) => number.to_string(),
                     Value::Bool(word) => word.to_string(),
-                    _ => return Err(Unreadable::at(at, "a name has to be text")),
+                    _ => return Err(InvalidYaml::at(at, "a name has to be text")),
                 };
                 if text == "<<" {
                     let why = "'<<' does not merge here: repeat the properties, or use an alias as the \
                                whole value";
-                    return Err(Unreadable::at(at, why));
+                    return Err(InvalidYaml::at(at, why));
                 }
                 if object.contains_key(&text) {
-                    return Err(Unreadable::at(at, format!("'{text}' stands here a second time")));
+                    return Err(InvalidYaml::at(at, format!("'{text}' stands here a second time")));
                 }
                 *name = Some(text);
             }
@@ -281,7 +281,7 @@ fn scalar(
     style: ScalarStyle,
     tag: Option<&Tag>,
     at: &Marker,
-) -> Result<Value, Unreadable> {
+) -> Result<Value, InvalidYaml> {
     let tag = tag.map(Cow::Borrowed);
     let written = text.clone();
     match Scalar::parse_from_cow_and_metadata(text, style, tag.as_ref()) {
@@ -290,9 +290,9 @@ fn scalar(
         Some(Scalar::Integer(value)) => Ok(value.into()),
         Some(Scalar::FloatingPoint(value)) => Number::from_f64(value.into_inner())
             .map(Value::Number)
-            .ok_or_else(|| Unreadable::at(at, format!("'{written}' is not a number of JSON"))),
+            .ok_or_else(|| InvalidYaml::at(at, format!("'{written}' is not a number of JSON"))),
         Some(Scalar::String(text)) => Ok(text.into_owned().into()),
-        None => Err(Unreadable::at(at, format!("'{written}' does not fit its tag"))),
+        None => Err(InvalidYaml::at(at, format!("'{written}' does not fit its tag"))),
     }
 }
 

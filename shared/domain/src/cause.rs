@@ -91,6 +91,24 @@ impl fmt::Display for Cause {
 }
 
 impl CauseKind {
+    /// Whether someone who reads its words asks at once which address, name or certificate it was.
+    #[must_use]
+    pub const fn leaves_open(self) -> bool {
+        matches!(
+            self,
+            Self::NoSuchName
+                | Self::CertificateInvalid
+                | Self::CertificateOtherName
+                | Self::UnknownAuthority
+                | Self::TlsFailed
+                | Self::AddressNotAllowed
+                | Self::RedirectRefused
+                | Self::InvalidAnswer
+                | Self::InvalidRequest
+                | Self::NoCredentials
+        )
+    }
+
     /// What is said of it if nothing more is known.
     const fn words(self) -> &'static str {
         match self {

@@ -11,6 +11,9 @@ use crate::action::Target;
 
 /// What stands before the body of an answer.
 const BODY: &str = " Body: ";
+/// What the original says of every certificate that it does not accept, before the reason.
+pub const NO_TRUST: &str = "The underlying connection was closed: Could not establish trust relationship for \
+                            the SSL/TLS secure channel.";
 /// The most characters of what a target said.
 const SAID_CHARS_MAX: usize = 200;
 /// The most characters of a headline.
@@ -41,6 +44,17 @@ pub fn said(message: &str) -> Option<String> {
     let said: String = printable.take(SAID_CHARS_MAX).collect();
     let is_text = !said.contains(char::REPLACEMENT_CHARACTER);
     Some(said.trim().to_owned()).filter(|said| is_text && !said.is_empty())
+}
+
+/// What the scheduler knows of a failure whose target did not answer: the sentence in its message, without what
+/// clients of the original read before it.
+#[must_use]
+pub fn explained(message: &str) -> Option<&str> {
+    let (_, failure) = message.split_once(" failed: ")?;
+    let (_, sentence) = failure.split_once(' ')?;
+    let own = sentence.strip_prefix(NO_TRUST).unwrap_or(sentence).trim();
+    let own = own.trim_end_matches('.');
+    Some(own).filter(|own| !own.is_empty())
 }
 
 /// The sentence of an error document.
@@ -86,6 +100,26 @@ mod tests {
             assert_eq!(said(&answer(body)).as_deref(), expected, "{body}");
         }
         assert_eq!(said("Http Action - Request to host 'h' failed: Timeout It took long."), None);
+    }
+
+    #[test]
+    fn what_the_scheduler_knows_is_the_sentence_of_a_request_that_failed() {
+        for (message, expected) in [
+            (
+                "Http Action - Request to host 'h' failed: RequestCanceled The target is not allowed.",
+                Some("The target is not allowed"),
+            ),
+            (
+                &format!(
+                    "Http Action - Request to host 'h' failed: TrustFailure {NO_TRUST} It expired."
+                ),
+                Some("It expired"),
+            ),
+            ("Http Action - Request to host 'h' failed: Timeout", None),
+            ("Http Action - Response from host 'h': 'InternalServerError'", None),
+        ] {
+            assert_eq!(explained(message), expected, "{message}");
+        }
     }
 
     #[test]

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
 use axum::http::uri::Authority;
-use minutehand_domain::named;
 use minutehand_domain::reach::Reach;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use crate::failure::{ErrorCode, Failure};
+use crate::scope::Scope;
 use crate::token::Token;
 
 /// The header in which a browser says whose page sends a request.
@@ -56,19 +56,6 @@ pub(crate) struct Caller {
     pub(crate) reach: Reach,
 }
 
-named! {
-    /// What a token allows. Each scope includes the ones before it.
-    #[derive(PartialOrd, Ord)]
-    pub enum Scope {
-        /// Requests that change nothing: GET and HEAD.
-        Read = "read",
-        /// Also `POST …/run`, `POST …/redrive` of an occurrence, and `POST …/alert/test`.
-        Run = "run",
-        /// Every request.
-        All = "all",
-    }
-}
-
 impl Caller {
     /// A sender who is not known, and may reach the whole installation.
     pub(crate) fn anyone(scope: Scope) -> Self {
@@ -111,30 +98,6 @@ impl Principal {
             Self::Nobody => "nobody",
             Self::Token(name) | Self::Certificate(name) | Self::Jwt(name) | Self::Iam(name) => name,
         }
-    }
-}
-
-impl Scope {
-    /// The scope of this name; `None` if there is none.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.name() == name)
-    }
-
-    /// Checks that a request is allowed that needs the scope `needed`.
-    ///
-    /// # Errors
-    ///
-    /// If this scope is smaller.
-    pub(crate) fn check(self, needed: Self) -> Result<(), Failure> {
-        if self >= needed {
-            return Ok(());
-        }
-        let (own, needed) = (self.name(), needed.name());
-        Err(Failure::new(
-            ErrorCode::AuthorizationFailed,
-            format!("The token has the scope '{own}'; this request needs a token with '{needed}'."),
-        ))
     }
 }
 
@@ -378,18 +341,5 @@ mod tests {
         let unknown = Err(ErrorCode::InvalidAuthenticationToken);
         assert_eq!(check(&Access::Tokens(Vec::new()), Some("Bearer x")), unknown);
         assert_eq!(check(&Access::Open, None), Ok(Scope::All));
-    }
-
-    #[test]
-    fn a_scope_includes_the_smaller_ones() {
-        use Scope::{All, Read, Run};
-        for (scope, allowed) in [(Read, &[Read][..]), (Run, &[Read, Run]), (All, &[Read, Run, All])]
-        {
-            let found: Vec<Scope> =
-                Scope::ALL.into_iter().filter(|needed| scope.check(*needed).is_ok()).collect();
-            assert_eq!(found, allowed, "{scope:?}");
-            assert_eq!(Scope::named(scope.name()), Some(scope));
-        }
-        assert_eq!(Scope::named("admin"), None);
     }
 }

@@ -12,8 +12,9 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::ids;
 use minutehand_recurrence::format_instant;
 
-use crate::access::{Caller, Principal, Scope};
+use crate::access::{Caller, Principal};
 use crate::failure::{ErrorCode, Failure};
+use crate::scope::Scope;
 
 /// How many bytes of a thumbprint name a certificate.
 const NAME_BYTES: usize = 4;

@@ -34,6 +34,7 @@ mod path;
 mod query;
 mod request;
 mod route;
+mod scope;
 mod serve;
 mod token;
 mod unique;
@@ -47,13 +48,14 @@ use chrono::NaiveDate;
 use minutehand_app::Manage;
 use minutehand_ports::{Clock, IdSource};
 
-pub use access::{Access, Principal, Scope};
+pub use access::{Access, Principal};
 pub use certificates::{ManagementCertificate, PresentedCertificate, Thumbprint};
 pub use failure::ErrorCode;
 pub use health::{DatabaseNote, HealthNote, Peers, ProcessNote, Readiness};
 pub use list::Scheme;
 pub use metrics::{MetricsError, MetricsPage};
 pub use openapi::OPENAPI;
+pub use scope::Scope;
 pub use token::{InvalidToken, Token};
 
 /// The services and settings that the API needs.

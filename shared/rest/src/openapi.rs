@@ -19,9 +19,9 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::access::Scope;
     use crate::query::API_VERSIONS;
     use crate::route::{Body, ROUTES, Route, Version};
+    use crate::scope::Scope;
 
     fn description() -> Value {
         serde_json::from_str(OPENAPI).unwrap()

@@ -7,11 +7,11 @@ use std::future::ready;
 
 use axum::http::Method;
 
-use crate::access::Scope;
 use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
 use crate::request::BODY_BYTES_MAX;
+use crate::scope::Scope;
 use crate::{arm, collections, convert, health, history, jobs, metrics, openapi, v1};
 
 /// A method and a path, and what happens to a request for them.

@@ -14,7 +14,7 @@ use minutehand_ports::ErrorType;
 use serde_json::Value;
 
 use crate::Rest;
-use crate::access::{Caller, Principal, Scope};
+use crate::access::{Caller, Principal};
 use crate::answer::{Answer, guid};
 use crate::call::Call;
 use crate::classic;
@@ -23,6 +23,7 @@ use crate::path::Captured;
 use crate::query::Query;
 use crate::request::{Sent, caller, check_host, parse_object, read_body};
 use crate::route::{self, Route, Version, find_route};
+use crate::scope::Scope;
 
 /// Answers a request, and logs one line about it.
 pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>) -> Response {

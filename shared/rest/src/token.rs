@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minutehand_domain::ids;
 use minutehand_domain::reach::Reach;
 
-use crate::access::Scope;
+use crate::scope::Scope;
 
 /// How many bytes of a token's hash name it.
 const NAME_BYTES: usize = 4;

@@ -197,8 +197,8 @@ async fn a_policy_that_cannot_be_is_refused() {
             "'minutehand.maxLateness' is 00:00:00; use 00:00:01 to 548.00:00:00.",
         ),
         (
-            json!({"catchUp": {"policy": "some"}}),
-            "'minutehand.catchUp.policy' is \"some\"; use one of last, none, all.",
+            json!({"catchUp": {"policy": "first"}}),
+            "'minutehand.catchUp.policy' is \"first\"; use one of last, none, all.",
         ),
         (json!({"catchup": {"polcy": "all"}}), ""),
     ] {

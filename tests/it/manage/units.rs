@@ -99,6 +99,24 @@ async fn every_operation_consumes_what_the_documentation_says() {
 }
 
 #[tokio::test]
+async fn what_is_known_of_alerts_consumes_what_the_documentation_says() {
+    let (meter, api) = world().await;
+    let on_failure =
+        json!({"format": "slack", "request": {"uri": "https://hooks.example/T0/B0/x"}});
+    let alerts = json!({"properties": {"minutehand": {"onFailure": on_failure}}}).to_string();
+    assert_eq!(ask(&api, "PUT", COLLECTION, &alerts).await.0, 200);
+    for (operation, path) in [
+        ("GET C/alert", JOBS.replace("/jobs", "/alert")),
+        ("GET J/alert", format!("{JOBS}/j/alert")),
+    ] {
+        let (units, answer) = read(&meter, &api, "GET", &path, "").await;
+        assert_eq!(answer["isSet"], true);
+        println!("figure: {operation}: {units} read units");
+        assert_eq!(units.to_string(), documented(operation), "{operation}");
+    }
+}
+
+#[tokio::test]
 async fn a_check_of_many_changes_writes_nothing() {
     let (meter, api) = world().await;
     let body: Value = serde_json::from_str(&job("PUT")).unwrap();

@@ -156,7 +156,7 @@ async fn without_an_instant_a_job_that_went_well_says_so_or_why_it_does_not_fire
         let found: Value = serde_json::from_str(&text).unwrap();
         (found["verdict"].clone(), found["sentence"].as_str().unwrap().to_owned())
     };
-    let well = "Nothing has gone wrong of late. It fires next at 2027-03-03T09:00:00Z.";
+    let well = "Nothing has gone wrong of late. It fires next at 2027-03-03 09:00:00 UTC.";
     assert_eq!(newest().await, (json!("well"), well.to_owned()));
     let off = r#"{"properties":{"state":"disabled"}}"#;
     assert_eq!(ask(&api, "PATCH", &format!("{COLLECTION}/jobs/j"), off).await.0, 200);

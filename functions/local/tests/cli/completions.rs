@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::world::{World, run};
+use crate::world::{World, run, target};
 
 /// What completes a line in bash, with names of jobs.
 fn candidates(world: &World, line: &[&str]) -> Vec<String> {
@@ -37,10 +37,23 @@ fn names_of_jobs_and_collections_are_completed() {
         ),
         (&["minutehand", "job", "set", "local", "sta"], &["startTime=", "state="]),
         (&["minutehand", "job", "set", "local", "recurrence.sc"], &["recurrence.schedule."]),
-        (&["minutehand", "job", "redrive", "local", ""], &[]),
         (&["minutehand", "token", "create", "--scope", "r"], &["read", "run"]),
     ] {
         assert_eq!(candidates(&world, line), expected, "{line:?}");
+    }
+}
+
+#[test]
+fn failed_occurrences_are_completed() {
+    let world = World::new();
+    let target = target(500);
+    world.must(&format!("job create local --every 1h --retry 0 --url http://{target}/"));
+    let ended = world.run("job run local --wait");
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    let failures = world.json("failures --json");
+    let at = failures[0]["at"].as_str().unwrap();
+    for typed in ["", "2"] {
+        assert_eq!(candidates(&world, &["minutehand", "job", "redrive", "local", typed]), [at]);
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use minutehand_domain::cause::{Cause, CauseKind};
+use minutehand_domain::message::NO_TRUST;
 use rustls::CertificateError;
 
 use crate::net::{Forbidden, HttpError, INTERIM_ANSWERS_MAX, NoAddress, OutOf};
@@ -270,8 +271,6 @@ impl ActionFailure {
     }
 
     fn trust(kind: CauseKind, reason: &str) -> Self {
-        let text = "The underlying connection was closed: Could not establish trust relationship \
-                    for the SSL/TLS secure channel.";
-        Self::new(kind, "TrustFailure", format!("{text} {reason}."))
+        Self::new(kind, "TrustFailure", format!("{NO_TRUST} {reason}."))
     }
 }

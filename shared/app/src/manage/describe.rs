@@ -29,6 +29,8 @@ pub struct JobDescription {
     pub since: DateTime<Utc>,
     /// What it has done.
     pub counters: JobCounters,
+    /// When it fires; `None` if nothing of it is stored that this version can read.
+    pub schedule: Option<Schedule>,
     /// Its next occurrence, never a retry.
     pub next_at: Option<DateTime<Utc>>,
     /// When that starts, if the job's jitter delays it.
@@ -118,6 +120,7 @@ impl Manage {
             counters: job.timer.counters,
             next_at,
             next_starts_at: next_at.and_then(|at| facts.delayed(at)),
+            schedule: facts.timetable,
             not_firing,
             collection_state: collection.collection.definition.state,
             collection_since: collection_since(&collection),

@@ -6,13 +6,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::policy::{EXTENSIONS, object_in};
+use super::policy::{EXTENSIONS, FAILURES, object_in};
 use crate::failure::{Failure, Result};
 use crate::{input, instant};
 
 const HEADING: &str = "What it calls";
-/// The heading of the options that say what follows a failed attempt.
-pub(super) const FAILURES: &str = "After failures";
 
 /// The names of headers whose values are credentials, as the server seals them.
 const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];

@@ -3,8 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::action::FAILURES;
-use super::policy::{EXTENSIONS, object_in};
+use super::policy::{EXTENSIONS, FAILURES, object_in};
 use crate::failure::{Failure, Result};
 use crate::instant;
 

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::action::FAILURES;
 use crate::failure::{Failure, Result};
 use crate::output::{count, plural};
 use crate::{input, instant};
 
 const HEADING: &str = "Policies";
+/// The heading of the options that say what follows a failed attempt.
+pub(super) const FAILURES: &str = "After failures";
 /// The property that holds the extensions.
 pub(super) const EXTENSIONS: &str = "minutehand";
 

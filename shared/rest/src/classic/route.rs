@@ -8,10 +8,10 @@ use percent_encoding::percent_decode_str;
 use super::failure::{Code, Fault};
 use super::request::Request;
 use super::{cloud_services, collections, history, jobs, operations, provider};
-use crate::access::Scope;
 use crate::answer::Answer;
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
+use crate::scope::Scope;
 
 /// The second segments of paths of this API.
 const SECOND_SEGMENTS: [&str; 4] = ["cloudservices", "services", "resourceproviders", "operations"];

@@ -13,11 +13,11 @@ use super::list::page;
 use super::parameters::Parameters;
 use super::tagged;
 use crate::Home;
-use crate::access::Scope;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::{ErrorCode, Failure};
 use crate::health::{DatabaseNote, ProcessNote};
+use crate::scope::Scope;
 
 /// The most subscriptions in one answer.
 const SUBSCRIPTIONS_MAX: u32 = 500;

@@ -5,8 +5,10 @@ use minutehand_app::{Explanation, JobDescription};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::firing::{LATE, Outage, Waited, Why};
+use minutehand_domain::message::explained;
 use minutehand_domain::pause::Paused;
 use minutehand_domain::preview::hours_and_minutes;
+use minutehand_domain::schedule::Schedule;
 use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
@@ -61,7 +63,8 @@ fn without_trouble(job: &JobDescription) -> Value {
     let sentence = match (job.not_firing.first(), job.next_at) {
         (Some(why), _) => format!("Nothing has gone wrong of late. {}", reason(job, *why)),
         (None, Some(next)) => {
-            format!("Nothing has gone wrong of late. It fires next at {}.", format_instant(next))
+            let next = time_in(job.schedule.as_ref(), next);
+            format!("Nothing has gone wrong of late. It fires next at {next}.")
         }
         (None, None) => "Nothing has gone wrong of late.".to_owned(),
     };
@@ -77,6 +80,12 @@ fn without_trouble(job: &JobDescription) -> Value {
         "near": {"before": null, "after": job.next_at.map(format_instant)},
         "evidence": [],
     })
+}
+
+/// What the scheduler adds to the few words of a cause that leaves something open.
+fn own_words(record: &Record) -> Option<&str> {
+    record.cause.as_ref().filter(|cause| cause.kind.leaves_open())?;
+    explained(&record.message)
 }
 
 /// What holds now, after the explanation of something in the past.
@@ -95,6 +104,14 @@ fn now_of(job: &JobDescription, told: &Told<'_>) -> String {
     }
 }
 
+/// An instant by the clock of the zone of a schedule, in whole seconds.
+fn time_in(schedule: Option<&Schedule>, at: DateTime<Utc>) -> String {
+    let Some(schedule) = schedule else { return format_instant(at) };
+    let (local, offset) = schedule.timetable.local(at);
+    let zone = if offset.is_zero() { "UTC".to_owned() } else { hours_and_minutes(offset) };
+    format!("{} {zone}", local.format("%Y-%m-%d %H:%M:%S"))
+}
+
 /// An explanation, told to people: instants are in the zone of the job, in whole seconds.
 struct Told<'a> {
     at: DateTime<Utc>,
@@ -103,9 +120,7 @@ struct Told<'a> {
 
 impl Told<'_> {
     fn time(&self, at: DateTime<Utc>) -> String {
-        let (local, offset) = self.found.schedule.timetable.local(at);
-        let zone = if offset.is_zero() { "UTC".to_owned() } else { hours_and_minutes(offset) };
-        format!("{} {zone}", local.format("%Y-%m-%d %H:%M:%S"))
+        time_in(Some(&self.found.schedule), at)
     }
 
     /// The run that is explained, if it is one.
@@ -143,9 +158,11 @@ impl Told<'_> {
         let Some(record) = self.last_failure() else { return String::new() };
         let took = after(record);
         let cause = record.cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
-        let said =
-            said_of(record).map_or_else(String::new, |said| format!(" (\u{201c}{said}\u{201d})"));
-        format!("{cause}{said}{took}")
+        let more = match said_of(record) {
+            Some(said) => format!(" (\u{201c}{said}\u{201d})"),
+            None => own_words(record).map_or_else(String::new, |known| format!(" ({known})")),
+        };
+        format!("{cause}{more}{took}")
     }
 
     /// How the error action and the notice ended.
