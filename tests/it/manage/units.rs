@@ -101,10 +101,10 @@ async fn every_operation_consumes_what_the_documentation_says() {
 #[tokio::test]
 async fn what_is_known_of_alerts_consumes_what_the_documentation_says() {
     let (meter, api) = world().await;
-    let on_failure =
-        json!({"format": "slack", "request": {"uri": "https://hooks.example/T0/B0/x"}});
+    let on_failure = json!({"type": "Https", "format": "slack", "request": {"uri": "https://hooks.example/T0/B0/x"}});
     let alerts = json!({"properties": {"minutehand": {"onFailure": on_failure}}}).to_string();
-    assert_eq!(ask(&api, "PUT", COLLECTION, &alerts).await.0, 200);
+    let (status, answer) = ask(&api, "PUT", COLLECTION, &alerts).await;
+    assert_eq!(status, 200, "{answer}");
     for (operation, path) in [
         ("GET C/alert", JOBS.replace("/jobs", "/alert")),
         ("GET J/alert", format!("{JOBS}/j/alert")),
