@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe } from 'node:test';
-import { daily, defects, heading, instead, place, press, setUp, startServer, startTarget, tabTo, write } from './world.mjs';
+import { daily, defects, eventually, heading, instead, place, press, setUp, startServer, startTarget, tabTo, write } from './world.mjs';
 
 const at = (hour, timeZone, more = {}) => ({ recurrence: { frequency: 'day', schedule: { hours: [hour], minutes: [30] }, timeZone }, ...more });
 
@@ -252,8 +252,9 @@ describe('the first minute', () => {
     await write(page, page.getByLabel('Name in default'), 'hello');
     await page.keyboard.press('Control+Enter');
     await heading(page, 'hello');
-    await page.getByRole('button', { name: /^What happened at/ }).first().waitFor({ timeout: 20_000 });
-    assert.ok(world.target.seen.includes('/200/first'));
+    // It fires at the next full minute.
+    await page.getByRole('button', { name: /^What happened at/ }).first().waitFor({ timeout: 70_000 });
+    await eventually(() => world.target.seen.includes('/200/first'), () => `the target saw ${world.target.seen}`);
   });
 
   using('an import makes it, too', '#/in/me/other/import', async (page) => {

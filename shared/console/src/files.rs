@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.de62592b65ce.css",
-        bytes: include_bytes!("../dist/app.de62592b65ce.css.gz"),
+        name: "app.8979e2d6a11a.css",
+        bytes: include_bytes!("../dist/app.8979e2d6a11a.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
-        etag: "\"de62592b65ce23d733fcb0a57d1de553\"",
+        etag: "\"8979e2d6a11a7f8f2ff8aab411ec6bb4\"",
         is_hashed: true,
     },
     File {
-        name: "app.f15f9156e98c.js",
-        bytes: include_bytes!("../dist/app.f15f9156e98c.js.gz"),
+        name: "app.c2bc2dbf69ef.js",
+        bytes: include_bytes!("../dist/app.c2bc2dbf69ef.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"f15f9156e98c2a5205586f3513b188da\"",
+        etag: "\"c2bc2dbf69efd3df104b3adf1d71f332\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"6a0e460c69cbdc320c7157958d778503\"",
+        etag: "\"47289a64c8af83bf559c63c41874908c\"",
         is_hashed: false,
     },
     File {

@@ -331,10 +331,10 @@ async function failedIn(begins: number, only: Record<string, string>): Promise<F
 
 /** What is said of the time that is over: the server lists what failed, and of each job alone what was left out. */
 function Past({ of: { data, error }, begins, zone }: { of: Loaded<Failed | null>; begins: number; zone: string }) {
-  if (error) return <p class="past faint">What failed cannot be shown: {error.message}</p>;
+  if (error) return <p class="failednote faint">What failed cannot be shown: {error.message}</p>;
   if (data === null) return null;
   return (
-    <p class="past faint">
+    <p class="failednote faint">
       What is over has no shade; <b class="badge">n</b> failed for good
       {data.since > begins && ` since ${civil(data.since, zone)}`}. What was left out is on the page of its job.
     </p>
