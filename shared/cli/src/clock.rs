@@ -51,7 +51,7 @@ mod tests {
     }
 
     fn of(now: &str, clock_rate: f64) -> Option<TestClock> {
-        let server = MeAnswer { now: now.to_owned(), clock_rate };
+        let server = MeAnswer { now: now.to_owned(), clock_rate, may: Vec::new() };
         TestClock::of(&server, at("2027-03-01T12:00:00Z"))
     }
 

@@ -126,6 +126,11 @@ fn unreached(why: &str) -> &'static str {
         "the certificate is for another name: use one of its names in the address of the server"
     } else if has(&["certificate expired", "Expired"]) {
         "the certificate of the server has expired: it needs a new one"
+    } else if has(&["CaUsedAsEndEntity"]) {
+        "the certificate is one for an authority: the server needs one with CA:FALSE"
+    } else if has(&["tunnel error"]) {
+        "the proxy that HTTPS_PROXY names did not open a connection to it: NO_PROXY=HOST goes around the \
+         proxy"
     } else {
         "is it running? `minutehand serve` starts one here; --server or MINUTEHAND_URL names another"
     }
@@ -190,6 +195,8 @@ mod tests {
             ("invalid peer certificate: UnknownIssuer", "--ca FILE"),
             ("invalid peer certificate: certificate not valid for name \"a\"", "another name"),
             ("invalid peer certificate: certificate expired", "has expired"),
+            ("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))", "CA:FALSE"),
+            ("tunnel error: unsuccessful", "NO_PROXY=HOST"),
             ("Connection refused (os error 111)", "is it running?"),
         ] {
             assert!(unreached(why).contains(says), "{why}");

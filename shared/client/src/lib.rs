@@ -6,6 +6,9 @@
 //! only: links to further pages are followed by their path, never to another host, and a redirect
 //! is not followed.
 //!
+//! Requests go through the proxies that the environment names (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`),
+//! with HTTP/2 where the server offers it. No proxy is asked for a server on this machine.
+//!
 //! Every wait has a limit, in [`Limits`]. A request is sent again when the server asks for it with
 //! `Retry-After`, and when a connection breaks under a request that may be repeated; [`retry`] holds
 //! the rules.
@@ -25,6 +28,7 @@ mod server_url;
 mod transport;
 mod types;
 mod v1;
+mod way;
 
 pub use answer::{Answer, Listed};
 pub use arm::{HistoryFilter, Listing, Precondition};
@@ -44,3 +48,4 @@ pub use types::{
     OverviewAnswer, ProcessItem, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
 };
 pub use v1::ServerHealth;
+pub use way::Answering;

@@ -1,49 +1,33 @@
-//! Sends requests: connections, TLS, limits, and repetition.
+//! Sends requests: their heads, answers, and repetition.
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 pub use http::Method;
 use http::StatusCode;
 use http::header::{
     AUTHORIZATION, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH,
     IF_NONE_MATCH, RETRY_AFTER, USER_AGENT,
 };
-use http_body_util::{BodyExt as _, Collected, Full, LengthLimitError, Limited};
-use hyper::body::Bytes;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::ring;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::Verifier;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use crate::answer::Answer;
 use crate::arm::Precondition;
-use crate::error::{Error, ServerRefusal, causes};
+use crate::error::{Error, ServerRefusal};
 use crate::retry::{self, Ended};
 use crate::server_url::ServerUrl;
-
-/// The most bytes of an answer. The server's answers are at most 4 MB.
-pub(crate) const ANSWER_BYTES_MAX: usize = 16 << 20;
+use crate::way::{Answering, Way};
 
 const REQUEST_ID: &str = "x-ms-request-id";
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// To open a connection, without TLS.
+    /// To open a connection, with TLS.
     pub connect: Duration,
     /// From the request to the end of its answer, connection included. Each repetition has it anew.
     pub answer: Duration,
@@ -82,9 +66,9 @@ impl fmt::Debug for Options {
 #[derive(Debug)]
 pub struct Client {
     server: ServerUrl,
-    pub(crate) authorization: Option<HeaderValue>,
-    pub(crate) limits: Limits,
-    pub(crate) http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    authorization: Option<HeaderValue>,
+    limits: Limits,
+    way: Way,
 }
 
 /// A request, before it is sent.
@@ -159,17 +143,15 @@ impl Client {
     pub fn new(server: ServerUrl, options: &Options) -> Result<Self, Error> {
         let authorization =
             options.token.as_deref().map(|token| authorization(token)).transpose()?;
-        let mut connector = HttpConnector::new();
-        connector.enforce_http(false);
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(options.limits.connect));
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls(&server, options)?)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(connector);
-        let http = legacy::Client::builder(TokioExecutor::new()).build(connector);
-        Ok(Self { server, authorization, limits: options.limits, http })
+        let way = Way::over_the_network(&server, options)?;
+        Ok(Self { server, authorization, limits: options.limits, way })
+    }
+
+    /// Sets up a client of a server in this process, whose address is only shown. It has no token.
+    #[must_use]
+    pub fn within(server: ServerUrl, answering: Answering) -> Self {
+        let way = Way::within(answering);
+        Self { server, authorization: None, limits: Limits::default(), way }
     }
 
     /// The server.
@@ -241,65 +223,45 @@ impl Client {
             Ok(prepared) => prepared,
             Err(error) => return (Ended::Finally, Err(error)),
         };
-        if let Ok((ended, mut received)) =
-            timeout(self.limits.answer, self.exchange(prepared)).await
-        {
-            if let Err(Error::Refused(refusal)) = &mut received {
-                refusal.path = request.path.as_str().into();
-            }
-            return (ended, received);
+        let answer = match self.exchange(prepared).await {
+            Ok(answer) => answer,
+            Err(error @ Error::Broken { .. }) => return (Ended::Broken, Err(error)),
+            // A person waits no longer than the limit.
+            Err(error) => return (Ended::Finally, Err(error)),
+        };
+        let (ended, mut received) = self.received(answer);
+        if let Err(Error::Refused(refusal)) = &mut received {
+            refusal.path = request.path.as_str().into();
         }
-        let (server, after) = (self.server.to_string(), self.limits.answer);
-        // The time that a person waits has been used up.
-        (Ended::Finally, Err(Error::TimedOut { server, after }))
+        (ended, received)
     }
 
-    fn prepared(&self, request: &Request) -> Result<http::Request<Full<Bytes>>, Error> {
-        let body = Full::new(request.body.clone().unwrap_or_default());
+    fn prepared(&self, request: &Request) -> Result<http::Request<Bytes>, Error> {
         let prepared = http::Request::builder()
             .method(request.method.clone())
             .uri(self.server.join(&request.path))
-            .body(body);
+            .body(request.body.clone().unwrap_or_default());
         let mut prepared =
             prepared.map_err(|error| Error::Setup(format!("{}: {error}", request.path)))?;
-        let headers = prepared.headers_mut();
-        headers.extend(request.headers.clone());
-        let agent = concat!("minutehand-client/", env!("CARGO_PKG_VERSION"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(agent));
-        if let Some(authorization) = &self.authorization {
-            headers.insert(AUTHORIZATION, authorization.clone());
-        }
+        *prepared.headers_mut() = request.headers.clone();
         Ok(prepared)
     }
 
-    async fn exchange(
+    /// Sends a request with the token of this client, once.
+    pub(crate) async fn exchange(
         &self,
-        request: http::Request<Full<Bytes>>,
-    ) -> (Ended, Result<Received, Error>) {
-        let server = || self.server.to_string();
-        let answer = match self.http.request(request).await {
-            Ok(answer) => answer,
-            Err(error) if error.is_connect() => {
-                let why = causes(&error);
-                return (Ended::Finally, Err(Error::NotReached { server: server(), why }));
-            }
-            Err(error) => {
-                let why = causes(&error);
-                return (Ended::Broken, Err(Error::Broken { server: server(), why }));
-            }
-        };
+        mut request: http::Request<Bytes>,
+    ) -> Result<http::Response<Bytes>, Error> {
+        let agent = concat!("minutehand-client/", env!("CARGO_PKG_VERSION"));
+        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(agent));
+        if let Some(authorization) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+        }
+        self.way.exchange(&self.server, request, self.limits.answer).await
+    }
+
+    fn received(&self, answer: http::Response<Bytes>) -> (Ended, Result<Received, Error>) {
         let (head, body) = answer.into_parts();
-        let body = match Limited::new(body, ANSWER_BYTES_MAX).collect().await {
-            Ok(body) => Collected::to_bytes(body),
-            Err(error) if error.is::<LengthLimitError>() => {
-                let why = format!("the answer is longer than {ANSWER_BYTES_MAX} bytes");
-                return (Ended::Finally, Err(self.not_understood(why)));
-            }
-            Err(error) => {
-                let why = causes(error.as_ref());
-                return (Ended::Broken, Err(Error::Broken { server: server(), why }));
-            }
-        };
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
         if head.status.is_success() {
             let etag = header(ETAG.as_str()).map(ToOwned::to_owned);
@@ -352,48 +314,4 @@ fn authorization(token: &str) -> Result<HeaderValue, Error> {
     })?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-fn tls(server: &ServerUrl, options: &Options) -> Result<ClientConfig, Error> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(setup)?;
-    // The system's certificates are read only where they are needed: that takes time.
-    let roots = RootCertStore::empty();
-    if !server.is_https() {
-        return Ok(builder.with_root_certificates(roots).with_no_client_auth());
-    }
-    let verifier: Arc<dyn ServerCertVerifier> = match &options.ca {
-        Some(path) => {
-            let roots = Arc::new(roots_of(path)?);
-            WebPkiServerVerifier::builder_with_provider(roots, provider).build().map_err(setup)?
-        }
-        None => Arc::new(Verifier::new(provider).map_err(setup)?),
-    };
-    Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
-}
-
-fn roots_of(path: &std::path::Path) -> Result<RootCertStore, Error> {
-    let at = path.display();
-    let certificates: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-    let certificates = certificates
-        .map_err(|error| Error::Setup(format!("cannot read certificates in {at}: {error}")))?;
-    if certificates.is_empty() {
-        return Err(Error::Setup(format!(
-            "{at} holds no certificate as PEM: it has to contain -----BEGIN CERTIFICATE-----"
-        )));
-    }
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates {
-        roots.add(certificate).map_err(|error| {
-            Error::Setup(format!("cannot trust a certificate in {at}: {error}"))
-        })?;
-    }
-    Ok(roots)
-}
-
-fn setup(error: impl std::error::Error) -> Error {
-    Error::Setup(format!("cannot set up TLS: {}", causes(&error)))
 }

@@ -18,6 +18,9 @@ pub struct MeAnswer {
     pub now: String,
     /// How fast it runs: 1, unless it is a test clock.
     pub clock_rate: f64,
+    /// What the caller may do: `read`, `run`, `write`.
+    #[serde(default)]
+    pub may: Vec<String>,
 }
 
 /// A collection.

@@ -25,6 +25,8 @@ mod looks;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
 mod refused;
 #[cfg(test)]
 mod standing;
