@@ -231,7 +231,7 @@ fn unanswered(error: &Error) -> Refused {
 }
 
 /// A refusal in the words and the shape of the API.
-fn refused(status: StatusCode, why: &str) -> Response<Bytes> {
+pub(crate) fn refused(status: StatusCode, why: &str) -> Response<Bytes> {
     let code = status.canonical_reason().unwrap_or_default().replace(' ', "");
     let body = json!({"error": {"code": code, "message": why}}).to_string();
     let mut answer = Response::new(Bytes::from(body));

@@ -1,7 +1,7 @@
 //! `collection`: lists, creates, switches and deletes collections.
 
 use clap::{Args, Subcommand};
-use minutehand_client::{CollectionDocument, Error, Precondition};
+use minutehand_client::{CollectionDocument, CollectionPath, Error, Precondition};
 use serde_json::{Map, Value, json};
 
 use crate::alert::{self, AlertOptions};
@@ -42,23 +42,10 @@ enum CollectionCommand {
         /// Name of the collection
         name: String,
         /// Property and its new value, as JSON or text, or tags.NAME and its text; null removes it
-        #[arg(required_unless_present_any = ["zone", "max_jobs", "max_per_second",
-              "max_concurrent", "alert", "alert_body", "alert_after", "alert_recovered",
-              "alert_every", "alert_on"],
-              value_name = "PROPERTY=VALUE")]
+        #[arg(value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
-        /// Time zone of jobs that name none: Europe/Berlin
-        #[arg(long, value_name = "ZONE")]
-        zone: Option<String>,
-        /// Most jobs that it may hold, or `off`
-        #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
-        max_jobs: Option<Limit>,
-        /// Most attempts that start in a second, or `off`; the others wait
-        #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
-        max_per_second: Option<Limit>,
-        /// Most attempts that run at the same time, or `off`; the others wait
-        #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
-        max_concurrent: Option<Limit>,
+        #[command(flatten)]
+        limits: SetLimits,
         #[command(flatten)]
         alerts: AlertOptions,
     },
@@ -101,6 +88,15 @@ struct SwitchArgs {
 struct CreateArgs {
     /// Name of the collection
     name: String,
+    #[command(flatten)]
+    limits: CreateLimits,
+    #[command(flatten)]
+    alerts: AlertOptions,
+}
+
+/// The time zone and the limits of a new collection.
+#[derive(Debug, Args)]
+pub(crate) struct CreateLimits {
     /// Time zone of jobs that name none: Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
@@ -116,10 +112,72 @@ struct CreateArgs {
     #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
           allow_negative_numbers = true)]
     max_concurrent: Option<u32>,
-    #[command(flatten)]
-    alerts: AlertOptions,
 }
 
+/// The time zone and the limits that a collection gets.
+#[derive(Debug, Args)]
+pub(crate) struct SetLimits {
+    /// Time zone of jobs that name none: Europe/Berlin
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
+    /// Most jobs that it may hold, or `off`
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
+    max_jobs: Option<Limit>,
+    /// Most attempts that start in a second, or `off`; the others wait
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
+    max_per_second: Option<Limit>,
+    /// Most attempts that run at the same time, or `off`; the others wait
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
+    max_concurrent: Option<Limit>,
+}
+
+impl SetLimits {
+    /// The changes, each as `PROPERTY=VALUE`.
+    pub(crate) fn changes(&self) -> Result<Vec<String>> {
+        let mut changes = Vec::new();
+        if let Some(zone) = &self.zone {
+            changes.push(format!("minutehand.timeZone={}", zone_named(zone)?.name()));
+        }
+        let limits = [
+            ("quota.maxJobCount".to_owned(), self.max_jobs),
+            (format!("minutehand.{MAX_PER_SECOND}"), self.max_per_second),
+            (format!("minutehand.{MAX_CONCURRENT}"), self.max_concurrent),
+        ];
+        changes.extend(limits.into_iter().filter_map(|(property, limit)| match limit {
+            Some(Limit::Of(number)) => Some(format!("{property}={number}")),
+            Some(Limit::Off) => Some(format!("{property}=null")),
+            None => None,
+        }));
+        Ok(changes)
+    }
+}
+
+impl CreateLimits {
+    /// The properties of the collection.
+    pub(crate) fn properties(&self) -> Result<Value> {
+        let mut properties = json!({});
+        for change in [
+            ("timeZone", zone_value(self.zone.as_deref())?),
+            (MAX_PER_SECOND, self.max_per_second.map(Value::from)),
+            (MAX_CONCURRENT, self.max_concurrent.map(Value::from)),
+        ] {
+            if let (name, Some(value)) = change {
+                merge(&mut properties, json!({"minutehand": {name: value}}));
+            }
+        }
+        if let Some(max) = self.max_jobs {
+            merge(&mut properties, json!({"quota": {"maxJobCount": max}}));
+        }
+        Ok(properties)
+    }
+}
+
+fn zone_value(zone: Option<&str>) -> Result<Option<Value>> {
+    zone.map(|zone| Ok(zone_named(zone)?.name().into())).transpose()
+}
+
+/// Where the names are.
+const LISTED: &str = "`minutehand collection list` lists the collections";
 /// The limits of a collection, as properties.
 const MAX_PER_SECOND: &str = "maxPerSecond";
 const MAX_CONCURRENT: &str = "maxConcurrent";
@@ -147,29 +205,8 @@ impl ServerCommand for CollectionArgs {
             CollectionCommand::List => list(&work).await,
             CollectionCommand::Show { name } => show(&work, name).await,
             CollectionCommand::Create(args) => create(&work, args).await,
-            CollectionCommand::Set {
-                name,
-                changes,
-                zone,
-                max_jobs,
-                max_per_second,
-                max_concurrent,
-                alerts,
-            } => {
-                let mut changes = changes.clone();
-                if let Some(zone) = zone {
-                    changes.push(format!("minutehand.timeZone={}", zone_named(zone)?.name()));
-                }
-                let limits = [
-                    ("quota.maxJobCount".to_owned(), max_jobs),
-                    (format!("minutehand.{MAX_PER_SECOND}"), max_per_second),
-                    (format!("minutehand.{MAX_CONCURRENT}"), max_concurrent),
-                ];
-                changes.extend(limits.into_iter().filter_map(|(property, limit)| match limit {
-                    Some(Limit::Of(number)) => Some(format!("{property}={number}")),
-                    Some(Limit::Off) => Some(format!("{property}=null")),
-                    None => None,
-                }));
+            CollectionCommand::Set { name, changes, limits, alerts } => {
+                let changes = [changes.clone(), limits.changes()?].concat();
                 set(&work, name, &changes, alerts).await
             }
             CollectionCommand::Edit { name } => edit(&work, name).await,
@@ -308,48 +345,55 @@ fn also_told(also: &Value) -> Vec<String> {
 
 async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     let path = work.defaults().collection(Some(&args.name))?;
-    let mut properties = Map::new();
-    let mut extensions = Map::new();
-    if let Some(zone) = &args.zone {
-        extensions.insert("timeZone".to_owned(), zone_named(zone)?.name().into());
-    }
-    for (name, limit) in
-        [(MAX_PER_SECOND, args.max_per_second), (MAX_CONCURRENT, args.max_concurrent)]
-    {
-        if let Some(limit) = limit {
-            extensions.insert(name.to_owned(), limit.into());
-        }
-    }
+    let mut properties = args.limits.properties()?;
     if let Some(on_failure) = args.alerts.on_failure()? {
-        extensions.insert(ON_FAILURE.to_owned(), on_failure);
+        merge(&mut properties, json!({"minutehand": {ON_FAILURE: on_failure}}));
     }
-    if !extensions.is_empty() {
-        properties.insert("minutehand".to_owned(), extensions.into());
-    }
-    if let Some(max) = args.max_jobs {
-        properties.insert("quota".to_owned(), json!({"maxJobCount": max}));
-    }
-    let document = json!({"properties": Value::Object(properties)});
-    let name = work.defaults().short_collection(&path);
-    match work.client().put_collection(&path, &document, Precondition::New).await {
+    let created = put(work, &path, properties).await?;
+    work.tell(
+        &created,
+        &format!("created the collection {}", work.defaults().short_collection(&path)),
+    )
+}
+
+/// Creates a collection, and returns what the server answered.
+pub(crate) async fn put(work: &Work, path: &CollectionPath, properties: Value) -> Result<String> {
+    let document = json!({ "properties": properties });
+    match work.client().put_collection(path, &document, Precondition::New).await {
         Err(error) if error.is_taken() => {
-            Err(Failure::refused(format!("there is a collection '{name}' already")))
+            let name = work.defaults().short_collection(path);
+            Err(Failure::refused(format!("there is a collection '{name}' already"))
+                .hint(format!("`minutehand collection set {name}` changes it")))
         }
-        created => work.tell(&created?.text, &format!("created the collection {name}")),
+        created => Ok(created?.text),
     }
 }
 
 async fn set(work: &Work, name: &str, changes: &[String], alerts: &AlertOptions) -> Result<()> {
-    let collection = work.defaults().collection(Some(name))?;
-    let mut patch = patch(changes)?;
+    let path = work.defaults().collection(Some(name))?;
+    let answer = change(work, &path, changes, alerts).await?;
+    work.tell(&answer, &format!("changed {}", work.defaults().short_collection(&path)))
+}
+
+/// Changes a collection, and returns what the server answered.
+pub(crate) async fn change(
+    work: &Work,
+    path: &CollectionPath,
+    changes: &[String],
+    alerts: &AlertOptions,
+) -> Result<String> {
+    let mut document = patch(changes)?;
     if let Some(on_failure) = alerts.on_failure()? {
         let alerts = json!({"properties": {"minutehand": {ON_FAILURE: on_failure}}});
-        merge(&mut patch, alerts);
+        merge(&mut document, alerts);
     }
-    let answer = work.client().patch_collection(&collection, &patch).await;
-    let answer = answer.map_err(in_collection(work, &collection))?;
-    let name = work.defaults().short_collection(&collection);
-    work.tell(&answer.text, &format!("changed {name}"))
+    if document.as_object().is_none_or(Map::is_empty) {
+        return Err(Failure::refused("it is not said what to change").hint(
+            "give PROPERTY=VALUE, such as tags.team=shop, or an option, such as --zone Europe/Berlin",
+        ));
+    }
+    let answer = work.client().patch_collection(path, &document).await;
+    Ok(answer.map_err(in_collection(work, path))?.text)
 }
 
 /// The merge patch of a collection. Its tags stand beside its properties, and are text.
@@ -448,7 +492,7 @@ async fn switch(work: &Work, args: &SwitchArgs, on: bool) -> Result<()> {
         work.client()
             .switch_collection(path, on)
             .await
-            .map_err(|error| Failure { hint: None, ..in_collection(work, path)(error) })?;
+            .map_err(|error| in_collection(work, path)(error).hint(LISTED))?;
         let name = work.defaults().short_collection(path);
         done(work, &name, did, &format!("{name} {says}"))?;
     }
@@ -466,7 +510,7 @@ async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
     // Who deletes a collection does not want to create it.
     work.client().collection(&path).await.map_err(|error| {
         let failure = in_collection(work, &path)(error);
-        failure.hint("`minutehand collection list` lists the collections")
+        failure.hint(LISTED)
     })?;
     let name = work.defaults().short_collection(&path);
     ask::confirm(&work.screen, &format!("Delete {name} with all its jobs and history?"), yes)?;

@@ -58,7 +58,7 @@ impl ServerCommand for FailuresArgs {
 }
 
 /// Fails if a collection or job does not exist: the server answers an empty list for it.
-async fn exists(work: &Work, path: &CollectionPath, job: Option<&str>) -> Result<()> {
+pub(crate) async fn exists(work: &Work, path: &CollectionPath, job: Option<&str>) -> Result<()> {
     match job {
         Some(job) => work.client().job(&path.job(job)).await.map(drop)?,
         None => {

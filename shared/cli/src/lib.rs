@@ -58,6 +58,8 @@ use clap::Subcommand;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 pub use environment::Environment;
+pub use mcp::McpEndpoint;
+pub use minutehand_client::Answering;
 pub use options::one_of;
 pub use output::progress::Progress;
 pub use output::times::{capitalized, span_text};
@@ -164,7 +166,9 @@ the command:
 
 The assistant can list and show jobs and their history, and preview when a job would fire. With \
 --allow-writes it can also create, change, run and delete jobs. It never sees passwords and other \
-secrets, and cannot set them. If the token has scope=read, the server refuses every change.";
+secrets, and cannot set them. If the token has scope=read, the server refuses every change.
+
+An assistant on another machine finds the same tools at /mcp of the server, and sends a token.";
 
 const COMPLETIONS: &str = "\
 To complete in every new shell, add one line to its start-up file:

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use minutehand_client::{Client, CollectionPath, Limits, Listed};
+use minutehand_client::{Client, CollectionPath, Limits, Listed, MeAnswer};
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
@@ -68,6 +68,24 @@ impl Work {
             test_clock: None,
             is_still: false,
         })
+    }
+
+    /// Works with a server in this process, which has said what it shows and allows. Nothing is printed.
+    pub(crate) fn within(
+        client: Client,
+        defaults: Defaults,
+        environment: Environment,
+        me: &MeAnswer,
+    ) -> Self {
+        Self {
+            session: Session { client, defaults, context: None },
+            screen: Screen::silent(),
+            json: None,
+            environment,
+            utc: true,
+            test_clock: TestClock::of(me, environment.now()),
+            is_still: false,
+        }
     }
 
     /// How long to wait between two looks at what happens.
@@ -139,7 +157,9 @@ pub(crate) fn no_collection(work: &Work, path: &CollectionPath) -> Failure {
     if work.defaults().is_default_collection(path) {
         failure.hint("`minutehand job create` creates it with its first job")
     } else {
-        failure.hint(format!("`minutehand collection create {name}` creates it"))
+        failure.hint(format!(
+            "`minutehand collection list` lists them; `minutehand collection create {name}` creates it"
+        ))
     }
 }
 

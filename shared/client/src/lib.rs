@@ -44,8 +44,8 @@ pub use types::{
     CollectionProperties, ComingOccurrence, DatabaseItem, DeadLetterItem, DeadLettersAnswer,
     Description, Evidence, FailureItem, Headline, HistoryExtensions, HistoryItem,
     HistoryProperties, Job, JobAlertAnswer, JobAlertState, JournalChange, Late, ListedJob,
-    LoadAnswer, LostAlerts, MeAnswer, Near, NextAnswer, NotFiringReason, NotedRun, Numbers,
-    OverviewAnswer, ProcessItem, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
+    LoadAnswer, LostAlerts, Near, NextAnswer, NotFiringReason, NotedRun, Numbers, OverviewAnswer,
+    ProcessItem, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
 };
-pub use v1::ServerHealth;
+pub use v1::{MeAnswer, ServerHealth};
 pub use way::Answering;

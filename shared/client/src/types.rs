@@ -10,19 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::answer::Listed;
 
-/// What a server says of its clock.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MeAnswer {
-    /// What it shows.
-    pub now: String,
-    /// How fast it runs: 1, unless it is a test clock.
-    pub clock_rate: f64,
-    /// What the caller may do: `read`, `run`, `write`.
-    #[serde(default)]
-    pub may: Vec<String>,
-}
-
 /// A collection.
 #[derive(Debug, Clone, Deserialize)]
 pub struct CollectionDocument {

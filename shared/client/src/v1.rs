@@ -1,12 +1,13 @@
 //! The calls of `/minutehand/v1`.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::error::Error;
 use crate::path::{JobPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::{Description, Job, MeAnswer, NextAnswer, RedriveAnswer, WhyAnswer};
+use crate::types::{Description, Job, NextAnswer, RedriveAnswer, WhyAnswer};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -15,6 +16,19 @@ pub struct ServerHealth {
     pub text: String,
     /// The header `Date`: the server's clock, as HTTP writes it.
     pub date: Option<String>,
+}
+
+/// What a server says of its clock and of the caller.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MeAnswer {
+    /// What it shows.
+    pub now: String,
+    /// How fast it runs: 1, unless it is a test clock.
+    pub clock_rate: f64,
+    /// What the caller may do: `read`, `run`, `write`.
+    #[serde(default)]
+    pub may: Vec<String>,
 }
 
 impl Client {

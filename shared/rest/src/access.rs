@@ -153,14 +153,6 @@ fn shortened(name: &str) -> Arc<str> {
 /// Refuses what a page in a browser can send: a name of its own for this machine, by its own name
 /// server, or requests of a page from elsewhere.
 fn check_machine(headers: &HeaderMap) -> Result<(), Failure> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    // Only one server has this host and port, so either scheme of the web is its own.
-    let is_origin_of = |origin: &str, host: &str| {
-        origin.split_once("://").is_some_and(|(scheme, from)| {
-            let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
-            is_web && from.eq_ignore_ascii_case(host)
-        })
-    };
     let host = headers.get(HOST).map(|host| host.to_str().unwrap_or_default());
     if let Some(host) = host.filter(|host| !is_loopback(host)) {
         return Err(Failure::new(
@@ -172,24 +164,35 @@ fn check_machine(headers: &HeaderMap) -> Result<(), Failure> {
             ),
         ));
     }
-    let elsewhere = || {
-        Err(Failure::new(
+    if is_of_foreign_page(headers) {
+        return Err(Failure::new(
             ErrorCode::AuthorizationFailed,
             "Without authentication, this server does not answer pages of other origins.",
-        ))
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a page in a browser sends a request, and the page is not one of this server.
+#[must_use]
+pub fn is_of_foreign_page(headers: &HeaderMap) -> bool {
+    // Only one server has this host and port, so either scheme of the web is its own.
+    let is_origin_of = |origin: &str, host: &str| {
+        origin.split_once("://").is_some_and(|(scheme, from)| {
+            let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+            is_web && from.eq_ignore_ascii_case(host)
+        })
     };
     // A browser leaves out 'Origin' when it loads an image or a script.
-    let from_a_page = headers.get_all(SEC_FETCH_SITE).iter();
-    if from_a_page.into_iter().any(|site| site != "same-origin" && site != "none") {
-        return elsewhere();
+    let mut from_a_page = headers.get_all(SEC_FETCH_SITE).iter();
+    if from_a_page.any(|site| site != "same-origin" && site != "none") {
+        return true;
     }
-    match text(ORIGIN) {
-        Some(origin) if !host.is_some_and(|host| is_origin_of(origin, host)) => elsewhere(),
-        None if headers.contains_key(ORIGIN) => {
-            Err(Failure::new(ErrorCode::AuthorizationFailed, "The 'Origin' header is not text."))
-        }
-        Some(_) | None => Ok(()),
-    }
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    headers.get_all(ORIGIN).iter().any(|origin| match (origin.to_str(), host) {
+        (Ok(origin), Some(host)) => !is_origin_of(origin, host),
+        _ => true,
+    })
 }
 
 /// Whether the host and port of a request name the loopback interface.

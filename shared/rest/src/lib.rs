@@ -48,7 +48,7 @@ use chrono::NaiveDate;
 use minutehand_app::Manage;
 use minutehand_ports::{Clock, IdSource};
 
-pub use access::{Access, Principal};
+pub use access::{Access, Principal, is_of_foreign_page};
 pub use certificates::{ManagementCertificate, PresentedCertificate, Thumbprint};
 pub use failure::ErrorCode;
 pub use health::{DatabaseNote, HealthNote, Peers, ProcessNote, Readiness};

@@ -1,16 +1,21 @@
-"""An assistant's view of `minutehand mcp`, by the official client of the protocol."""
+"""An assistant's view of `minutehand mcp` and of `/mcp`, by the official client of the protocol."""
 
 import asyncio
+import contextlib
 import json
 import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import tasks
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
-READ = {"list_collections", "list_jobs", "get_job", "job_history", "why", "preview", "journal", "alerts"}
-WRITE = {"create_job", "update_job", "run_job", "delete_job", "test_alert"}
+READ = {"list_collections", "get_collection", "list_jobs", "get_job", "job_history", "why", "preview",
+        "journal", "alerts", "failures", "overview"}
+WRITE = {"create_collection", "update_collection", "create_job", "update_job", "run_job", "redrive",
+         "delete_job", "test_alert"}
 ENVIRONMENT = {name: os.environ[name] for name in ("MINUTEHAND_URL", "MINUTEHAND_TOKEN", "PATH")}
 SECRET = "hunter2-and-more"
 
@@ -19,6 +24,23 @@ def server(*arguments):
     return StdioServerParameters(
         command=os.environ["MINUTEHAND_BINARY"], args=["mcp", *arguments], env=ENVIRONMENT
     )
+
+
+@contextlib.asynccontextmanager
+async def over_a_pipe():
+    async with stdio_client(server("--allow-writes")) as (read, write):
+        async with ClientSession(read, write) as session:
+            yield session
+
+
+@contextlib.asynccontextmanager
+async def over_http():
+    known = {"Authorization": f"Bearer {ENVIRONMENT['MINUTEHAND_TOKEN']}"}
+    url = f"{ENVIRONMENT['MINUTEHAND_URL']}/mcp"
+    async with create_mcp_http_client(headers=known) as client:
+        async with streamable_http_client(url, http_client=client) as (read, write, *_):
+            async with ClientSession(read, write) as session:
+                yield session
 
 
 class Assistant:
@@ -67,7 +89,7 @@ async def reads():
         jobs = (await assistant.must("preview", cron="0 9 13 * fri", occurrences=1))["jobs"]
         assert len(jobs) == 2, jobs
         for says, arguments in [
-            ("--daily", {"at": "09:00"}),
+            ("daily, or once", {"at": "09:00"}),
             ("cannot be used with", {"cron": "@daily", "every": "1h"}),
             ("'every' is 15; use a string", {"every": 15}),
             ("'daily' is \"yes\"; use true or false", {"daily": "yes"}),
@@ -79,10 +101,10 @@ async def reads():
         await assistant.refused("get_job needs the argument 'name'", "get_job")
 
 
-async def writes(url):
-    arguments = server("--allow-writes")
-    async with stdio_client(arguments) as (read, write), ClientSession(read, write) as session:
-        await session.initialize()
+async def writes(way, url):
+    async with way() as session:
+        about = await session.initialize()
+        assert about.server_info.name == "minutehand", about
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
         assert set(tools) == READ | WRITE, tools
         assert tools["delete_job"].annotations.destructive_hint
@@ -106,7 +128,7 @@ async def creates(assistant, url):
     assert made["name"] == "default/nightly", made
     assert made["sentence"] == "every day at 02:30 Europe/Paris time", made
     await assistant.refused("there is a job", "create_job", name="nightly", url=url, every="1h")
-    await assistant.refused("collection create ops", "create_job", name="ops/a", url=url, every="1h")
+    await assistant.refused("create_collection", "create_job", name="ops/a", url=url, every="1h")
     await assistant.refused("needs the argument 'url'", "create_job", name="b", every="1h")
     await assistant.refused("has no argument 'header_file'", "create_job", name="b", url=url,
                             every="1h", header_file=["X=/etc/passwd"])
@@ -163,10 +185,15 @@ async def keeps_secrets(assistant, url):
 
 
 class Target(BaseHTTPRequestHandler):
+    """It answers well, except at /broken, where it tries to give orders."""
+
     def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
+        broken = self.path == "/broken"
+        body = tasks.ORDER.encode() if broken else b""
+        self.send_response(500 if broken else 200)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_):
         pass
@@ -175,9 +202,14 @@ class Target(BaseHTTPRequestHandler):
 def main():
     target = ThreadingHTTPServer(("127.0.0.1", 0), Target)
     threading.Thread(target=target.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{target.server_port}/"
     asyncio.run(reads())
-    asyncio.run(writes(f"http://127.0.0.1:{target.server_port}/"))
-    print("2 passed: an assistant that reads, and one that writes")
+    ways = (over_a_pipe, over_http)
+    for way in ways:
+        asyncio.run(writes(way, url))
+    for n, way in enumerate(ways):
+        asyncio.run(tasks.carry_out(way, f"shop{n}", url))
+    print("5 passed: an assistant that reads, and two ways to write and to carry out five tasks")
 
 
 main()

@@ -21,6 +21,7 @@ use super::expire::expire;
 use super::files::FileShares;
 use super::first_job::first_job;
 use super::http::{Clients, ServerTls, listen, prepare_tls};
+use super::mcp::with_tools;
 use super::parts::Parts;
 use super::secrets::{CERTIFICATES, GeneratedToken, Kind, TOKENS, WatchedFile, access_of};
 use super::settings::{Auth, ServeSettings, Tls};
@@ -213,7 +214,7 @@ fn start_api(
         .transpose()?
         .unwrap_or_default();
     let Tokens { access, made } = tokens(settings.auth, parts.home.dir.as_ref(), tasks)?;
-    let api = with_console(minutehand_rest::router(Rest {
+    let api = minutehand_rest::router(Rest {
         manage,
         clock: parts.clock.clone(),
         ids: parts.ids.clone(),
@@ -224,7 +225,8 @@ fn start_api(
         readiness: parts.condition.clone(),
         metrics: Some(Arc::new(parts.page())),
         home: minutehand_rest::Home::Machine,
-    }));
+    });
+    let api = with_console(with_tools(api));
     let address = listener.local_addr().context("cannot read the listening address")?;
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
         print_line(note);

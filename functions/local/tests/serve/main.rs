@@ -12,6 +12,8 @@ mod access;
 #[cfg(test)]
 mod archive;
 #[cfg(test)]
+mod assistants;
+#[cfg(test)]
 mod backup;
 #[cfg(test)]
 mod bucket;

@@ -5,8 +5,10 @@ use minutehand_recurrence::format_instant;
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
+use super::action::ActionArgs;
+use super::backoff::BackoffArgs;
 use super::days::Days;
-use super::policy::EXTENSIONS;
+use super::policy::{EXTENSIONS, PolicyArgs};
 use super::schedule::{Every, ScheduleArgs, zone_named};
 use crate::failure::{Failure, Result};
 use crate::instant;
@@ -15,8 +17,35 @@ use crate::instant;
 const ORDINALS: [(i64, &str); 6] =
     [(1, "first"), (2, "second"), (3, "third"), (4, "fourth"), (5, "fifth"), (-1, "last")];
 
+/// The options that change a job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) schedule: &'a ScheduleArgs,
+    pub(crate) action: &'a ActionArgs,
+    pub(crate) backoff: &'a BackoffArgs,
+    pub(crate) policies: &'a PolicyArgs,
+}
+
+impl Given<'_> {
+    /// The changes of a job that has these properties, as a merge patch of them.
+    pub(crate) fn patch(
+        &self,
+        found: &Map<String, Value>,
+        now: DateTime<Utc>,
+    ) -> Result<Map<String, Value>> {
+        let mut patch = timing(self.schedule, found, now)?;
+        let action = self.action.patch(found.get("action"))?;
+        patch.extend(action.map(|action| ("action".to_owned(), action)));
+        self.action.put_into(&mut patch)?;
+        self.backoff.put_into(&mut patch)?;
+        self.policies.put_into(&mut patch)?;
+        without_other_choices(&mut patch);
+        Ok(patch)
+    }
+}
+
 /// The part of a merge patch that changes when a job fires.
-pub(crate) fn timing(
+fn timing(
     given: &ScheduleArgs,
     found: &Map<String, Value>,
     now: DateTime<Utc>,
@@ -193,7 +222,7 @@ fn joined(numbers: &[i64]) -> String {
 }
 
 /// Removes from a job what belongs to the other choices of a policy that a patch changes.
-pub(super) fn without_other_choices(patch: &mut Map<String, Value>) {
+fn without_other_choices(patch: &mut Map<String, Value>) {
     let Some(Value::Object(extensions)) = patch.get_mut(EXTENSIONS) else { return };
     if let Some(Value::Object(catch_up)) = extensions.get_mut("catchUp") {
         catch_up.entry("max").or_insert(Value::Null);

@@ -3,8 +3,9 @@
 mod action;
 pub(crate) use action::{ActionArgs, is_credential};
 mod again;
-mod backoff;
-pub(crate) mod change;
+pub(crate) mod backoff;
+mod change;
+pub(crate) use change::Given;
 mod copy;
 mod create;
 pub(crate) use create::{put_new, zoned};
@@ -25,7 +26,7 @@ mod set;
 pub(crate) use set::merge_patch;
 mod show;
 mod switch;
-mod why;
+pub(crate) mod why;
 
 use clap::{Args, Subcommand};
 

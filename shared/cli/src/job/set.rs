@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
 use super::backoff::BackoffArgs;
-use super::change;
+use super::change::Given;
 use super::create::{properties_of, say_next};
 use super::policy::{PolicyArgs, secrets};
 use super::schedule::ScheduleArgs;
@@ -109,13 +109,9 @@ async fn dry_run(work: &Work, path: &JobPath, changes: &Value) -> Result<()> {
 impl SetArgs {
     /// The changes that the options say.
     fn options(&self, work: &Work, found: &Map<String, Value>) -> Result<Map<String, Value>> {
-        let mut patch = change::timing(&self.schedule, found, work.now())?;
-        let action = self.action.patch(found.get("action"))?;
-        patch.extend(action.map(|action| ("action".to_owned(), action)));
-        self.action.put_into(&mut patch)?;
-        self.backoff.put_into(&mut patch)?;
-        self.policies.put_into(&mut patch)?;
-        change::without_other_choices(&mut patch);
+        let Self { schedule, action, backoff, policies, .. } = self;
+        let given = Given { schedule, action, backoff, policies };
+        let mut patch = given.patch(found, work.now())?;
         if self.disabled {
             patch.insert("state".to_owned(), "disabled".into());
         }

@@ -22,7 +22,7 @@ pub(crate) struct WhyArgs {
 }
 
 /// An instant as a person typed it, read on the clock of the job's zone; and that zone.
-pub(super) async fn instant_of(
+pub(crate) async fn instant_of(
     work: &Work,
     path: &JobPath,
     text: &str,

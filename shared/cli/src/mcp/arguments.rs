@@ -12,8 +12,10 @@ use serde_json::{Map, Value, json};
 use crate::failure::{Failure, Result};
 use crate::work::Work;
 
-/// Options that read a file of this machine: an assistant could send its content anywhere.
-const FILES: [&str; 4] = ["header-file", "body-file", "password-file", "user"];
+/// Options that read a file of this machine, which an assistant could send anywhere, and options that take
+/// a secret.
+const HELD_BACK: [&str; 7] =
+    ["header-file", "body-file", "password-file", "user", "sign", "alert", "alert-body"];
 
 /// The arguments of a tool for one job.
 #[derive(Debug, Args)]
@@ -46,7 +48,10 @@ impl std::str::FromStr for Object {
 enum Kind {
     Text,
     Integer,
+    Number,
     Truth,
+    /// A truth that an option has as its value.
+    Choice,
     Texts,
     Object,
 }
@@ -58,6 +63,8 @@ impl Kind {
             ArgAction::SetTrue => Self::Truth,
             ArgAction::Append => Self::Texts,
             _ if parsed == TypeId::of::<u32>() => Self::Integer,
+            _ if parsed == TypeId::of::<f64>() => Self::Number,
+            _ if parsed == TypeId::of::<bool>() => Self::Choice,
             _ if parsed == TypeId::of::<Object>() => Self::Object,
             _ => Self::Text,
         }
@@ -67,7 +74,8 @@ impl Kind {
         match self {
             Self::Text => json!({"type": "string"}),
             Self::Integer => json!({"type": "integer", "minimum": 0}),
-            Self::Truth => json!({"type": "boolean"}),
+            Self::Number => json!({"type": "number"}),
+            Self::Truth | Self::Choice => json!({"type": "boolean"}),
             Self::Texts => json!({"type": "array", "items": {"type": "string"}}),
             Self::Object => json!({"type": "object"}),
         }
@@ -77,7 +85,8 @@ impl Kind {
         match self {
             Self::Text => "a string",
             Self::Integer => "a whole number",
-            Self::Truth => "true or false",
+            Self::Number => "a number",
+            Self::Truth | Self::Choice => "true or false",
             Self::Texts => "an array of strings",
             Self::Object => "an object",
         }
@@ -87,7 +96,8 @@ impl Kind {
     fn values(self, value: &Value) -> Option<Vec<String>> {
         match (self, value) {
             (Self::Text, Value::String(text)) => Some(vec![text.clone()]),
-            (Self::Integer, Value::Number(number)) => Some(vec![number.to_string()]),
+            (Self::Integer | Self::Number, Value::Number(number)) => Some(vec![number.to_string()]),
+            (Self::Choice, Value::Bool(truth)) => Some(vec![truth.to_string()]),
             (Self::Object, Value::Object(_)) => Some(vec![value.to_string()]),
             (Self::Texts, Value::Array(items)) => {
                 items.iter().map(|item| item.as_str().map(ToOwned::to_owned)).collect()
@@ -98,9 +108,9 @@ impl Kind {
 }
 
 /// The arguments of a command that a tool has, each with its name in JSON.
-fn offered(command: &Command) -> impl Iterator<Item = (String, &Arg)> {
+pub(super) fn offered(command: &Command) -> impl Iterator<Item = (String, &Arg)> {
     command.get_arguments().filter_map(|arg| {
-        let long = arg.get_long().filter(|long| !FILES.contains(long))?;
+        let long = arg.get_long().filter(|long| !HELD_BACK.contains(long))?;
         Some((long.replace('-', "_"), arg))
     })
 }

@@ -1,7 +1,7 @@
 //! The tools that only read.
 
 use clap::Args;
-use minutehand_client::{HistoryFilter, Listed};
+use minutehand_client::{CollectionPath, GroupPath, HistoryFilter, Listed};
 use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
@@ -9,8 +9,9 @@ use super::arguments::Named;
 use crate::failure::{Failure, Result};
 use crate::instant;
 use crate::job::schedule::{ScheduleArgs, timetable};
+use crate::job::why::instant_of;
 use crate::job::{sentence_of, zoned};
-use crate::work::{Work, in_collection, zone_of};
+use crate::work::{Work, in_collection};
 
 /// The most items of one answer, all of which an assistant reads.
 const ITEMS_MAX: u32 = 200;
@@ -18,6 +19,8 @@ const ITEMS_MAX: u32 = 200;
 const ITEMS_DEFAULT: u32 = 20;
 /// The most occurrences of a preview.
 const OCCURRENCES_DEFAULT: u32 = 5;
+/// Since when failures are listed if it is not said.
+const SINCE_DEFAULT: &str = "-7d";
 
 fn items(text: &str) -> Result<u32, String> {
     let items = text.parse().ok().filter(|items| (1..=ITEMS_MAX).contains(items));
@@ -60,6 +63,31 @@ pub(super) struct Why {
     /// well, or why the job does not fire
     #[arg(long, allow_hyphen_values = true)]
     at: Option<String>,
+}
+
+/// The arguments of `get_collection`.
+#[derive(Debug, Args)]
+pub(super) struct Collection {
+    /// Name of the collection
+    #[arg(long)]
+    name: String,
+}
+
+/// The arguments of `failures`.
+#[derive(Debug, Args)]
+pub(super) struct Failures {
+    /// Only failures of this collection; with job, the collection of the job [default: the context's]
+    #[arg(long)]
+    collection: Option<String>,
+    /// Only failures of this job of the collection
+    #[arg(long)]
+    job: Option<String>,
+    /// Only occurrences that ended since then, such as -2h, -1d or 2027-01-03T09:00:00Z [default: -7d]
+    #[arg(long, allow_hyphen_values = true)]
+    since: Option<String>,
+    /// At most this many failures, up to 200 [default: 20]
+    #[arg(long, value_parser = items)]
+    limit: Option<u32>,
 }
 
 /// The collection of a tool.
@@ -122,6 +150,68 @@ pub(super) fn document(text: &str) -> Result<Value> {
         .map_err(|error| Failure::failed(format!("the answer of the server is not JSON: {error}")))
 }
 
+/// The fields of an answer that hold what a target wrote.
+const OF_TARGETS: [&str; 2] = ["message", "said"];
+
+/// Marks what a target wrote, wherever it is in a document: an assistant must not take it for an
+/// instruction.
+pub(super) fn labelled(document: Value) -> Value {
+    match document {
+        Value::Array(items) => items.into_iter().map(labelled).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(name, value)| match value {
+                Value::String(text) if OF_TARGETS.contains(&name.as_str()) => {
+                    (name, json!({"fromTarget": text}))
+                }
+                value => (name, labelled(value)),
+            });
+            Value::Object(fields.collect())
+        }
+        value => value,
+    }
+}
+
+pub(super) async fn collection(work: &Work, wanted: &Collection) -> Result<Value> {
+    let path = work.defaults().collection(Some(&wanted.name))?;
+    let found = work.client().collection(&path).await.map_err(in_collection(work, &path))?;
+    document(&found.text)
+}
+
+pub(super) async fn failures(work: &Work, wanted: &Failures) -> Result<Value> {
+    let limit = wanted.limit.unwrap_or(ITEMS_DEFAULT) as usize;
+    let since = wanted.since.as_deref().unwrap_or(SINCE_DEFAULT);
+    let since = format_instant(instant::parse(since, None, work.now())?);
+    let (collection, job) = (wanted.collection.as_deref(), wanted.job.as_deref());
+    let path = match (collection, job) {
+        (None, None) => None,
+        _ => Some(work.defaults().collection(collection)?),
+    };
+    let place = path.as_ref().map_or(&work.defaults().place, |path| &path.place);
+    let of = (path.as_ref(), job);
+    let found = work.client().failures(&place.subscription, of, &since, limit + 1).await?;
+    if let (true, Some(path)) = (found.is_empty(), &path) {
+        crate::failures::exists(work, path, job).await?;
+    }
+    let items = found.iter().map(|item| {
+        let mut failure = labelled(document(&item.text)?);
+        if let Some(failure) = failure.as_object_mut() {
+            let place = GroupPath {
+                subscription: place.subscription.clone(),
+                group: item.value.resource_group.clone(),
+            };
+            let path = CollectionPath { place, collection: item.value.collection.clone() };
+            let name = work.defaults().short_job(&path.job(&item.value.job));
+            failure.insert("name".to_owned(), name.into());
+        }
+        Ok(failure)
+    });
+    Ok(list("failures", items.collect::<Result<_>>()?, limit))
+}
+
+pub(super) async fn overview(work: &Work) -> Result<Value> {
+    document(&work.client().overview(&work.defaults().place.subscription).await?.text)
+}
+
 pub(super) async fn collections(work: &Work) -> Result<Value> {
     let limit = ITEMS_MAX as usize;
     let listed = work.client().collections(&work.defaults().place).up_to(limit + 1).await?;
@@ -162,7 +252,8 @@ pub(super) async fn history(work: &Work, wanted: &History) -> Result<Value> {
     work.client().job(&path).await?;
     let listed = work.client().history(&path, which).up_to(limit + 1).await?;
     let items = listed.iter().map(|item| {
-        Ok(document(&item.text)?.get_mut("properties").map(Value::take).unwrap_or_default())
+        let mut item = document(&item.text)?;
+        Ok(labelled(item.get_mut("properties").map(Value::take).unwrap_or_default()))
     });
     Ok(list("attempts", items.collect::<Result<_>>()?, limit))
 }
@@ -170,13 +261,10 @@ pub(super) async fn history(work: &Work, wanted: &History) -> Result<Value> {
 pub(super) async fn why(work: &Work, wanted: &Why) -> Result<Value> {
     let path = wanted.job.path(work)?;
     let at = match &wanted.at {
-        Some(at) => {
-            let zone = zone_of(&work.client().job(&path).await?.value.properties);
-            Some(format_instant(instant::parse(at, zone, work.now())?))
-        }
+        Some(at) => Some(instant_of(work, &path, at).await?.0),
         None => None,
     };
-    document(&work.client().why(&path, at.as_deref()).await?.text)
+    Ok(labelled(document(&work.client().why(&path, at.as_deref()).await?.text)?))
 }
 
 pub(super) async fn journal(work: &Work, wanted: &Journal) -> Result<Value> {
@@ -210,4 +298,20 @@ pub(super) async fn preview(work: &Work, wanted: &Preview) -> Result<Value> {
         Ok(json!({"sentence": timetable.sentence(), "next": next}))
     });
     Ok(json!({"jobs": jobs.collect::<Result<Vec<Value>>>()?}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_target_wrote_is_marked_wherever_it_is() {
+        let document = json!({"name": "a", "attempts": [{"message": "m", "minutehand":
+            {"said": "s", "cause": {"kind": "status"}}}], "said": null});
+        assert_eq!(
+            labelled(document),
+            json!({"name": "a", "attempts": [{"message": {"fromTarget": "m"}, "minutehand":
+                {"said": {"fromTarget": "s"}, "cause": {"kind": "status"}}}], "said": null})
+        );
+    }
 }

@@ -7,11 +7,17 @@ use minutehand_client::{JobPath, Precondition};
 use serde_json::{Map, Value, json};
 
 use super::arguments::{Named, Object};
-use super::read::{InCollection, document};
+use super::read::{InCollection, document, labelled};
+use crate::alert::AlertOptions;
+use crate::collection::{self, CreateLimits, SetLimits};
 use crate::failure::{Failure, Result};
+use crate::job::backoff::BackoffArgs;
+use crate::job::policy::PolicyArgs;
 use crate::job::schedule::ScheduleArgs;
-use crate::job::{ActionArgs, change, is_credential, put_new, run_and_wait, zoned};
+use crate::job::why::instant_of;
+use crate::job::{ActionArgs, Given, is_credential, put_new, run_and_wait, zoned};
 use crate::masked::masked;
+use crate::merge::merge;
 use crate::work::{Work, in_collection};
 
 /// How long `run_job` waits for the result: an action ends within a minute.
@@ -26,9 +32,48 @@ pub(super) struct Create {
     action: ActionArgs,
     #[command(flatten)]
     schedule: ScheduleArgs,
+    #[command(flatten)]
+    backoff: BackoffArgs,
+    #[command(flatten)]
+    policies: PolicyArgs,
     /// Create it switched off
     #[arg(long)]
     disabled: bool,
+}
+
+/// The arguments of `create_collection`.
+#[derive(Debug, Args)]
+pub(super) struct CreateCollection {
+    /// Name of the collection
+    #[arg(long)]
+    name: String,
+    #[command(flatten)]
+    limits: CreateLimits,
+}
+
+/// The arguments of `update_collection`.
+#[derive(Debug, Args)]
+pub(super) struct UpdateCollection {
+    /// Name of the collection
+    #[arg(long)]
+    name: String,
+    /// Switch it on or off; none of its jobs fires while it is off
+    #[arg(long, value_parser = ["enabled", "disabled"])]
+    state: Option<String>,
+    #[command(flatten)]
+    limits: SetLimits,
+    #[command(flatten)]
+    alerts: AlertOptions,
+}
+
+/// The arguments of `redrive`.
+#[derive(Debug, Args)]
+pub(super) struct Redrive {
+    #[command(flatten)]
+    job: Named,
+    /// Instant of the occurrence that failed
+    #[arg(long)]
+    at: String,
 }
 
 /// The arguments of `update_job`.
@@ -40,7 +85,13 @@ pub(super) struct Update {
     #[arg(long)]
     properties: Option<Object>,
     #[command(flatten)]
+    action: ActionArgs,
+    #[command(flatten)]
     schedule: ScheduleArgs,
+    #[command(flatten)]
+    backoff: BackoffArgs,
+    #[command(flatten)]
+    policies: PolicyArgs,
 }
 
 /// The arguments of `run_job`.
@@ -58,14 +109,13 @@ pub(super) struct Run {
 
 pub(super) async fn create(work: &Work, wanted: &Create) -> Result<Value> {
     let path = wanted.job.path(work)?;
-    let mut headers = wanted.action.header.iter().filter_map(|header| header.split_once(':'));
-    if let Some((name, _)) = headers.find(|(name, _)| is_credential(name.trim())) {
-        return Err(no_secrets(work, &path, &format!("action.request.headers.{}", name.trim())));
-    }
+    no_credential(work, &path, &wanted.action)?;
     let schedule = zoned(work, &wanted.schedule, &path.collection).await?;
     let mut properties = Map::new();
     properties.extend(wanted.action.action()?.map(|action| ("action".to_owned(), action)));
     wanted.action.put_into(&mut properties)?;
+    wanted.backoff.put_into(&mut properties)?;
+    wanted.policies.put_into(&mut properties)?;
     one_timing(work, &schedule)?.put_into(&mut properties);
     if wanted.disabled {
         properties.insert("state".to_owned(), "disabled".into());
@@ -76,30 +126,52 @@ pub(super) async fn create(work: &Work, wanted: &Create) -> Result<Value> {
 
 pub(super) async fn update(work: &Work, wanted: &Update) -> Result<Value> {
     let path = wanted.job.path(work)?;
-    let mut changes = wanted.properties.as_ref().map(|given| given.0.clone()).unwrap_or_default();
-    if changes.is_empty() && !wanted.schedule.is_any_given() {
-        return Err(Failure::refused("it is not said what to change")
-            .hint("give properties, such as {\"state\":\"disabled\"}, or when it fires"));
-    }
-    let document = Value::Object(changes.clone());
+    let properties = wanted.properties.as_ref().map(|given| given.0.clone()).unwrap_or_default();
+    let document = Value::Object(properties.clone());
     if masked(&document) != document {
         return Err(no_secrets(work, &path, "PROPERTY"));
     }
-    if !wanted.schedule.is_any_given() {
-        let changes = json!({ "properties": changes });
-        work.client().patch_job(&path, &changes, Precondition::Always).await?;
-        return described(work, &path).await;
-    }
-    if changes.contains_key("recurrence") || changes.contains_key("startTime") {
+    no_credential(work, &path, &wanted.action)?;
+    let is_timed = properties.contains_key("recurrence") || properties.contains_key("startTime");
+    if wanted.schedule.is_any_given() && is_timed {
         return Err(Failure::refused(
             "it is said twice when the job fires: leave recurrence and startTime out of properties",
         ));
     }
+    let Update { action, schedule, backoff, policies, .. } = wanted;
     let job = work.client().job(&path).await?;
-    changes.extend(change::timing(&wanted.schedule, &job.value.properties, work.now())?);
+    let given = Given { schedule, action, backoff, policies };
+    let mut changes = Value::Object(given.patch(&job.value.properties, work.now())?);
+    merge(&mut changes, document);
+    if changes.as_object().is_none_or(Map::is_empty) {
+        return Err(Failure::refused("it is not said what to change").hint(
+            "give properties, such as {\"state\":\"disabled\"}, or arguments of create_job",
+        ));
+    }
     let condition = job.etag.as_deref().map_or(Precondition::Always, Precondition::Unchanged);
     work.client().patch_job(&path, &json!({ "properties": changes }), condition).await?;
     described(work, &path).await
+}
+
+pub(super) async fn create_collection(work: &Work, wanted: &CreateCollection) -> Result<Value> {
+    let path = work.defaults().collection(Some(&wanted.name))?;
+    document(&collection::put(work, &path, wanted.limits.properties()?).await?)
+}
+
+pub(super) async fn update_collection(work: &Work, wanted: &UpdateCollection) -> Result<Value> {
+    let mut changes = wanted.limits.changes()?;
+    if let Some(state) = &wanted.state {
+        let state = if state == "enabled" { "Enabled" } else { "Disabled" };
+        changes.push(format!("state={state}"));
+    }
+    let path = work.defaults().collection(Some(&wanted.name))?;
+    document(&collection::change(work, &path, &changes, &wanted.alerts).await?)
+}
+
+pub(super) async fn redrive(work: &Work, wanted: &Redrive) -> Result<Value> {
+    let path = wanted.job.path(work)?;
+    let (at, _) = instant_of(work, &path, &wanted.at).await?;
+    document(&work.client().redrive_occurrence(&path, &at).await?.text)
 }
 
 pub(super) async fn run(work: &Work, wanted: &Run) -> Result<Value> {
@@ -112,13 +184,14 @@ pub(super) async fn run(work: &Work, wanted: &Run) -> Result<Value> {
     }
     let (attempt, _) = run_and_wait(work, &path, key, RESULT_WAIT).await?;
     let result = if attempt.failed() { "failed" } else { "succeeded" };
-    Ok(json!({"name": name, "result": result, "message": attempt.message,
+    Ok(json!({"name": name, "result": result, "message": {"fromTarget": attempt.message},
         "started": attempt.start_time, "ended": attempt.end_time}))
 }
 
 pub(super) async fn test_alert(work: &Work, wanted: &InCollection) -> Result<Value> {
     let path = work.defaults().collection(wanted.collection.as_deref())?;
-    document(&work.client().test_alert(&path).await.map_err(in_collection(work, &path))?.text)
+    let tested = work.client().test_alert(&path).await.map_err(in_collection(work, &path))?;
+    Ok(labelled(document(&tested.text)?))
 }
 
 pub(super) async fn delete(work: &Work, wanted: &Named) -> Result<Value> {
@@ -135,6 +208,17 @@ fn one_timing(work: &Work, schedule: &ScheduleArgs) -> Result<crate::job::schedu
             "the cron expression names days of the month and days of the week, and fires on either: \
              create a job for each",
         )),
+    }
+}
+
+/// Refuses headers that carry a credential.
+fn no_credential(work: &Work, path: &JobPath, action: &ActionArgs) -> Result<()> {
+    let mut headers = action.header.iter().filter_map(|header| header.split_once(':'));
+    match headers.find(|(name, _)| is_credential(name.trim())) {
+        Some((name, _)) => {
+            Err(no_secrets(work, path, &format!("action.request.headers.{}", name.trim())))
+        }
+        None => Ok(()),
     }
 }
 

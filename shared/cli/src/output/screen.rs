@@ -57,6 +57,20 @@ impl Screen {
         }
     }
 
+    /// Prints nothing.
+    pub(crate) fn silent() -> Self {
+        let screen = Self {
+            layout: Layout::Pipe { titles: false },
+            colors: false,
+            quiet: true,
+            ascii: false,
+            asks: false,
+            kept: Arc::default(),
+        };
+        screen.keep();
+        screen
+    }
+
     pub(crate) fn is_terminal(&self) -> bool {
         matches!(self.layout, Layout::Terminal { .. })
     }
