@@ -12,6 +12,6 @@ mod pool;
 mod sign;
 
 pub use backoff::{Pauses, chance};
-pub use credentials::{AwsEnvironment, NoCredentials, Provider, SourceKind};
+pub use credentials::{AwsEnvironment, NoCredentials, Provider, SourceKind, region_of_profile};
 pub use pool::{Exchange, Pool, connections, exchange, pool};
 pub use sign::{Payload, SigningScope, Unsigned, signature, texts};

@@ -53,8 +53,8 @@ amqp://127.0.0.1:5672 [default: the same hosts as over HTTPS, port 5671]";
 const OWN_AWS_HELP: &str = "Let jobs send to SQS, SNS, Lambda and EventBridge of AWS";
 
 const OWN_AWS_LONG_HELP: &str = "\
-Let jobs send to SQS, SNS, Lambda and EventBridge of AWS, with the rights of this process: AWS_REGION, and \
-credentials from the environment (AWS_ACCESS_KEY_ID and so on), from a profile, or from the role of the \
+Let jobs send to SQS, SNS, Lambda and EventBridge of AWS, with the rights of this process: AWS_REGION or the \
+region of the profile, and credentials from the environment (AWS_ACCESS_KEY_ID and so on), from a profile, or from the role of the \
 workload, the container or the machine [default: jobs with these action types are rejected]";
 
 const AWS_HELP: &str = "Endpoint of SQS, SNS, Lambda and EventBridge [default: none]";

@@ -12,7 +12,7 @@ use minutehand_archive_objects::{Location, Objects};
 use minutehand_domain::arn::is_region;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::plan::PlanLimits;
-use minutehand_outbound::{AwsEnvironment, Provider};
+use minutehand_outbound::{AwsEnvironment, Provider, region_of_profile};
 use minutehand_runtime::{LevelFilter, LogFormat, Rate, chain, system_now};
 use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
@@ -442,17 +442,23 @@ fn aws(
 ) -> Option<Aws> {
     problems.only_one(&[("--aws", args.aws), ("--aws-endpoint", args.aws_endpoint.is_some())]);
     let given = |name: &str| environment(name).filter(|value| !value.is_empty());
+    let home = given("HOME").map(Into::into);
+    let aws_environment = AwsEnvironment { variable: &environment, home };
     let region = given("AWS_REGION").or_else(|| given("AWS_DEFAULT_REGION"));
+    // What is wrong with the profile is said with its credentials.
+    let of_profile = || region_of_profile(&aws_environment).ok().flatten();
+    let region = region.or_else(|| if args.aws { of_profile() } else { None });
     if region.as_ref().is_some_and(|region| !is_region(region)) {
         problems.add("AWS_REGION is not the name of a region: set one such as eu-west-1");
     }
     if args.aws {
         let Some(region) = region else {
-            problems.add("--aws needs a region: set AWS_REGION, such as eu-west-1");
+            problems.add(
+                "--aws needs a region: set AWS_REGION, such as eu-west-1, or the region of the profile",
+            );
             return None;
         };
-        let home = given("HOME").map(Into::into);
-        return match Provider::new(&AwsEnvironment { variable: &environment, home }) {
+        return match Provider::new(&aws_environment) {
             Ok(found) => {
                 let credentials = found.shared(system_now);
                 Some(Aws { endpoint: None, region, credentials, role: None })
@@ -566,6 +572,32 @@ mod tests {
                 (Err(found), Some(says)) => assert!(found[0].contains(says), "{found:?}"),
                 (other, _) => panic!("{line} {variables:?}: {:?}", other.map(drop)),
             }
+        }
+    }
+
+    #[test]
+    fn the_region_and_the_keys_of_aws_may_be_those_of_a_profile() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(".aws");
+        std::fs::create_dir(&folder).unwrap();
+        let config = "[default]\nregion = eu-west-3\n[profile ops]\nregion = eu-north-1\n\
+            aws_access_key_id = i\naws_secret_access_key = s\n";
+        std::fs::write(folder.join("config"), config).unwrap();
+        let path = home.path().display().to_string();
+        for (variables, region) in [
+            (vec![("AWS_PROFILE", "ops")], "eu-north-1"),
+            (vec![("AWS_PROFILE", "ops"), ("AWS_REGION", "eu-west-1")], "eu-west-1"),
+            // Its keys are those of the machine.
+            (vec![], "eu-west-3"),
+        ] {
+            let args = Line::try_parse_from(["serve", "--aws"]).unwrap().args;
+            let given = |wanted: &str| {
+                let found = variables.iter().find(|(name, _)| *name == wanted);
+                let found = found.map(|(_, value)| (*value).to_owned());
+                found.or_else(|| (wanted == "HOME").then(|| path.clone()))
+            };
+            let settings = ServeSettings::read(&args, given).unwrap();
+            assert_eq!(settings.services.aws.unwrap().region, region, "{variables:?}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{World, run, words};
+use crate::world::{Server, World, at_home, run, words};
 
 const TEMPLATE: &str = "--template 'https://runner.example.com/run?cmd={command}'";
 
@@ -129,4 +129,19 @@ fn what_cannot_be_imported_says_what_to_do() {
         assert!(matches!(ended.code, Some(1 | 2)), "{line}: {ended:?}");
         assert!(ended.err.contains(said), "{line}: {ended:?}");
     }
+}
+
+#[test]
+fn schedules_of_eventbridge_become_jobs_of_a_server_that_reaches_aws() {
+    let schedule = json!({"Name": "nightly", "ScheduleExpression": "cron(30 2 * * ? *)",
+        "FlexibleTimeWindow": {"Mode": "OFF"}, "State": "ENABLED",
+        "Target": {"Arn": "arn:aws:sqs:eu-west-1:123456789012:orders", "Input": "{}",
+            "RoleArn": "arn:aws:iam::123456789012:role/x"}});
+    let (home, server) = (tempfile::tempdir().unwrap(), Server::for_aws());
+    let line = words(&format!("import eventbridge - --to ops --yes --server {}", server.url));
+    let imported = run(at_home(home.path()).args(line), &schedule.to_string());
+    assert!(imported.out.ends_with("1 created, 0 left alone, 0 failed\n"), "{imported:?}");
+    let line = words(&format!("job show ops/nightly --json --server {}", server.url));
+    let shown = run(at_home(home.path()).args(line), "");
+    assert!(shown.out.contains(r#""type":"Sqs""#), "{shown:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -37,14 +37,27 @@ impl Server {
         Self::run(own.map(OsStr::new).into_iter().chain(arguments.iter().map(AsRef::as_ref)))
     }
 
+    /// Starts one whose jobs may send to AWS, with keys that are none.
+    pub(crate) fn for_aws() -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
+        let keys = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map(|name| (name, "minutehand"));
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--memory", "--no-auth", "--aws"])
+            .args(["--log-level", "error"])
+            .envs(keys)
+            .env("AWS_REGION", "eu-west-1");
+        Self::of(command)
+    }
+
     /// Runs a command that serves.
     pub(crate) fn run<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-        command
-            .args(arguments)
-            .env_remove("MINUTEHAND_TOKEN")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped());
+        command.args(arguments);
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
+        command.env_remove("MINUTEHAND_TOKEN").stdin(Stdio::null()).stdout(Stdio::piped());
         let mut process = Process::start(&mut command);
         let mut lines = BufReader::new(process.child().stdout.take().unwrap()).lines();
         let url =
@@ -80,6 +93,22 @@ impl World {
 
     pub(crate) fn run_with<S: AsRef<OsStr>>(&self, arguments: &[S], input: &str) -> Ended {
         run(self.command().args(arguments), input)
+    }
+
+    /// Sends a request to the server; returns the status and the body of its answer.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let address = self.url().strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let length = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
     /// Runs a command that has to succeed, and returns what it printed.

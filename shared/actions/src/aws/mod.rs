@@ -181,7 +181,7 @@ impl AwsSender {
     ) -> Result<String, ActionFailure> {
         let account = self.account.as_ref().ok_or_else(|| {
             ActionFailure::no_credentials(
-                "Access to AWS is not configured; see --aws-endpoint, and ActionArns on AWS.",
+                "Access to AWS is not configured; see --aws, and ActionArns on AWS.",
             )
         })?;
         let region = service.region(account)?;

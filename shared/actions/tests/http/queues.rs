@@ -291,7 +291,7 @@ async fn a_queue_on_another_host_gets_no_signed_request() {
         "{message}"
     );
     let message = failed(send(&settings(), &sqs("https://sqs.evil.test/1/q")).await);
-    assert!(message.contains("Access to AWS is not configured; see --aws-endpoint, "), "{message}");
+    assert!(message.contains("Access to AWS is not configured; see --aws, "), "{message}");
 }
 
 /// STS gives out one set of keys after the other.

@@ -52,6 +52,17 @@ pub struct AwsEnvironment<'a> {
     pub home: Option<PathBuf>,
 }
 
+/// The region of the profile that the environment names, or of the default one.
+///
+/// # Errors
+///
+/// If a file of profiles cannot be read.
+pub fn region_of_profile(
+    environment: &AwsEnvironment<'_>,
+) -> Result<Option<String>, NoCredentials> {
+    Profile::region(environment)
+}
+
 impl AwsEnvironment<'_> {
     fn get(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.is_empty())

@@ -25,6 +25,19 @@ pub(super) struct Profile {
 impl Profile {
     /// The profile that the environment names, or the one with the name `default`, if it has keys.
     pub(super) fn of(environment: &AwsEnvironment<'_>) -> Result<Option<Self>, NoCredentials> {
+        let Some(profile) = Self::named(environment)? else { return Ok(None) };
+        let is_named = environment.get("AWS_PROFILE").is_some();
+        // A default profile may be there for another reason, such as its region.
+        if is_named || profile.find()?.is_some_and(|found| found.contains_key("aws_access_key_id"))
+        {
+            profile.read()?;
+            return Ok(Some(profile));
+        }
+        Ok(None)
+    }
+
+    /// The profile that the environment names, or the one with the name `default`; `None` without a home.
+    fn named(environment: &AwsEnvironment<'_>) -> Result<Option<Self>, NoCredentials> {
         let named = environment.get("AWS_PROFILE");
         let in_home =
             |name: &str| environment.home.as_ref().map(|home| home.join(".aws").join(name));
@@ -42,16 +55,17 @@ impl Profile {
                 ))),
             };
         };
-        let is_named = named.is_some();
         let name = named.unwrap_or_else(|| "default".to_owned());
-        let profile = Self { name, files: [credentials, config] };
-        // A default profile may be there for another reason, such as its region.
-        if is_named || profile.find()?.is_some_and(|found| found.contains_key("aws_access_key_id"))
-        {
-            profile.read()?;
-            return Ok(Some(profile));
-        }
-        Ok(None)
+        Ok(Some(Self { name, files: [credentials, config] }))
+    }
+
+    /// The region of the profile that the environment names, or of the default one.
+    pub(super) fn region(
+        environment: &AwsEnvironment<'_>,
+    ) -> Result<Option<String>, NoCredentials> {
+        let Some(profile) = Self::named(environment)? else { return Ok(None) };
+        let region = profile.find()?.and_then(|mut found| found.remove("region"));
+        Ok(region.filter(|region| !region.is_empty()))
     }
 
     /// Its keys, as they are now.
