@@ -29,6 +29,7 @@ use minutehand_domain::document::{JOB, Shape};
 
 use crate::help;
 use crate::preview_command::{EXAMPLES, PreviewArgs, Unshown};
+use crate::tips::with_tip;
 use crate::token_command::TokenCommand;
 use crate::words;
 
@@ -313,11 +314,11 @@ pub(crate) fn run() -> ExitCode {
     let cli = parse(given).unwrap_or_else(|(earlier, last)| {
         let mut out = io::stderr().lock();
         for error in earlier {
-            let text = with_tip(error).to_string();
+            let text = with_tip(error, &Cli::command()).to_string();
             // If standard error cannot be written, there is no other place to report it.
             let _ = writeln!(out, "{}", text.split(FOOTER).next().unwrap_or_default().trim_end());
         }
-        with_tip(last).exit()
+        with_tip(last, &Cli::command()).exit()
     });
     match cli.command {
         Command::Serve(args) => tell(run_server(&args)),
@@ -436,28 +437,6 @@ fn place_of_value(error: &Error, words: &[OsString]) -> Option<Range<usize>> {
             (Some(_) | None, _) => None,
         }
     })
-}
-
-/// Adds what to do to an error of the command line whose cause is known.
-fn with_tip(mut error: Error) -> Error {
-    let is = |error: &Error, kind, text| matches!(error.get(kind), Some(ContextValue::String(found)) if found == text);
-    let tip = if error.kind() == ErrorKind::InvalidSubcommand {
-        let program = Cli::command();
-        // The words up to the one that is not a command lead to its neighbours.
-        let mut command = &program;
-        for word in std::env::args().skip(1) {
-            command = command.find_subcommand(&word).unwrap_or(command);
-        }
-        let names = command.get_subcommands().filter(|command| !command.is_hide_set());
-        let names: Vec<&str> = names.map(clap::Command::get_name).collect();
-        format!("the commands are {}", names.join(", "))
-    } else if is(&error, ContextKind::InvalidArg, "--port") {
-        "the port is a part of --listen, like --listen 127.0.0.1:8080".to_owned()
-    } else {
-        return error;
-    };
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-    error
 }
 
 fn health(args: HealthArgs) -> ExitCode {

@@ -3,6 +3,7 @@
 mod cli;
 mod help;
 mod preview_command;
+mod tips;
 mod token_command;
 mod words;
 

@@ -90,7 +90,12 @@ fn state_of(work: &Work, state: &JobAlertState) -> String {
 
 async fn test(work: &Work, name: &str) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
-    let answer = work.client().test_alert(&path).await.map_err(in_collection(work, &path))?;
+    let answer = work.client().test_alert(&path).await.map_err(|error| {
+        let has_none = error.refusal().is_some_and(|refusal| refusal.code == "NoFailureAction");
+        let failure = in_collection(work, &path)(error);
+        let set = format!("`minutehand collection set {name} --alert slack=https://…` sets one");
+        if has_none { failure.hint(set) } else { failure }
+    })?;
     let name = work.defaults().short_collection(&path);
     let AlertTestAnswer { arrived, cause, message, took_ms } = &answer.value;
     if *arrived {

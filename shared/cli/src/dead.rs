@@ -144,8 +144,11 @@ async fn show(work: &Work, id: &str) -> Result<()> {
     Ok(())
 }
 
+/// Where the ids are.
+const LISTED: &str = "`minutehand dead list` lists them, with their ids";
+
 fn missing(id: &str) -> Failure {
-    Failure::new(NOT_FOUND, format!("there is no dead letter {}", harmless(id)))
+    Failure::new(NOT_FOUND, format!("there is no dead letter {}", harmless(id))).hint(LISTED)
 }
 
 /// What else a message asks for.
@@ -190,5 +193,5 @@ fn report(
         return Ok(());
     }
     let ids = missing.iter().map(|id| harmless(id)).collect::<Vec<_>>().join(", ");
-    Err(Failure::new(NOT_FOUND, format!("there is no dead letter {ids}")))
+    Err(Failure::new(NOT_FOUND, format!("there is no dead letter {ids}")).hint(LISTED))
 }

@@ -113,7 +113,11 @@ mod tests {
             (json!({"after": 0}), &daily, "'minutehand.pauseOnFailure.after' is 0"),
             (json!({"after": 101}), &daily, "'minutehand.pauseOnFailure.after' is 101"),
             (json!({"after": 1.5}), &daily, "'minutehand.pauseOnFailure.after' is 1.5"),
-            (json!(5), &daily, "'minutehand.pauseOnFailure' must be a JSON object."),
+            (
+                json!(5),
+                &daily,
+                "'minutehand.pauseOnFailure' must be a JSON object, such as {\"after\": 5}.",
+            ),
             (
                 json!({"after": 5}),
                 &json!(null),

@@ -65,7 +65,12 @@ AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, for AWS_REGION [
 with these action types are rejected]";
 
 /// The most backups that may be kept: ten years of them.
-const BACKUPS_MAX: i64 = 3_660;
+const BACKUPS_MAX: u32 = 3_660;
+
+fn backups(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| *number <= BACKUPS_MAX);
+    number.ok_or_else(|| format!("give a number of days from 0 to {BACKUPS_MAX}"))
+}
 
 /// The longest drain in seconds: an action, and what comes after it.
 const DRAIN_MAX: u64 = 70;
@@ -122,7 +127,7 @@ pub struct ServeArgs {
     /// A backup has all collections and jobs, and `installation import` makes an installation of it. Its
     /// secrets are sealed with the key of the data directory, which no backup contains: keep a copy of the
     /// key elsewhere. Exports that you make yourself are never deleted.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=BACKUPS_MAX), help_heading = DATA, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = backups, help_heading = DATA, hide_short_help = true)]
     pub(super) backups_kept: Option<u32>,
     /// Start without a lost key: jobs that need a secret are disabled
     ///

@@ -36,3 +36,5 @@ mod tables;
 mod terminal;
 #[cfg(test)]
 mod world;
+#[cfg(test)]
+mod wrong;

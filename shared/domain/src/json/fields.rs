@@ -25,6 +25,27 @@ pub(crate) enum Reading {
     StoredWithoutSecrets,
 }
 
+/// What is written in place of objects that are taken for single values.
+const EXAMPLES: [(&str, &str); 8] = [
+    ("overlap", r#"{"policy": "skip"}"#),
+    ("catchUp", r#"{"policy": "last"}"#),
+    ("jitter", r#"{"window": "00:10:00"}"#),
+    ("exclude", r#"{"dates": ["2027-12-24"]}"#),
+    ("pauseOnFailure", r#"{"after": 5}"#),
+    ("retryPolicy", r#"{"retryType": "fixed", "retryCount": 3, "retryInterval": "00:01:00"}"#),
+    ("recurrence", r#"{"frequency": "day", "interval": 1}"#),
+    ("schedule", r#"{"hours": [9], "minutes": [30]}"#),
+];
+
+/// That a value has to be an object, with one if its name is known.
+fn must_be_object(path: &str) -> String {
+    let name = path.rsplit('.').next().unwrap_or_default();
+    match EXAMPLES.iter().find(|(known, _)| *known == name) {
+        Some((_, example)) => format!("must be a JSON object, such as {example}."),
+        None => "must be a JSON object.".to_owned(),
+    }
+}
+
 /// An object, the path at which it stands, and where it comes from.
 pub(crate) struct Fields<'a> {
     path: String,
@@ -43,7 +64,7 @@ impl<'a> Fields<'a> {
         let path = path.into();
         match value {
             Value::Object(map) => Ok(Self { path, map, reading, has_templates: false }),
-            _ => Err(Refusal::about(&path, "must be a JSON object.")),
+            _ => Err(Refusal::about(&path, must_be_object(&path))),
         }
     }
 

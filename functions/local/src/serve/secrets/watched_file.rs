@@ -41,7 +41,7 @@ impl<T> WatchedFile<T> {
     ///
     /// If the file is invalid.
     pub(in crate::serve) fn open(path: PathBuf, kind: Kind<T>) -> Result<(Self, T)> {
-        let text = read(&path)?;
+        let text = read(&path).with_context(|| format!("cannot use the {}", kind.file))?;
         let content = (kind.parse)(&text).with_context(|| path.display().to_string())?;
         Ok((Self { kind, path, last: Ok(text) }, content))
     }
