@@ -33,6 +33,14 @@ pub(crate) const fn action(role: Role) -> &'static str {
     }
 }
 
+/// Whether an occurrence is one of the recurrence, or a run that a caller asked for.
+pub(crate) const fn kind(of: &Occurrence) -> &'static str {
+    match of {
+        Occurrence::Scheduled { .. } => "scheduled",
+        Occurrence::Run { .. } => "run",
+    }
+}
+
 /// A job: id, type, name, properties.
 pub(crate) fn job(view: &JobView, durations: Durations) -> Value {
     let mut properties = view.properties(durations);

@@ -24,8 +24,10 @@ use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::tick;
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Page, PageRequest, Recorded,
+    CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Page, PageRequest, PresentAttempt,
+    Recorded, Standing,
 };
 use minutehand_ports::{Attempts, History, StoreError};
 
@@ -397,6 +399,19 @@ pub(crate) fn read(item: &Item) -> Result<HistoryEntry, StoreError> {
     let record = read_record(&reader)?;
     let waits = record.is_none() && reader.optional_number("claims")? == Some(0_u32);
     Ok(HistoryEntry { attempt, record, waits })
+}
+
+/// An attempt of a job that has not ended; `None` for one that has.
+pub(crate) fn read_present(
+    item: &Item,
+    job: &JobRef,
+    work_now: DateTime<Utc>,
+) -> Result<Option<PresentAttempt>, StoreError> {
+    let HistoryEntry { attempt, record, waits } = read(item)?;
+    let lease_until = Reader::new(item).optional_ticks("lease_until")?;
+    let Some(lease_until) = lease_until.filter(|_| record.is_none()) else { return Ok(None) };
+    let standing = Standing::of_claim(waits, lease_until, work_now);
+    Ok(Some(PresentAttempt { job: job.clone(), attempt, standing }))
 }
 
 fn read_record(reader: &Reader<'_>) -> Result<Option<Record>, StoreError> {

@@ -7,8 +7,10 @@ use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PresentAttempt,
+    PresentAttempts, PulseRecord, ResourceGroup,
 };
 use minutehand_ports::{Browse, StoreError};
 
@@ -21,6 +23,12 @@ use minutehand_domain::attempt_key::nominal_key;
 /// The most attempts that are read at one instant: an occurrence has 63 at most, with all retries of
 /// the action, the error action and the notice.
 const ATTEMPTS_MAX: u32 = 100;
+
+/// The newest attempts of a job among which those are looked for that have not ended.
+const PRESENT_MAX: u32 = 10;
+
+/// A name costs as much as the definition that it is in: a thousand are about 75 read units.
+const NAMES_MAX: usize = 1_000;
 
 #[async_trait]
 impl Browse for DynamoStore {
@@ -96,6 +104,48 @@ impl Browse for DynamoStore {
         let page = PageRequest { from: before.map(nominal_key), items_max };
         let page = List { newest_first: true, ..list }.page(&self.table, page).await?;
         page.items.iter().map(attempts::read).collect()
+    }
+
+    async fn job_names(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        now: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Name>, StoreError> {
+        let begins = keys::jobs_beginning(prefix);
+        let list = List::new(keys::inside(collection_uid), begins).for_people();
+        let list = List { alive_at: Some(number(now.timestamp())), ..list };
+        let page = list.page(&self.table, page).await?;
+        let items = page.items.iter().map(jobs::read_name).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
+    }
+
+    fn names_max(&self) -> usize {
+        NAMES_MAX
+    }
+
+    /// SQS lists no messages, and no index has the attempts that have not ended: it would be written at each
+    /// firing.
+    async fn present(
+        &self,
+        _now: DateTime<Utc>,
+        _work_now: DateTime<Utc>,
+    ) -> Result<Option<PresentAttempts>, StoreError> {
+        Ok(None)
+    }
+
+    async fn present_of(
+        &self,
+        job: &JobRef,
+        _now: DateTime<Utc>,
+        work_now: DateTime<Utc>,
+    ) -> Result<Vec<PresentAttempt>, StoreError> {
+        let list = List::new(keys::executions(&job.uid), "").for_people();
+        let page = PageRequest { from: None, items_max: PRESENT_MAX };
+        let page = List { newest_first: true, ..list }.page(&self.table, page).await?;
+        let read = |item: &Item| attempts::read_present(item, job, work_now).transpose();
+        page.items.iter().filter_map(read).collect()
     }
 
     async fn left_out(

@@ -379,12 +379,16 @@ pub(crate) fn timer(collection_uid: &str, job: &JobRecord) -> Item {
         .done()
 }
 
+pub(crate) fn read_name(definition: &Item) -> Result<Name, StoreError> {
+    let reader = Reader::new(definition);
+    Name::new(reader.text("name")?).map_err(|error| reader.corrupt("name", &error.message))
+}
+
 pub(crate) fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
     let reader = Reader::new(definition);
     Ok(JobRecord {
         uid: reader.text("uid")?.to_owned(),
-        name: Name::new(reader.text("name")?)
-            .map_err(|error| reader.corrupt("name", &error.message))?,
+        name: read_name(definition)?,
         document: reader.text("document")?.to_owned(),
         sealed: reader.optional_bytes("sealed")?,
         version: reader.number("version")?,

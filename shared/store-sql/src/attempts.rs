@@ -27,7 +27,7 @@ use minutehand_domain::name::PathSegment;
 use minutehand_ports::store::{CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Recorded};
 use minutehand_ports::{Attempts, StoreError};
 
-use crate::database::{AnyDatabase, DatabaseError};
+use crate::database::{ANY_PROCESS, AnyDatabase, DatabaseError};
 use crate::script::{Row, ScriptOutcome, Statement, Value};
 use crate::sql::attempts as sql;
 use crate::store::{SqlStore, changes, record, rest, start};
@@ -231,6 +231,14 @@ impl Seen {
         let (claims, lease_until) = (row.next()?, row.next()?);
         let attempt = Attempt { asked_by: row.next()?, ..attempt };
         Ok(Self { attempt, process, claim_id, claims, lease_until, record: read_record(row)? })
+    }
+
+    /// The attempt of a row that has not ended, whether it waits, and until when it is claimed. If there is one
+    /// process alone, the claims of others are void.
+    pub(crate) fn claimed(self, alone: i64) -> (Attempt, bool, DateTime<Utc>) {
+        let is_void = alone != ANY_PROCESS && self.process != alone;
+        let lease_until = self.lease_until.filter(|_| !is_void);
+        (self.attempt, self.claims == 0, lease_until.unwrap_or(DateTime::UNIX_EPOCH))
     }
 
     /// The row as the history shows it.

@@ -8,8 +8,10 @@ use minutehand_domain::firing::LeftOut;
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::tick::ticks;
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PresentAttempt,
+    PresentAttempts, PulseRecord, ResourceGroup,
 };
 use minutehand_ports::{Browse, Collections, Jobs, Pulses, StoreError};
 
@@ -19,6 +21,9 @@ use crate::sql::jobs as sql;
 use crate::store::{SqlStore, page_of, rows_of};
 use crate::timers::SHARDS;
 use crate::value::{Columns, params};
+
+/// A name is read from memory, or from a disk beside the process.
+const NAMES_MAX: usize = 100_000;
 
 #[async_trait]
 impl Browse for SqlStore {
@@ -86,6 +91,38 @@ impl Browse for SqlStore {
     ) -> Result<Vec<HistoryEntry>, StoreError> {
         let found = self.newest(before_attempts(job_uid, before), items_max).await?;
         Ok(page_of(found, items_max, |_| String::new()).items)
+    }
+
+    async fn job_names(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        now: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Name>, StoreError> {
+        self.names_beginning(collection_uid, prefix, now, page).await
+    }
+
+    fn names_max(&self) -> usize {
+        NAMES_MAX
+    }
+
+    async fn present(
+        &self,
+        now: DateTime<Utc>,
+        work_now: DateTime<Utc>,
+    ) -> Result<Option<PresentAttempts>, StoreError> {
+        self.read_present(now, work_now).await.map(Some)
+    }
+
+    async fn present_of(
+        &self,
+        job: &JobRef,
+        now: DateTime<Utc>,
+        work_now: DateTime<Utc>,
+    ) -> Result<Vec<PresentAttempt>, StoreError> {
+        let present = self.read_present(now, work_now).await?;
+        Ok(present.items.into_iter().filter(|it| it.job.uid == job.uid).collect())
     }
 
     async fn left_out(

@@ -198,26 +198,50 @@ impl SqlStore {
         Ok(page_of(items.collect::<Result<_, _>>()?, items_max, |last: &JobRecord| last.name.key()))
     }
 
+    /// The names of that page alone.
+    pub(crate) async fn names_beginning(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        now: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Name>, StoreError> {
+        let items_max = page.items_max;
+        let parameters = beginning(collection_uid, prefix, now, page);
+        let rows = self.read(sql::JOB_NAMES, parameters).await?.into_iter();
+        let read = |row| Columns::new("jobs", row).named("name", |text| Name::new(text).ok());
+        Ok(page_of(rows.map(read).collect::<Result<_, _>>()?, items_max, Name::key))
+    }
+
     /// The same page as rows, and one more.
     pub(crate) async fn job_rows(
         &self,
         collection_uid: &str,
         prefix: &str,
         now: DateTime<Utc>,
-        PageRequest { from, items_max }: PageRequest,
+        page: PageRequest,
     ) -> Result<Vec<Row>, StoreError> {
-        let first = prefix.to_ascii_lowercase();
-        let end = format!("{first}{LAST_CHARACTER}");
-        let parameters = params![
-            id(collection_uid),
-            from.unwrap_or_default(),
-            first,
-            end,
-            second(now),
-            rows_of(items_max)
-        ];
-        self.read(sql::JOBS, parameters).await
+        self.read(sql::JOBS, beginning(collection_uid, prefix, now, page)).await
     }
+}
+
+/// A page of the jobs that have not expired and whose names begin with a prefix, and one more.
+fn beginning(
+    collection_uid: &str,
+    prefix: &str,
+    now: DateTime<Utc>,
+    PageRequest { from, items_max }: PageRequest,
+) -> Vec<Value> {
+    let first = prefix.to_ascii_lowercase();
+    let end = format!("{first}{LAST_CHARACTER}");
+    params![
+        id(collection_uid),
+        from.unwrap_or_default(),
+        first,
+        end,
+        second(now),
+        rows_of(items_max)
+    ]
 }
 
 /// The definition of a job as it was read.

@@ -74,6 +74,7 @@ mod limits;
 mod other;
 pub mod postgres;
 mod prefetched;
+mod present;
 pub mod queue;
 pub mod script;
 mod sealed;

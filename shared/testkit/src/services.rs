@@ -21,9 +21,11 @@ use minutehand_domain::firing::LeftOut;
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::refusal::Refusal;
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     Brought, CloudServiceRecord, CollectionRecord, CollectionStanding, Due, Found, HistoryEntry,
-    JobRecord, Page, PageRequest, Part, PulseRecord, ResourceGroup, Saved,
+    JobRecord, Page, PageRequest, Part, PresentAttempt, PresentAttempts, PulseRecord,
+    ResourceGroup, Saved,
 };
 use minutehand_ports::{
     ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
@@ -165,6 +167,37 @@ impl Browse for NothingToBrowse {
         _before: Option<DateTime<Utc>>,
         _items_max: u32,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
+        Self::fail()
+    }
+
+    async fn job_names(
+        &self,
+        _collection_uid: &str,
+        _prefix: &str,
+        _now: DateTime<Utc>,
+        _page: PageRequest,
+    ) -> Result<Page<Name>, StoreError> {
+        Self::fail()
+    }
+
+    fn names_max(&self) -> usize {
+        0
+    }
+
+    async fn present(
+        &self,
+        _now: DateTime<Utc>,
+        _work_now: DateTime<Utc>,
+    ) -> Result<Option<PresentAttempts>, StoreError> {
+        Self::fail()
+    }
+
+    async fn present_of(
+        &self,
+        _job: &JobRef,
+        _now: DateTime<Utc>,
+        _work_now: DateTime<Utc>,
+    ) -> Result<Vec<PresentAttempt>, StoreError> {
         Self::fail()
     }
 

@@ -1,9 +1,13 @@
 //! What is ahead of a subscription, asked through HTTP.
 
+use std::time::Duration;
+
 use axum::Router;
 use minutehand_domain::firing::Pulse;
-use minutehand_ports::Pulses;
-use minutehand_ports::store::PulseOf;
+use minutehand_domain::firing::limits::LEASE;
+use minutehand_domain::work_item::WorkItem;
+use minutehand_ports::store::{Claim, ClaimRequest, Claimed, PulseOf};
+use minutehand_ports::{Attempts, Browse, Deliveries, Pulses};
 use serde_json::{Value, json};
 
 use super::api::{COLLECTION, api, ask};
@@ -127,7 +131,8 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "notSweeping"}));
     let jc = json!({"resourceGroup": "g", "collection": "jc", "state": "Enabled",
-        "since": NOW, "jobs": 3, "jobsMax": 50});
+        "since": NOW, "jobs": 3, "jobsMax": 50, "maxPerSecond": null, "maxConcurrent": null,
+        "running": 0, "waiting": {"count": 0, "since": null, "for": {}}});
     assert_eq!(found["collections"], json!({"all": 1, "off": 0, "items": [jc]}));
     assert_eq!(found["jobs"], json!({"all": 3}));
     let beat_at = Some(instant("2027-03-27T12:00"));
@@ -136,7 +141,7 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "allWell"}));
     assert_eq!(found["sweep"], json!({"at": "2027-03-27T12:00:00Z"}));
-    let none = json!({"count": 0, "isLeast": false, "oldest": null, "items": []});
+    let none = json!({"count": 0, "waiting": 0, "isLeast": false, "oldest": null, "items": []});
     assert_eq!((&found["late"], &found["work"]), (&none, &json!({"at": null})));
     // Four minutes after the hour, nothing has moved the timer on.
     world.now_is("2027-03-27T13:04:00Z");
@@ -146,7 +151,7 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     assert_eq!(found["headline"], json!({"kind": "late", "n": 1}));
     assert_eq!(found["late"]["oldest"], "2027-03-27T13:00:00Z");
     let hourly = json!({"at": "2027-03-27T13:00:00Z", "resourceGroup": "g", "collection": "jc",
-        "job": "hourly"});
+        "job": "hourly", "waitsFor": null});
     assert_eq!(found["late"]["items"], json!([hourly]));
     let other = ask(&api, "GET", "/minutehand/v1/subscriptions/other/overview", "").await;
     let other: Value = serde_json::from_str(&other.1).unwrap();
@@ -184,4 +189,129 @@ async fn an_overview_begins_with_the_collections_that_have_been_off_for_longest(
         refused(&api, "/overview?collections=1001").await,
         "'collections' is '1001'; use a whole number from 0 to 1000."
     );
+}
+
+#[tokio::test]
+async fn a_collection_that_starves_is_behind_wherever_one_looks() {
+    let (world, api) = world().await;
+    let limited = r#"{"properties":{"minutehand":{"maxConcurrent":1}}}"#;
+    assert_eq!(ask(&api, "PATCH", COLLECTION, limited).await.0, 200);
+    let own = |end: &str| format!("{SUBSCRIPTION}/resourceGroups/g/jobCollections/jc/{end}");
+    for job in ["hourly", "daily"] {
+        assert_eq!(ask(&api, "POST", &format!("{COLLECTION}/jobs/{job}/run"), "").await.0, 200);
+    }
+    // One of them runs, and the other one has found no seat.
+    let taken = world.queue.receive(2).await.unwrap();
+    let work = taken.iter().map(|it| (it.receipt, it.work_item.as_ref().unwrap().clone()));
+    let mut claims = Vec::new();
+    for (receipt, work_item) in work {
+        let WorkItem::Attempt { job, attempt } = work_item else { panic!("{work_item:?}") };
+        let (claim_id, lease_until) = (format!("claim of {}", job.key), instant(NOW) + LEASE);
+        let claim = Claim { job, attempt, claim_id, lease_until };
+        let request = ClaimRequest { claim: claim.clone(), now: instant(NOW) };
+        assert_eq!(world.store.claim(&request).await.unwrap(), Claimed::Won);
+        claims.push((receipt, claim));
+    }
+    claims.sort_by(|(_, one), (_, other)| other.job.key.cmp(&one.job.key));
+    let [(_, running), (waiting, postponed)] = &claims[..] else { panic!("{claims:?}") };
+    assert_eq!(running.job.key, "hourly");
+    world.store.postpone(postponed, LEASE, instant(NOW)).await.unwrap();
+    world.queue.put_back(&[(*waiting, Duration::from_secs(600))]).await.unwrap();
+    let seen = async |now: &str| {
+        world.now_is(now);
+        let pulse = Pulse { beat_at: Some(instant(now)), ..Pulse::default() };
+        let old = Browse::pulses(world.store.as_ref()).await.unwrap().sweepers.beat_at;
+        assert!(world.store.beat(PulseOf::Sweepers, old, &pulse).await.unwrap());
+        get(&api, "/overview").await
+    };
+    // Within a minute nothing is late.
+    let found = seen("2027-03-27T12:00:30Z").await;
+    assert_eq!(found["headline"], json!({"kind": "allWell"}));
+    let waits = json!({"count": 1, "since": NOW, "for": {"limit": 1}});
+    assert_eq!((&found["running"], &found["waiting"]), (&json!(1), &waits));
+    let found = seen("2027-03-27T12:01:30Z").await;
+    assert_eq!(found["headline"], json!({"kind": "behind", "n": 1}));
+    let jc = &found["collections"]["items"][0];
+    assert_eq!(
+        (&jc["running"], &jc["waiting"], &jc["maxConcurrent"]),
+        (&json!(1), &waits, &json!(1))
+    );
+    let late = json!({"at": NOW, "resourceGroup": "g", "collection": "jc", "job": "daily",
+        "waitsFor": "limit"});
+    assert_eq!(
+        found["late"],
+        json!({"count": 1, "waiting": 1, "isLeast": false, "oldest": NOW, "items": [late]})
+    );
+    // The list, the job, the explanation and the metric say the same.
+    let rows = ask(&api, "GET", &own("rows"), "").await.1;
+    let rows: Value = serde_json::from_str(&rows).unwrap();
+    let present: Vec<_> =
+        rows["items"].as_array().unwrap().iter().map(|row| [&row[0], &row[14], &row[15]]).collect();
+    let null = Value::Null;
+    let expected = [
+        [&json!("daily"), &null, &json!(NOW)],
+        [&json!("Hourly"), &json!(NOW), &null],
+        [&json!("off"), &null, &null],
+    ];
+    assert_eq!(present, expected);
+    let daily: Value =
+        serde_json::from_str(&ask(&api, "GET", &own("jobs/daily"), "").await.1).unwrap();
+    let one = json!([{"at": NOW, "kind": "run", "action": "action", "retry": 0, "dueAt": NOW,
+        "state": "waiting", "since": NOW, "waitsFor": "limit"}]);
+    assert_eq!(daily["present"], one);
+    let why = ask(&api, "GET", &own(&format!("jobs/daily/why?at={NOW}")), "").await.1;
+    assert!(why.contains("waitsForPlace"), "{why}");
+    assert_eq!(world.queue.standing().await.unwrap().oldest_due_at, Some(instant(NOW)));
+    // What nothing has taken, and what has been set aside, waits as well.
+    assert_eq!(ask(&api, "POST", &format!("{COLLECTION}/jobs/off/run"), "").await.0, 200);
+    let found = seen("2027-03-27T12:03:00Z").await;
+    assert_eq!(found["waiting"]["for"], json!({"limit": 1, "worker": 2}), "a lease has ended, too");
+    for message in world.queue.receive(2).await.unwrap() {
+        world.queue.set_aside(&[(message.receipt, Duration::from_secs(600))]).await.unwrap();
+    }
+    let found = seen("2027-03-27T12:03:00Z").await;
+    assert_eq!(found["waiting"]["for"], json!({"limit": 1, "place": 1, "worker": 1}));
+    // A collection that is off is not behind.
+    assert_eq!(ask(&api, "POST", &format!("{COLLECTION}/disable"), "").await.0, 200);
+    let found = seen("2027-03-27T12:03:30Z").await;
+    assert_eq!((&found["waiting"]["count"], &found["late"]["count"]), (&json!(0), &json!(0)));
+}
+
+#[tokio::test]
+async fn jobs_are_found_by_any_part_of_their_names() {
+    let (world, api) = world().await;
+    let other = COLLECTION.replace("/jc", "/billing");
+    assert_eq!(ask(&api, "PUT", &other, "{}").await.0, 201);
+    let action = json!({"type": "Http", "request": {"uri": "http://x", "method": "GET"}});
+    let job = json!({"properties": {"startTime": "2030-01-01", "action": action}}).to_string();
+    for name in ["invoice-export", "tenant-1-Invoice", "daily-report"] {
+        assert_eq!(ask(&api, "PUT", &format!("{other}/jobs/{name}"), &job).await.0, 201);
+    }
+    let found = async |query: &str| {
+        let found = get(&api, &format!("/find?{query}")).await;
+        let items = found["items"].as_array().unwrap().iter();
+        let name = |it: &Value| {
+            format!("{}/{}", it["collection"].as_str().unwrap(), it["job"].as_str().unwrap())
+        };
+        (items.map(name).collect::<Vec<_>>().join(" "), found["isWhole"] == json!(true))
+    };
+    for (query, expected) in [
+        ("q=invo", "billing/invoice-export billing/tenant-1-Invoice"),
+        // What begins with it comes first.
+        ("q=DAILY", "billing/daily-report jc/daily"),
+        ("q=ly", "billing/daily-report jc/daily jc/Hourly"),
+        ("q=jc/ly", "jc/daily jc/Hourly"),
+        ("q=jc/", "jc/daily jc/Hourly jc/off"),
+        ("q=nothing", ""),
+        ("q=ly&limit=1", "billing/daily-report"),
+    ] {
+        assert_eq!(found(query).await, (expected.to_owned(), true), "{query}");
+    }
+    let one = get(&api, "/find?q=hourly").await;
+    let sentence = one["items"][0]["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("every hour"), "{sentence}");
+    assert_eq!(one["items"][0]["next"], "2027-03-27T13:00:00Z");
+    let missing = "'q' is missing; send a part of a name, or 'collection/job'.";
+    assert_eq!(refused(&api, "/find?q=%20").await, missing);
+    drop(world);
 }

@@ -81,6 +81,7 @@ async fn every_operation_consumes_what_the_documentation_says() {
         ("POST /preview", "POST", "/minutehand/v1/preview".to_owned(), preview),
         ("GET J", "GET", format!("{JOBS}/j"), ""),
         ("GET S/overview", "GET", "/minutehand/v1/subscriptions/s/overview".to_owned(), ""),
+        ("GET S/find?q=", "GET", "/minutehand/v1/subscriptions/s/find?q=J".to_owned(), ""),
         ("GET S/upcoming", "GET", "/minutehand/v1/subscriptions/s/upcoming".to_owned(), ""),
         ("GET S/load", "GET", "/minutehand/v1/subscriptions/s/load".to_owned(), ""),
         ("GET S/load", "GET", "/minutehand/v1/subscriptions/s/load?far=true".to_owned(), ""),

@@ -14,8 +14,10 @@ use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::{LeftOut, Why};
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PresentAttempt,
+    PresentAttempts, PulseRecord, ResourceGroup,
 };
 use minutehand_ports::{Browse, Collections, History, Jobs, Pulses, StoreError};
 use minutehand_testkit::SetClock;
@@ -141,6 +143,37 @@ impl Browse for Reader {
         items_max: u32,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
         NothingToBrowse.attempts_before(job_uid, before, items_max).await
+    }
+
+    async fn job_names(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        now: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Name>, StoreError> {
+        NothingToBrowse.job_names(collection_uid, prefix, now, page).await
+    }
+
+    fn names_max(&self) -> usize {
+        0
+    }
+
+    async fn present(
+        &self,
+        now: DateTime<Utc>,
+        work_now: DateTime<Utc>,
+    ) -> Result<Option<PresentAttempts>, StoreError> {
+        NothingToBrowse.present(now, work_now).await
+    }
+
+    async fn present_of(
+        &self,
+        job: &JobRef,
+        now: DateTime<Utc>,
+        work_now: DateTime<Utc>,
+    ) -> Result<Vec<PresentAttempt>, StoreError> {
+        NothingToBrowse.present_of(job, now, work_now).await
     }
 
     async fn left_out(

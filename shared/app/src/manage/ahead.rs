@@ -1,5 +1,6 @@
 //! What is ahead of a subscription: its next occurrences, and how it is doing as a whole. Both come
-//! from the index of timers. Only the definitions of jobs with excluded or extra dates are read.
+//! from the index of timers, and what waits from the attempts that have not ended. Only the definitions of jobs
+//! with excluded or extra dates are read.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -9,16 +10,19 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use minutehand_domain::alert::AlertTrouble;
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::job::JobState;
+use minutehand_domain::limits::CollectionLimits;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::plan::{JobLimits, PlanLimits};
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     CollectionRecord, Due, DueTimer, JobTimer, Page, PageRequest, PulseRecord, ResourceGroup,
+    WaitsFor,
 };
 
-use super::Manage;
 use super::describe::stored_schedule;
+use super::present::BEHIND_AFTER;
+use super::{Manage, PresentCounts, PresentState};
 use crate::error::AppError;
 
 /// The most collections of a subscription that are looked at.
@@ -76,11 +80,15 @@ pub struct Overview {
     /// Its collections: those that are off first, and of these the one that has been off for longest.
     pub collections: Vec<CollectionOverview>,
     /// The number of timers that nothing has moved on although they are due.
-    pub late: usize,
-    /// Their jobs, each once: first the one that is due for longest.
+    pub late_timers: usize,
+    /// The number of attempts that are due for over a minute, and wait.
+    pub behind: usize,
+    /// The jobs of both, each once: first the one that is due for longest.
     pub late_jobs: Vec<LateJob>,
-    /// Whether more timers may be late than were looked at.
+    /// Whether more may be late than was looked at.
     pub late_is_least: bool,
+    /// What runs and waits in all collections; `None` if that is not known.
+    pub present: Option<PresentCounts>,
     /// The signs of life of sweepers and of workers.
     pub pulses: PulseRecord,
     /// About how many dead letters the installation has; `None` if that is not known, or the caller is
@@ -105,6 +113,10 @@ pub struct CollectionOverview {
     pub jobs: u32,
     /// How many jobs it may have, if there is a limit.
     pub jobs_max: Option<u32>,
+    /// The limits of its attempts.
+    pub limits: CollectionLimits,
+    /// How many attempts run and wait; `None` if that is not known.
+    pub present: Option<PresentCounts>,
 }
 
 /// A job that is late.
@@ -116,6 +128,8 @@ pub struct LateJob {
     pub collection: (ResourceGroup, Name),
     /// Its name in lower case.
     pub key: String,
+    /// What its attempt waits for; `None` if its timer was not moved on.
+    pub waits_for: Option<WaitsFor>,
 }
 
 /// A job that fires, by its timer.
@@ -180,29 +194,60 @@ impl Manage {
         let collections = self.collections_ahead(&Ahead { subscription, collection: None }).await?;
         let pulses = self.ports.browse.pulses().await?;
         let dead_letters = if self.is_limited() { None } else { self.count_dead_letters().await };
-        let late_before = self.ports.clock.now().checked_sub_signed(LATE_AFTER);
-        let timers = self.first_timers(late_before.unwrap_or(DateTime::UNIX_EPOCH)).await?;
-        let late_is_least = timers.iter().any(|page| page.next.is_some());
+        let clock = &self.ports.clock;
+        let before = |span| clock.now().checked_sub_signed(clock.scheduled_during(span));
+        let late_before = before(LATE_AFTER).unwrap_or(DateTime::UNIX_EPOCH);
+        let behind_before = before(BEHIND_AFTER).unwrap_or(DateTime::UNIX_EPOCH);
+        let timers = self.first_timers(late_before).await?;
+        let present = self.all_present().await?;
+        let late_is_least = timers.iter().any(|page| page.next.is_some())
+            || present.as_ref().is_some_and(|it| it.is_least);
         let mut late: Vec<_> = timers
             .into_iter()
             .flat_map(|page| page.items)
             .filter_map(|due| late_job(due, &collections))
             .collect();
+        let late_timers = late.len();
+        let mut counts = Counts::new();
+        for (job, present) in present.iter().flat_map(|it| &it.items) {
+            let Some(record) = on(&job.collection_uid, &collections) else { continue };
+            counts.entry(job.collection_uid.clone()).or_default().add(present);
+            let due_at = present.attempt.due_at;
+            if let PresentState::Waiting(what) = present.state
+                && due_at <= behind_before
+            {
+                late.push((due_at, job.clone(), record, Some(what)));
+            }
+        }
+        let behind = late.len() - late_timers;
         late.sort_by_key(|(due_at, ..)| *due_at);
         let mut seen = HashSet::new();
-        let once = late.iter().filter(|(_, job, _)| seen.insert(&job.uid));
-        let late_jobs = once.map(|(due_at, job, record)| LateJob {
+        let once = late.iter().filter(|(_, job, ..)| seen.insert(&job.uid));
+        let late_jobs = once.map(|(due_at, job, record, waits_for)| LateJob {
             due_at: *due_at,
             collection: (record.place.clone(), record.collection.name.clone()),
             key: job.key.clone(),
+            waits_for: *waits_for,
         });
-        let (late, late_jobs) = (late.len(), late_jobs.collect());
+        let late_jobs = late_jobs.collect();
         let alerts = self.troubled_alerts(collections.values()).await?;
         let plan_limits = self.settings.plan_limits;
-        let mut collections: Vec<_> =
-            collections.into_values().map(|record| in_short(record, plan_limits)).collect();
+        let counts = present.is_some().then_some(counts);
+        let present = counts.as_ref().map(|it| it.values().sum());
+        let short = |record| in_short(record, plan_limits, counts.as_ref());
+        let mut collections: Vec<_> = collections.into_values().map(short).collect();
         collections.sort_by(|one, other| order(one).cmp(&order(other)));
-        Ok(Overview { collections, late, late_jobs, late_is_least, pulses, dead_letters, alerts })
+        Ok(Overview {
+            collections,
+            late_timers,
+            behind,
+            late_jobs,
+            late_is_least,
+            present,
+            pulses,
+            dead_letters,
+            alerts,
+        })
     }
 
     /// About how many dead letters there are. The rest of an overview is worth an answer without them.
@@ -287,22 +332,35 @@ fn is_firing(due: &Due, collections: &Collections) -> bool {
     record.is_some_and(|record| record.collection.definition.state.is_on())
 }
 
+/// What is late: since when, its job, its collection, and what it waits for.
+type Late<'a> = (DateTime<Utc>, JobRef, &'a CollectionRecord, Option<WaitsFor>);
+
+/// What runs and waits in collections, by their ids.
+type Counts = HashMap<String, PresentCounts>;
+
 /// The job of a timer that is late, if its collection is on.
-fn late_job(
-    due: Due,
-    collections: &Collections,
-) -> Option<(DateTime<Utc>, JobRef, &CollectionRecord)> {
+fn late_job(due: Due, collections: &Collections) -> Option<Late<'_>> {
     let (DueTimer::Job(JobTimer { job, .. }) | DueTimer::Retry { job, .. }) = due.what else {
         return None;
     };
-    let record = collections.get(&job.collection_uid)?;
-    let is_on = record.collection.definition.state.is_on();
-    is_on.then_some((due.due_at, job, record))
+    let record = on(&job.collection_uid, collections)?;
+    Some((due.due_at, job, record, None))
 }
 
-fn in_short(record: CollectionRecord, plan_limits: PlanLimits) -> CollectionOverview {
+/// A collection, if it is one of these, and on.
+fn on<'a>(uid: &str, collections: &'a Collections) -> Option<&'a CollectionRecord> {
+    collections.get(uid).filter(|record| record.collection.definition.state.is_on())
+}
+
+fn in_short(
+    record: CollectionRecord,
+    plan_limits: PlanLimits,
+    counts: Option<&Counts>,
+) -> CollectionOverview {
     let CollectionRecord { place, collection, job_count: jobs, state_since: since, .. } = record;
+    let present = counts.map(|it| it.get(&collection.uid).cloned().unwrap_or_default());
     let definition = collection.definition;
+    let attempts = definition.limits();
     let limits = JobLimits::of(definition.plan, definition.quota.as_ref(), plan_limits);
     CollectionOverview {
         place,
@@ -312,6 +370,8 @@ fn in_short(record: CollectionRecord, plan_limits: PlanLimits) -> CollectionOver
         jobs,
         // A quota that is not allowed any more, since the limits of plans apply now, has none here.
         jobs_max: limits.ok().and_then(|limits| limits.jobs_max()),
+        limits: attempts,
+        present,
     }
 }
 

@@ -10,6 +10,7 @@ use minutehand_recurrence::zone::Zone;
 
 use super::Manage;
 use super::describe::Facts;
+use super::present::SinceByJob;
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -32,6 +33,10 @@ pub struct JobRow {
     pub action: Option<&'static str>,
     /// What its action calls, without secrets; `None` if this version cannot read it.
     pub target: Option<String>,
+    /// Since when an attempt of it runs, if one does and that is known.
+    pub running_since: Option<DateTime<Utc>>,
+    /// Since when an attempt is due that waits.
+    pub waiting_since: Option<DateTime<Utc>>,
 }
 
 impl Manage {
@@ -50,7 +55,10 @@ impl Manage {
         let collection = self.browsed_parent(place, collection).await?;
         let now = self.ports.clock.now();
         let page = self.ports.browse.jobs(&collection.collection.uid, prefix, now, page).await?;
-        let rows = page.items.iter().map(|job| row(&collection, job, now));
+        let present = self.all_present().await?;
+        let since = present.map(|it| it.since_by_job(&collection.collection.uid));
+        let since = since.unwrap_or_default();
+        let rows = page.items.iter().map(|job| row(&collection, job, &since, now));
         Ok(Page { items: rows.collect(), next: page.next })
     }
 
@@ -96,7 +104,13 @@ impl Manage {
     }
 }
 
-fn row(collection: &CollectionRecord, job: &JobRecord, now: DateTime<Utc>) -> JobRow {
+pub(super) fn row(
+    collection: &CollectionRecord,
+    job: &JobRecord,
+    since: &SinceByJob,
+    now: DateTime<Utc>,
+) -> JobRow {
+    let [running_since, waiting_since] = since.get(&job.uid).copied().unwrap_or_default();
     // A job that this version cannot read must not make the whole list fail.
     let definition = shown_definition(&job.uid, &job.document).ok();
     let timing = &job.timer.timing;
@@ -111,5 +125,7 @@ fn row(collection: &CollectionRecord, job: &JobRecord, now: DateTime<Utc>) -> Jo
         counters: job.timer.counters,
         action: target.map(Target::type_name),
         target: target.map(Target::summary),
+        running_since,
+        waiting_since,
     }
 }

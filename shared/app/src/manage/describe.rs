@@ -7,10 +7,11 @@ use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::JobCounters;
 use minutehand_domain::name::Name;
 use minutehand_domain::schedule::Schedule;
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
 use minutehand_recurrence::Start;
 
-use super::{JobView, Manage};
+use super::{JobView, Manage, Present};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -41,6 +42,8 @@ pub struct JobDescription {
     pub collection_state: CollectionState,
     /// Since when the collection has it; `None` if an earlier version stored it.
     pub collection_since: Option<DateTime<Utc>>,
+    /// Its attempts that run or wait: first the one that is due for longest.
+    pub present: Vec<Present>,
 }
 
 /// What decides whether and when a job fires.
@@ -112,6 +115,11 @@ impl Manage {
             Some(_) => facts.not_firing(now),
         };
         let next_at = facts.next_occurrence(now).filter(|_| not_firing.is_empty());
+        let job_ref = JobRef {
+            uid: job.uid.clone(),
+            collection_uid: collection.collection.uid.clone(),
+            key: name.key(),
+        };
         Ok(JobDescription {
             uid: job.uid.clone(),
             anchor,
@@ -124,6 +132,7 @@ impl Manage {
             not_firing,
             collection_state: collection.collection.definition.state,
             collection_since: collection_since(&collection),
+            present: self.present_of(&job_ref).await?,
             view: self.stored_view(&collection, job)?,
         })
     }

@@ -1,15 +1,90 @@
 use chrono::{DateTime, NaiveDate, Utc};
+use minutehand_domain::attempt::Attempt;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
 
 use super::{
     CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
     StoreError,
 };
+
+/// An attempt that is due, or about to be, and has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PresentAttempt {
+    /// Its job.
+    pub job: JobRef,
+    /// The attempt.
+    pub attempt: Attempt,
+    /// Whether it runs, or what it waits for.
+    pub standing: Standing,
+}
+
+/// What an attempt does that has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// A worker has claimed it, until this instant of the clock of work.
+    Claimed {
+        /// When the claim ends, unless it is taken again.
+        lease_until: DateTime<Utc>,
+    },
+    /// It waits.
+    Waits(WaitsFor),
+}
+
+impl Standing {
+    /// What an attempt does that has a claim, or waits under the limits of its collection. One whose lease is
+    /// over waits for another worker.
+    #[must_use]
+    pub fn of_claim(waits: bool, lease_until: DateTime<Utc>, work_now: DateTime<Utc>) -> Self {
+        if waits {
+            Self::Waits(WaitsFor::Limit)
+        } else if lease_until < work_now {
+            Self::Waits(WaitsFor::Worker)
+        } else {
+            Self::Claimed { lease_until }
+        }
+    }
+}
+
+/// What an attempt waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitsFor {
+    /// The limits of its collection.
+    Limit,
+    /// Another attempt of its job, as the job lets none overlap.
+    Turn,
+    /// A place among the attempts under way: its collection, or what it calls, has its share.
+    Place,
+    /// A worker that takes it.
+    Worker,
+}
+
+impl WaitsFor {
+    /// The name in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Limit => "limit",
+            Self::Turn => "turn",
+            Self::Place => "place",
+            Self::Worker => "worker",
+        }
+    }
+}
+
+/// The attempts that have not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PresentAttempts {
+    /// They, in any order.
+    pub items: Vec<PresentAttempt>,
+    /// Whether there may be more than were read.
+    pub is_least: bool,
+}
 
 /// Reads for people and their tools: as the store was a moment ago, at half the price.
 ///
@@ -46,6 +121,19 @@ pub trait Browse: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError>;
 
+    /// Lists the names of the jobs of a collection that have not expired and begin with a prefix, by name and in any
+    /// case.
+    async fn job_names(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        now: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Name>, StoreError>;
+
+    /// How many names may be read for one answer.
+    fn names_max(&self) -> usize;
+
     /// Reads the attempts of a job at the occurrences and runs of one instant, at most a hundred.
     async fn attempts(
         &self,
@@ -61,6 +149,22 @@ pub trait Browse: Send + Sync {
         before: Option<DateTime<Utc>>,
         items_max: u32,
     ) -> Result<Vec<HistoryEntry>, StoreError>;
+
+    /// Reads the attempts of all jobs that have not ended: those that are claimed, and those that are due and
+    /// wait. `None` if the store cannot list them.
+    async fn present(
+        &self,
+        now: DateTime<Utc>,
+        work_now: DateTime<Utc>,
+    ) -> Result<Option<PresentAttempts>, StoreError>;
+
+    /// The same of one job, as far as that is known.
+    async fn present_of(
+        &self,
+        job: &JobRef,
+        now: DateTime<Utc>,
+        work_now: DateTime<Utc>,
+    ) -> Result<Vec<PresentAttempt>, StoreError>;
 
     /// Reads the occurrences of a job that were left out, in ranges, the newest first: those
     /// that begin before an instant, or all of them.

@@ -1,12 +1,15 @@
 //! `GET S/overview` and `GET S/upcoming`: how a subscription is doing, and what fires next.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use minutehand_app::{Ahead, CollectionOverview, LateJob, Overview, UpcomingOccurrence};
+use minutehand_app::{
+    Ahead, CollectionOverview, LateJob, Overview, PresentCounts, UpcomingOccurrence,
+};
 use minutehand_domain::alert::AlertTrouble;
+use minutehand_domain::limits::{Concurrent, PerSecond};
 use minutehand_domain::name::{Name, PathSegment};
-use minutehand_ports::store::ResourceGroup;
+use minutehand_ports::store::{ResourceGroup, WaitsFor};
 use minutehand_recurrence::format_instant;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::alerts::trouble;
 use super::parameters::Parameters;
@@ -46,11 +49,14 @@ pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
         },
         "jobs": {"all": jobs_of(&found)},
         "late": {
-            "count": found.late,
+            "count": found.late_timers + found.behind,
+            "waiting": found.behind,
             "isLeast": found.late_is_least,
             "oldest": found.late_jobs.first().map(|late| format_instant(late.due_at)),
             "items": found.late_jobs.iter().take(LATE_MAX).map(late).collect::<Vec<_>>(),
         },
+        "running": found.present.as_ref().map(|it| it.running),
+        "waiting": found.present.as_ref().map(waiting),
         "sweep": {"at": beat(found.pulses.sweepers.beat_at)},
         "work": {"at": beat(found.pulses.workers.beat_at)},
         "deadLetters": found.dead_letters,
@@ -71,7 +77,18 @@ fn collection(found: &CollectionOverview) -> Value {
         "since": found.since.map(format_instant),
         "jobs": found.jobs,
         "jobsMax": found.jobs_max,
+        "maxPerSecond": found.limits.per_second.map(PerSecond::get),
+        "maxConcurrent": found.limits.concurrent.map(Concurrent::get),
+        "running": found.present.as_ref().map(|it| it.running),
+        "waiting": found.present.as_ref().map(waiting),
     })
+}
+
+/// How many attempts wait, since when, and for what.
+fn waiting(found: &PresentCounts) -> Value {
+    let by: Map<String, Value> =
+        found.waiting.iter().map(|(what, n)| (what.name().to_owned(), (*n).into())).collect();
+    json!({"count": found.waits(), "since": found.waiting_since.map(format_instant), "for": by})
 }
 
 /// A collection whose alerts do not arrive.
@@ -90,17 +107,19 @@ fn late(found: &LateJob) -> Value {
         "resourceGroup": place.group.as_str(),
         "collection": collection.as_str(),
         "job": found.key,
+        "waitsFor": found.waits_for.map(WaitsFor::name),
     })
 }
 
 /// What to say first, for programs; the first one that is so.
 fn headline(found: &Overview, now: DateTime<Utc>) -> Value {
     let silent = |at: Option<DateTime<Utc>>| at.is_none_or(|at| now - at > SILENT_AFTER);
-    match found.late {
+    match (found.late_timers, found.behind) {
         _ if jobs_of(found) == 0 => json!({"kind": "noJobs"}),
         _ if silent(found.pulses.sweepers.beat_at) => json!({"kind": "notSweeping"}),
-        0 => json!({"kind": "allWell"}),
-        late => json!({"kind": "late", "n": late}),
+        (0, 0) => json!({"kind": "allWell"}),
+        (0, behind) => json!({"kind": "behind", "n": behind}),
+        (late, _) => json!({"kind": "late", "n": late}),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `GET J`: a job with everything that is known of it without its history.
 
 use chrono::{DateTime, Utc};
-use minutehand_app::JobDescription;
+use minutehand_app::{JobDescription, Present, PresentState};
 use minutehand_domain::document::Durations;
 use minutehand_domain::extensions::EXTENSIONS;
 use minutehand_domain::firing::NotFiring;
@@ -53,12 +53,31 @@ fn job_document(job: &JobDescription, durations: Durations) -> Value {
         "recent": counters.results().letters(),
         "lastSkip": counters.last_skip.map(last_skip),
         "tookMs": counters.latest().took_ms(),
+        "present": job.present.iter().map(present).collect::<Vec<_>>(),
         "properties": view.properties(durations),
     });
     if let (Some(start), Some(document)) = (job.next_starts_at, document.as_object_mut()) {
         document.insert("nextStartsAt".to_owned(), format_instant(start).into());
     }
     document
+}
+
+/// An attempt that runs or waits.
+fn present(Present { attempt, state }: &Present) -> Value {
+    let (name, since, waits_for) = match state {
+        PresentState::Running { since } => ("running", *since, None),
+        PresentState::Waiting(what) => ("waiting", attempt.due_at, Some(what.name())),
+    };
+    json!({
+        "at": format_instant(attempt.occurrence.nominal_at()),
+        "kind": wire::kind(&attempt.occurrence),
+        "action": wire::action(attempt.role),
+        "retry": attempt.number,
+        "dueAt": format_instant(attempt.due_at),
+        "state": name,
+        "since": format_instant(since),
+        "waitsFor": waits_for,
+    })
 }
 
 fn last_skip(skip: LastSkip) -> Value {

@@ -13,6 +13,7 @@ mod body;
 mod check;
 mod check_many;
 mod dead_letters;
+mod find;
 mod installation;
 mod job;
 mod journal;
@@ -42,6 +43,7 @@ pub(crate) use check_many::{CHECKS_BYTES_MAX, check_many};
 pub(crate) use dead_letters::{
     delete as delete_dead_letters, list as dead_letters, redrive as redrive_dead_letters,
 };
+pub(crate) use find::find;
 pub(crate) use installation::{database, me, processes, subscriptions, zones};
 pub(crate) use job::get_job;
 pub(crate) use journal::journal;

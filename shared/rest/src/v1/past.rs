@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use minutehand_app::{FailuresPosition, PastOccurrence, WantedFailures};
-use minutehand_domain::attempt::{Attempt, Occurrence, Record};
+use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::cause::Cause;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
@@ -76,15 +76,11 @@ fn past(found: &PastOccurrence) -> Value {
     match found {
         PastOccurrence::LeftOut(left_out) => skipped(left_out),
         PastOccurrence::Attempted { occurrence, outcome, attempts } => {
-            let (at, kind) = match occurrence {
-                Occurrence::Scheduled { nominal_at } => (*nominal_at, "scheduled"),
-                Occurrence::Run { asked_at, .. } => (*asked_at, "run"),
-            };
             let asked_by = attempts.iter().find_map(|(attempt, _)| attempt.asked_by.as_deref());
             let records = || attempts.iter().filter_map(|(_, record)| record.as_ref());
             json!({
-                "at": format_instant(at),
-                "kind": kind,
+                "at": format_instant(occurrence.nominal_at()),
+                "kind": wire::kind(occurrence),
                 "redriveOf": occurrence.redrive_of().map(format_instant),
                 "askedBy": asked_by,
                 "outcome": outcome.name(),

@@ -22,7 +22,7 @@ const LOOKED_AT_MAX: usize = 5_000;
 /// The most characters of a prefix: a name has no more.
 const PREFIX_CHARS_MAX: usize = 100;
 /// The names of the values of a row.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 16] = [
     "name",
     "state",
     "sentence",
@@ -37,6 +37,8 @@ const COLUMNS: [&str; 14] = [
     "target",
     "recent",
     "tookMs",
+    "runningSince",
+    "waitingSince",
 ];
 
 pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
@@ -96,5 +98,7 @@ fn row(row: &JobRow) -> Value {
         row.target,
         row.counters.results().letters(),
         row.counters.latest().took_ms(),
+        row.running_since.map(format_instant),
+        row.waiting_since.map(format_instant),
     ])
 }

@@ -51,6 +51,7 @@ fn a_job_is_described_with_its_document() {
             "recent": "",
             "lastSkip": null,
             "tookMs": null,
+            "present": [],
             "properties": {
                 "action": {"request": {"uri": "http://example.org", "method": "GET"}, "type": "Http"},
                 "recurrence": {"frequency": "day", "interval": 1, "schedule": {"hours": [9]}},

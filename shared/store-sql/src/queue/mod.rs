@@ -86,7 +86,8 @@ pub struct QueueStanding {
     pub delayed: u64,
     /// Messages that a worker holds or has put back.
     pub hidden: u64,
-    /// The earliest due time of the messages that are not hidden.
+    /// The earliest due time of what waits: of messages that no worker has in hand, and of attempts that wait
+    /// under the limits of their collections.
     pub oldest_due_at: Option<DateTime<Utc>>,
     /// Dead letters.
     pub dead_letters: u64,
@@ -141,7 +142,11 @@ impl SqlQueue {
                 visible: row.next()?,
                 delayed: row.next()?,
                 hidden: row.next()?,
-                oldest_due_at: row.next()?,
+                oldest_due_at: {
+                    let oldest: [Option<DateTime<Utc>>; 3] =
+                        [row.next()?, row.next()?, row.next()?];
+                    oldest.into_iter().flatten().min()
+                },
                 dead_letters: row.next()?,
             })
         };

@@ -91,6 +91,12 @@ statements! {
          ORDER BY job_uid, nominal_at, generation, occurrence, role, number LIMIT ?7"
     );
 
+    /// The attempts that have not ended.
+    PRESENT = concat!(
+        columns!(),
+        "WHERE ended_at IS NULL AND lease_until >= ?1 ORDER BY lease_until LIMIT ?2"
+    );
+
     LEAVE_OUT = "INSERT INTO left_out (job_uid, first_at, generation, reason, last_at, \
          occurrences, left_at, outage_from, outage_until, expires_at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \

@@ -64,6 +64,10 @@ statements! {
          AND (expires_at IS NULL OR expires_at > ?5) ORDER BY name_key LIMIT ?6"
     );
 
+    /// The names of such a page alone.
+    JOB_NAMES = "SELECT name FROM jobs WHERE collection_uid = ?1 AND name_key > ?2 AND name_key >= ?3 \
+         AND name_key < ?4 AND (expires_at IS NULL OR expires_at > ?5) ORDER BY name_key LIMIT ?6";
+
     COUNT_ONE = "UPDATE collections SET job_count = job_count + 1, creations = creations + 1 \
          WHERE uid = ?1 AND version = ?2 AND job_count < ?3";
 

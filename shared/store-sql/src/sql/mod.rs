@@ -34,11 +34,12 @@ pub(crate) mod attempts;
 pub(crate) mod expired;
 pub(crate) mod jobs;
 pub(crate) mod other;
+pub(crate) mod present;
 pub(crate) mod processes;
 pub(crate) mod queue;
 
 /// The tables, as numbered changes: the first one makes version 1. One that was released never changes.
-pub(crate) const MIGRATIONS: [&str; 7] = [
+pub(crate) const MIGRATIONS: [&str; 8] = [
     include_str!("0001_tables.sql"),
     include_str!("0002_processes.sql"),
     include_str!("0003_cause.sql"),
@@ -46,6 +47,7 @@ pub(crate) const MIGRATIONS: [&str; 7] = [
     include_str!("0005_asked.sql"),
     include_str!("0006_alerts.sql"),
     include_str!("0007_asked_by.sql"),
+    include_str!("0009_present.sql"),
 ];
 
 /// The oldest program that works with a database of this schema, as the number of the schema that it knows.
@@ -66,7 +68,7 @@ pub(crate) fn all() -> Vec<(&'static str, &'static str)> {
     let expiring = expired::EXPIRING.iter().flat_map(|table| {
         [table.first, table.next].into_iter().chain(table.remove.iter().copied())
     });
-    let named = [attempts::ALL, jobs::ALL, other::ALL, queue::ALL].concat();
+    let named = [attempts::ALL, jobs::ALL, other::ALL, present::ALL, queue::ALL].concat();
     named.into_iter().chain(expiring.map(|text| ("EXPIRING", text))).collect()
 }
 

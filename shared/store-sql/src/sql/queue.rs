@@ -51,7 +51,9 @@ statements! {
          receives = receives - leased WHERE hidden_until IS NOT NULL";
 
     /// How many messages are due and visible, are visible and not due, and are hidden; and how many dead
-    /// letters there are. What was hidden until now is visible, before anybody shows it again.
+    /// letters there are. What was hidden until now is visible, before anybody shows it again. And since
+    /// when the first message is due that is visible, that a worker has set aside or put back, and the first attempt
+    /// that waits under limits.
     STANDING = "SELECT \
          (SELECT count(*) FROM messages WHERE hidden_until IS NULL AND stands_at <= ?1) \
          + (SELECT count(*) FROM messages WHERE hidden_until <= ?2 AND due_at <= ?1), \
@@ -59,6 +61,9 @@ statements! {
          + (SELECT count(*) FROM messages WHERE hidden_until <= ?2 AND due_at > ?1), \
          (SELECT count(*) FROM messages WHERE hidden_until > ?2), \
          (SELECT due_at FROM messages WHERE hidden_until IS NULL ORDER BY stands_at LIMIT 1), \
+         (SELECT min(due_at) FROM messages WHERE hidden_until > ?2 AND leased = 0), \
+         (SELECT min(COALESCE(attempt_due_at, nominal_at)) FROM attempts \
+         WHERE ended_at IS NULL AND lease_until >= 0 AND claims = 0), \
          (SELECT count(*) FROM dead_letters)";
 
     DEAD_LETTERS = "SELECT id, sent_at, receives, reason, body FROM dead_letters \

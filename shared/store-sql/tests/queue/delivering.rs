@@ -82,6 +82,9 @@ async fn the_standing_counts_messages_by_state_and_find_the_oldest() {
     let first = queue.receive(1).await.unwrap();
     assert_eq!(counts(&queue).await, [1, 2, 1, 0]);
     assert_eq!(queue.standing().await.unwrap().oldest_due_at, Some(at(-7)));
+    // What is set aside waits.
+    queue.set_aside(&[(receipts(&first)[0], Duration::from_secs(5))]).await.unwrap();
+    assert_eq!(queue.standing().await.unwrap().oldest_due_at, Some(at(-8)));
     queue.bury(&receipts(&first), "why not").await.unwrap();
     assert_eq!(counts(&queue).await, [1, 2, 0, 1]);
 }

@@ -6,13 +6,16 @@ use minutehand_domain::firing::{LeftOut, LeftOutReason, Pulse};
 use minutehand_domain::journal::{DocumentChange, JournalEntry, JournalRun, Operation};
 use minutehand_domain::name::PathSegment;
 use minutehand_domain::timing::Timing;
-use minutehand_ports::store::{JobRecord, PageRequest, Pause, PulseOf, SaveJob, Saved};
+use minutehand_ports::store::{
+    Claimed, JobRecord, PageRequest, Pause, PresentAttempt, PulseOf, SaveJob, Saved, Standing,
+    WaitsFor,
+};
 use minutehand_ports::{Collections, Jobs};
 
 use super::Subject;
 use super::firing::{
-    JOB, at as second, claim, collection as home, error_action, job as due_job, job_ref, record,
-    retry, scheduled, uid_of,
+    JOB, at as second, claim, collection as home, error_action, held, job as due_job, job_ref,
+    record, retry, scheduled, uid_of,
 };
 use super::records::{collection_in, job, named, now, numbered, segment};
 use super::subject::whole_list;
@@ -26,6 +29,7 @@ behaviours! { $ browse as conformance_of_browse:
     jobs_that_have_expired_are_not_listed,
     the_attempts_of_one_instant_are_those_alone,
     attempts_before_an_instant_come_newest_first,
+    an_attempt_that_has_not_ended_runs_or_waits,
     occurrences_that_were_left_out_come_newest_first,
     timers_are_those_of_the_index,
     pulses_are_those_that_were_stored,
@@ -111,6 +115,10 @@ async fn jobs_are_listed_by_the_beginning_of_their_names(subject: &Subject) {
             let listed = whole_list(items_max, list).await;
             let listed: Vec<&str> = listed.iter().map(|it| it.name.as_str()).collect();
             assert_eq!(listed, names, "{prefix} {items_max}");
+            let list = async |page| subject.browse().job_names(uid, prefix, now(), page).await;
+            let listed = whole_list(items_max, list).await;
+            let listed: Vec<&str> = listed.iter().map(|it| it.as_str()).collect();
+            assert_eq!(listed, names, "{prefix} {items_max}");
         }
     }
 }
@@ -161,6 +169,33 @@ async fn attempts_before_an_instant_come_newest_first(subject: &Subject) {
         let expected: Vec<_> = seconds.into_iter().map(second).collect();
         assert_eq!(found, expected, "{before:?}");
     }
+}
+
+async fn an_attempt_that_has_not_ended_runs_or_waits(subject: &Subject) {
+    subject.and_job().await;
+    let browse = subject.browse();
+    let of_job = async |now: i64| {
+        let (job, now) = (job_ref(), second(now));
+        let found = browse.present_of(&job, now, now).await.unwrap();
+        // A store that lists what runs of all jobs says the same of this one.
+        if let Some(all) = browse.present(now, now).await.unwrap() {
+            assert_eq!((&all.items, all.is_least), (&found, false));
+        }
+        found
+    };
+    assert_eq!(of_job(150).await, []);
+    let first = scheduled(60);
+    let standing = |standing| PresentAttempt { job: job_ref(), attempt: first.clone(), standing };
+    assert_eq!(subject.claim(claim(&first, "one")).await, Claimed::Won);
+    let claimed = standing(Standing::Claimed { lease_until: second(200) });
+    assert_eq!(of_job(150).await, [claimed]);
+    // Its worker has died.
+    assert_eq!(of_job(201).await, [standing(Standing::Waits(WaitsFor::Worker))]);
+    let hold = TimeDelta::seconds(500);
+    subject.store.postpone(&held(&first, "one"), hold, second(100)).await.unwrap();
+    assert_eq!(of_job(150).await, [standing(Standing::Waits(WaitsFor::Limit))]);
+    subject.execute(&scheduled(120), record(120)).await;
+    assert_eq!(of_job(150).await, [standing(Standing::Waits(WaitsFor::Limit))]);
 }
 
 async fn occurrences_that_were_left_out_come_newest_first(subject: &Subject) {

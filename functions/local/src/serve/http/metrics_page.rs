@@ -157,7 +157,7 @@ fn write_queue(text: &mut String, stats: &QueueStanding, now: DateTime<Utc>) -> 
         ("dead_letters", "Messages that will not be delivered again.", stats.dead_letters),
         (
             "queue_oldest_due_seconds",
-            "How long the oldest message waiting for a worker has been due.",
+            "How long the oldest attempt that waits has been due.",
             late.unsigned_abs(),
         ),
     ] {
