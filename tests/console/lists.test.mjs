@@ -224,7 +224,7 @@ describe('the journal', () => {
 describe('the tape of a job', () => {
   using('the arrows walk from one occurrence to the next, and Enter unfolds it', place('job', 'zones', 'b-tokyo'), async (page) => {
     await world.server.run('zones', 'b-tokyo');
-    await page.getByRole('button', { name: /^What happened at/ }).first().waitFor({ timeout: 20_000 });
+    await page.getByRole('button', { name: /^What happened at/ }).first().waitFor({ timeout: 70_000 });
     const tape = page.getByRole('listbox');
     await tabTo(page, tape);
     await tape.getByRole('option', { name: /: succeeded$/, selected: true }).waitFor();

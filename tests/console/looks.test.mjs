@@ -91,10 +91,10 @@ function load(query) {
 }
 
 const COLLECTIONS = [['ops', 'Disabled', 31, 50], ['billing', 'Enabled', 214, 1_000], ['reports', 'Enabled', 12, 50], ['shop', 'Enabled', 947, 1_000]]
-  .map(([collection, state, jobs, jobsMax]) => ({ resourceGroup: 'dev', collection, state, since: iso(NOW - 3 * DAY), jobs, jobsMax }));
+  .map(([collection, state, jobs, jobsMax]) => ({ resourceGroup: 'dev', collection, state, since: iso(NOW - 3 * DAY), jobs, jobsMax, running: collection === 'shop' ? 2 : 0, waiting: { count: 0, since: null, for: {} } }));
 const ANSWERS = [
   ['/me', () => ({ principal: { kind: 'token', label: 'web shop' }, may: ['read', 'run', 'write'], now: iso(NOW), clockRate: 1, home: 'aws', region: 'eu-west-1', version: '1.0.0', timeZones: '2026e', planLimits: true, actions: [] })],
-  ['/overview', () => ({ headline: { kind: 'allWell' }, collections: { all: 4, off: 1, items: COLLECTIONS }, jobs: { all: 1_204 }, late: { count: 0, isLeast: false, oldest: null, items: [] }, sweep: { at: iso(NOW - 12_000) }, work: { at: iso(NOW - 3_000) }, deadLetters: 3 })],
+  ['/overview', () => ({ headline: { kind: 'allWell' }, collections: { all: 4, off: 1, items: COLLECTIONS }, jobs: { all: 1_204 }, late: { count: 0, waiting: 0, isLeast: false, oldest: null, items: [] }, running: 2, waiting: { count: 0, since: null, for: {} }, sweep: { at: iso(NOW - 12_000) }, work: { at: iso(NOW - 3_000) }, deadLetters: 3 })],
   ['/failures', () => ({ items: [{ at: iso(nights[0]), resourceGroup: 'dev', collection: 'billing', job: 'invoice-export', cause, said, message: bad }, { at: iso(nights[1]), resourceGroup: 'dev', collection: 'shop', job: 'price-feed', cause, said, message: bad }], position: null })],
   ['/upcoming', () => ({ items: NAMES.map((job, n) => ({ at: iso(NOW - (NOW % MINUTE) + (n + 1) * 3 * MINUTE), resourceGroup: 'dev', collection: n % 2 ? 'shop' : 'billing', job, sentence: NIGHTLY })), complete: true })],
   ['/load', load],

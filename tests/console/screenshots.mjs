@@ -79,6 +79,7 @@ await Promise.all(seeds.map((one) => server.putJob(...one)));
 mkdirSync(folder, { recursive: true });
 const pages = {
   overview: place('overview'),
+  palette: place('overview'),
   calendar: `${place('calendar')}?day=2027-03-14`,
   day: `${place('calendar')}?view=day`,
   month: `${place('calendar')}?view=month`,
@@ -97,6 +98,11 @@ const use = {
   calendar: async (page) => {
     await page.locator('[data-cell="5-2"]').click();
     await page.getByRole('region', { name: 'What is due' }).getByRole('table').waitFor();
+  },
+  palette: async (page) => {
+    await page.keyboard.press('/');
+    await page.keyboard.type('invo');
+    await page.getByRole('option', { name: /invoice-export/ }).first().waitFor();
   },
   job: async (page) => {
     await page.getByRole('button', { name: /^What happened at/ }).first().click();

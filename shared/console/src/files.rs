@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.8979e2d6a11a.css",
-        bytes: include_bytes!("../dist/app.8979e2d6a11a.css.gz"),
+        name: "app.53282e1d89d1.js",
+        bytes: include_bytes!("../dist/app.53282e1d89d1.js.gz"),
         is_gzip: true,
-        content_type: "text/css; charset=utf-8",
-        etag: "\"8979e2d6a11a7f8f2ff8aab411ec6bb4\"",
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"53282e1d89d19cf004efc02c747f63b5\"",
         is_hashed: true,
     },
     File {
-        name: "app.c2bc2dbf69ef.js",
-        bytes: include_bytes!("../dist/app.c2bc2dbf69ef.js.gz"),
+        name: "app.5bafd1badc36.css",
+        bytes: include_bytes!("../dist/app.5bafd1badc36.css.gz"),
         is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"c2bc2dbf69efd3df104b3adf1d71f332\"",
+        content_type: "text/css; charset=utf-8",
+        etag: "\"5bafd1badc36a343daf6d5705220e143\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"47289a64c8af83bf559c63c41874908c\"",
+        etag: "\"33bf704c0b4718e0cd6895af1c081b0c\"",
         is_hashed: false,
     },
     File {

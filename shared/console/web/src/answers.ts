@@ -86,7 +86,21 @@ export interface Description {
   failures: number;
   faulted: number;
   skipped: number;
+  /** What runs and what waits. */
+  present?: Present[];
   properties: JobProperties;
+}
+
+/** An attempt that runs, or that is due and waits. */
+export interface Present {
+  at: string;
+  kind: 'scheduled' | 'run';
+  action: PastAttempt['action'];
+  retry: number;
+  dueAt: string;
+  state: 'running' | 'waiting';
+  since: string;
+  waitsFor: string | null;
 }
 
 /** Why something failed, in a few words. */
@@ -175,6 +189,9 @@ export interface JobRow {
   target: string;
   /** One letter an occurrence, the newest last, where the server keeps it. */
   recent: string | null;
+  /** Since when an attempt runs, and since when one waits that is due. */
+  runningSince: string | null;
+  waitingSince: string | null;
 }
 
 export interface Why {
@@ -215,18 +232,40 @@ export interface Converted {
   problems: { kind: string; line?: number; path?: string; job: string | null; why: string; remedy: string }[];
 }
 
+/** A job that was found by a part of its name. */
+export interface FoundJob {
+  resourceGroup: string;
+  collection: string;
+  job: string;
+  state: string;
+  sentence: string | null;
+  next: string | null;
+  recent: string;
+}
+
 /** How a subscription is doing. */
 export interface OverviewData {
   headline: { kind: string; n?: number };
   collections: { all: number; off: number; items: CollectionLine[] };
   jobs: { all: number };
-  late: { count: number; isLeast: boolean; items: JobAt[] };
+  /** Timers that were not moved on, and attempts that wait (`waiting` of them). */
+  late: { count: number; waiting?: number; isLeast: boolean; items: (JobAt & { waitsFor?: string | null })[] };
+  /** What runs and what waits; `null` where the server does not know. */
+  running?: number | null;
+  waiting?: Waiting | null;
   sweep: { at: string | null };
   work: { at: string | null };
   /** How many messages were given up, where the server counts them. */
   deadLetters?: number | null;
   /** The collections whose alerts do not arrive. An older server does not say it. */
   alerts?: { resourceGroup: string; collection: string; trouble: AlertTrouble }[];
+}
+
+/** How many attempts wait that are due, since when, and how many for what. */
+export interface Waiting {
+  count: number;
+  since: string | null;
+  for: Record<string, number>;
 }
 
 /** A collection, in short. */
@@ -237,6 +276,10 @@ export interface CollectionLine {
   since: string | null;
   jobs: number;
   jobsMax: number | null;
+  maxPerSecond?: number | null;
+  maxConcurrent?: number | null;
+  running?: number | null;
+  waiting?: Waiting | null;
 }
 
 /** A job, and an instant at which it was or is due. */

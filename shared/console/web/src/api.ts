@@ -10,6 +10,7 @@ import type {
   Description,
   Entry,
   Failure,
+  FoundJob,
   Job,
   JobRow,
   Letters,
@@ -206,7 +207,17 @@ const SUBSCRIPTIONS_MAX = 5;
 
 const ownSubscription = (place: Place) => `/minutehand/v1/subscriptions/${enc(place.subscription)}`;
 
-const WORDS = ['name', 'state', 'sentence', 'zone', 'next', 'target', 'recent'] as const;
+const WORDS = [
+  'name',
+  'state',
+  'sentence',
+  'zone',
+  'next',
+  'target',
+  'recent',
+  'runningSince',
+  'waitingSince',
+] as const;
 const NUMBERS = ['executions', 'failures', 'faulted'] as const;
 
 /** Rows come as arrays, whose columns are named once: a column that is not there is empty. */
@@ -290,6 +301,11 @@ export const api = {
     seen.value = { subscription: place.subscription, found };
     return found;
   },
+  find: (place: Place, text: string, limit: number) =>
+    json<{ items: FoundJob[]; isWhole: boolean }>(
+      'GET',
+      `${ownSubscription(place)}/find?${new URLSearchParams({ q: text, limit: String(limit) })}`,
+    ),
   upcoming: (place: Place, query: Record<string, string>) =>
     json<Upcoming>('GET', `${ownSubscription(place)}/upcoming?${new URLSearchParams(query)}`),
   failures(place: Place, since: Date, from: string | null = null, only: Record<string, string> = {}) {

@@ -1,5 +1,5 @@
 // The collections of a group: what is on, how full each is, and what can be done with it.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Collection, Place } from './answers';
 import { api, FIRST_COLLECTION } from './api';
 import { Edit, SwitchCollection } from './collection';
@@ -7,7 +7,7 @@ import { Confirm } from './dialog';
 import { useKeys, useListKeys } from './keys';
 import { asError, useLoad } from './load';
 import { needs } from './needs';
-import { Full } from './overview';
+import { Full, Now } from './overview';
 import { go, inPlace, isHere, isSame, link, may, place, route, say, setQuery, tick } from './state';
 import { civil, grouped, until, wideZone } from './time';
 import { Key, Panel, State, stateOf, stateWord, Title } from './ui';
@@ -31,8 +31,18 @@ export function Collections() {
   const { subscription, group } = place.value;
   const loaded = useLoad(`collections ${subscription}/${group}`, all);
   const [editing, setEditing] = useState<Collection | 'new' | null>(null);
+  const closeEdit = () => {
+    setEditing(null);
+    if (route.value.query.has('edit')) setQuery({ edit: null });
+  };
   const setCreating = (is: boolean) => setEditing(is ? 'new' : null);
   const filter = route.value.query.get('name') ?? '';
+  // What is behind leads here, to its limits.
+  const wanted = route.value.query.get('edit');
+  const found = wanted === null ? undefined : loaded.data?.find((one) => isSame(one.name, wanted));
+  useEffect(() => {
+    if (found) setEditing(found);
+  }, [found?.name]);
   useKeys({ n: () => may('write') && setCreating(true) });
   return (
     <>
@@ -60,9 +70,7 @@ export function Collections() {
           )
         }
       </Panel>
-      {editing && (
-        <Edit old={editing === 'new' ? null : editing} onDone={loaded.reload} onClose={() => setEditing(null)} />
-      )}
+      {editing && <Edit old={editing === 'new' ? null : editing} onDone={loaded.reload} onClose={() => closeEdit()} />}
     </>
   );
 }
@@ -219,6 +227,7 @@ function List({
                 <th>State</th>
                 <th>Plan</th>
                 <th>Jobs</th>
+                <th>Now</th>
                 <th>Next</th>
                 <th class="num">Failing</th>
                 <th>
@@ -302,6 +311,9 @@ function Row({
       <td>{one.properties.sku?.name ?? '—'}</td>
       <td class="nowrap" title={life.error?.message}>
         {line ? <Full of={line} /> : '—'}
+      </td>
+      <td class="nowrap" title={life.error?.message}>
+        {line ? <Now of={line} /> : '—'}
       </td>
       <td class="nowrap" title={life.error?.message}>
         {next === null ? '—' : until(Date.parse(next))}

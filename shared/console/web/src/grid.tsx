@@ -6,9 +6,10 @@ import { Bulk, type Verb } from './bulk';
 import { parts } from './clock';
 import { asError } from './load';
 import { Marks } from './marks';
-import { needsSomeone } from './needs';
+import { isBehind, needsSomeone } from './needs';
+import { span } from './spans';
 import { asksRun, density, go, inPlace, may, place, say, tick, zoneChoice } from './state';
-import { grouped, oclock, shownZone, until } from './time';
+import { grouped, now, oclock, shownZone, until } from './time';
 import { copyCommand, Key, State, stateOf, stateWord } from './ui';
 
 /** How tall a row is. */
@@ -337,9 +338,10 @@ function Row({
 }) {
   tick.value;
   zoneChoice.value;
-  const { name, next, failures } = job;
+  const { name, next, failures, runningSince, waitingSince } = job;
   const state = stateOf(job.state);
-  const kind = needsSomeone(collection, job) ? 'bad' : state;
+  const isLate = isBehind(waitingSince);
+  const kind = needsSomeone(collection, job) ? 'bad' : isLate ? 'late' : state;
   const zone = shownZone(job.zone ?? undefined);
   const when = next ? parts(Date.parse(next), zone) : null;
   return (
@@ -367,7 +369,7 @@ function Row({
       </span>
       <span role="gridcell" class="nm">
         <State kind={kind}>
-          <span class="vh">{kind === 'bad' ? 'failing' : stateWord(job.state)}</span>
+          <span class="vh">{kind === 'bad' ? 'failing' : kind === 'late' ? 'waiting' : stateWord(job.state)}</span>
           <a tabIndex={-1} href={inPlace('job', collection, name)}>
             {name}
           </a>
@@ -383,15 +385,19 @@ function Row({
         </span>
       )}
       <span role="gridcell" class="nx">
-        {next && when ? (
-          <>
-            <b>{until(Date.parse(next))}</b>
-            <small>
-              {when.day} {oclock(when.time)} {when.offset}
-            </small>
-          </>
+        {runningSince ? (
+          <b class="ok">running {passed(runningSince)}</b>
+        ) : waitingSince ? (
+          <b class={isLate ? 'bad' : ''}>waits {passed(waitingSince)}</b>
+        ) : next ? (
+          <b>{until(Date.parse(next))}</b>
         ) : (
           <span class="faint">—</span>
+        )}
+        {when && (
+          <small>
+            {when.day} {oclock(when.time)} {when.offset}
+          </small>
         )}
       </span>
       <span role="gridcell" class="num">
@@ -408,6 +414,8 @@ function Row({
     </div>
   );
 }
+
+const passed = (since: string) => span(Math.max(0, now() - Date.parse(since)));
 
 /** Saves a document as a file of this browser. */
 function save(name: string, document_: unknown) {

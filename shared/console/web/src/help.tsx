@@ -2,7 +2,7 @@
 import { Dialog } from './dialog';
 
 const HELP = [
-  ['/', 'go to a collection or a job'],
+  ['/ or Ctrl k', 'find a job, a collection or a page'],
   ['g o', 'overview'],
   ['g c', 'collections'],
   ['g j', 'jobs of the last collection'],

@@ -101,7 +101,13 @@ export function History({
       <Panel of={of} rows={6}>
         {() =>
           shown.length === 0 ? (
-            <p class="none">{only ? 'No occurrence has failed.' : 'It has not run yet.'}</p>
+            <p class="none">
+              {only
+                ? 'No occurrence has failed.'
+                : (job.present?.length ?? 0) > 0
+                  ? 'Nothing has ended yet.'
+                  : 'It has not run yet.'}
+            </p>
           ) : (
             <div class="scrolls" tabIndex={0} role="group" aria-labelledby="history">
               <table>
@@ -271,10 +277,13 @@ const OUTCOME = { succeeded: 'succeeded', failed: 'failed', underWay: 'is under 
 
 const NAMES = { action: 'attempt', errorAction: 'error action', notice: 'notice' } as const;
 
-function nameOf({ action, retry }: PastAttempt): string {
+export function attemptName({ action, retry }: Pick<PastAttempt, 'action' | 'retry'>): string {
   if (action === 'action') return retry === 0 ? 'first attempt' : `retry ${retry}`;
   return retry === 0 ? NAMES[action] : `${NAMES[action]}, retry ${retry}`;
 }
+
+/** What an attempt came to, in a few words. */
+export const said = (one: PastAttempt) => one.cause?.text ?? causeOf(one);
 
 /** The narrowest bar, in hundredths of the whole time. */
 const BAR_MIN = 0.6;
@@ -298,7 +307,7 @@ function Attempts({ one: { attempts, after }, zone }: { one: Occurred; zone: str
         return (
           <li key={`${one.action} ${one.retry}`} class={isFailed ? 'b' : ''}>
             <span class="t">
-              {nameOf(one)}{' '}
+              {attemptName(one)}{' '}
               <span class="nowrap" title={withOffset(start(one), zone)}>
                 {clock(start(one), zone)}
               </span>
@@ -311,7 +320,7 @@ function Attempts({ one: { attempts, after }, zone }: { one: Occurred; zone: str
                 {one.outcome === 'underWay'
                   ? 'under way'
                   : isFailed
-                    ? (one.cause?.text ?? causeOf(one))
+                    ? said(one)
                     : gist(one.message ?? '') || 'succeeded'}
               </b>
               {one.endedAt && ` in ${span(end(one) - start(one))}`}

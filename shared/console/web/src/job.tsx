@@ -11,9 +11,10 @@ import { asArm, asCommand, asCurl } from './elsewhere';
 import { History, useOlder } from './history';
 import { useKeys } from './keys';
 import { asError, useLoad } from './load';
-import { occurrences } from './outcome';
+import { occurrences, usually } from './outcome';
 import { saidPolicies, saidRetries } from './policies';
-import { askedRun, asksRun, go, inPlace, may, place, route, RUN_ONCE, say, tick, zoneChoice } from './state';
+import { lineOf, outcomeOf, PresentOf, runSince } from './present';
+import { askedRun, asksRun, go, inPlace, isHere, may, place, route, RUN_ONCE, say, tick, zoneChoice } from './state';
 import { Tape } from './tape';
 import { civil, inZone, now, oclock, until, withOffset, zoneOf } from './time';
 import { capital, Copy, copyCommand, Crumbs, ErrorPanel, Key, Panel, State, stateOf, stateWord, Title } from './ui';
@@ -23,23 +24,34 @@ const QUEUED = 'One run is in the queue.';
 /** How long after an occurrence is due the page is read again. */
 const JUST_AFTER_MS = 1_500;
 /** How long what a run becomes is looked for more often. */
-const FOLLOWED_MS = 60_000;
+const FOLLOWED_MS = 600_000;
+/** How often, in seconds, a job is read of which something runs, waits or was asked for, and any other one. */
+const BUSY = 2;
+const QUIET = 10;
 
 export function JobPage({ collection, name }: { collection: string; name: string }) {
   const key = `${place.value.subscription}/${place.value.group}/${collection}/${name}`;
   const [asking, setAsking] = useState<'run' | 'delete' | null>(null);
   const [shows, setShows] = useState<{ due: number } | null>(null);
   const [ran, setRan] = useState(0);
-  const job = useLoad(`job ${key}`, () => api.describe(place.value, collection, name));
+  const [isBusy, setBusy] = useState(false);
+  const often = isBusy || ran > 0 ? BUSY : QUIET;
+  const job = useLoad(`job ${key}`, () => api.describe(place.value, collection, name), often);
   useEffect(() => {
     const timer = setTimeout(() => setRan(0), FOLLOWED_MS);
     return () => clearTimeout(timer);
   }, [ran]);
-  const history = useLoad(
-    `history ${key}`,
-    () => api.occurrences(place.value, collection, name, null),
-    ran > 0 ? 2 : 10,
-  );
+  const history = useLoad(`history ${key}`, () => api.occurrences(place.value, collection, name, null), often);
+  const isPresent = (job.data?.present?.length ?? 0) > 0;
+  useEffect(() => setBusy(isPresent), [isPresent]);
+  // A run that was asked for is told with its outcome.
+  const run = ran > 0 ? runSince(ran, history.data?.items ?? []) : undefined;
+  const ended = run && outcomeOf(name, run);
+  useEffect(() => {
+    if (!ended) return;
+    say(ended);
+    setRan(0);
+  }, [ended]);
   const older = useOlder(collection, name, history.data);
   const coming = useLoad(`next ${key}`, () => api.coming(place.value, collection, name), 30);
   const [error, setError] = useState<ApiError | null>(null);
@@ -168,6 +180,12 @@ export function JobPage({ collection, name }: { collection: string; name: string
         </section>
       ) : (
         <>
+          <PresentOf
+            job={job.data}
+            line={lineOf(collection, isHere)}
+            usual={usually(all)}
+            asked={ran > 0 && !run && !job.data.present?.some(({ kind }) => kind === 'run') ? ran : null}
+          />
           <Tape
             job={job.data}
             all={all}

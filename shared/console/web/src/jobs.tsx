@@ -6,8 +6,8 @@ import { SwitchCollection } from './collection';
 import { Due, useDue } from './due';
 import { Grid } from './grid';
 import { useKeys } from './keys';
-import { asError, useLoad } from './load';
-import { needs, needsSomeone } from './needs';
+import { asError, useLoad, useTold } from './load';
+import { isBehind, needs, needsSomeone } from './needs';
 import { go, inPlace, may, place, route, setQuery } from './state';
 import { grouped } from './time';
 import { Crumbs, ErrorPanel, Key, Skeleton, State, stateOf, stateWord, Title } from './ui';
@@ -42,8 +42,8 @@ function fits(collection: string, job: JobRow, filter: Filter, readAt: number): 
   return state === filter;
 }
 
-const isLate = ({ next, state }: JobRow, readAt: number) =>
-  next !== null && stateOf(state) === 'on' && readAt - Date.parse(next) > LATE_MS;
+const isLate = ({ next, state, waitingSince }: JobRow, readAt: number) =>
+  isBehind(waitingSince) || (next !== null && stateOf(state) === 'on' && readAt - Date.parse(next) > LATE_MS);
 
 /** The zone that a job's times of the day are in; one that runs once has none. */
 const zoneOf = ({ zone }: JobRow) => zone ?? 'UTC';
@@ -107,6 +107,7 @@ function useJobs(collection: string) {
       clearTimeout(timer);
     };
   }, [key, round]);
+  useTold(REST_MS / 1_000, read.whole ? read.at : 0, read.error !== null);
   const replace = (name: string, job: JobRow | null) =>
     setRead((old) => ({ ...old, jobs: old.jobs.flatMap((one) => (one.name === name ? (job ? [job] : []) : [one])) }));
   return { ...read, replace, reload: () => setRound((was) => was + 1) };

@@ -1,9 +1,49 @@
 // Reads that repeat: what was read stays while the next read runs or fails.
+import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, isRefused } from './api';
 
 /** How long a page waits before it tries again after a failure, in seconds. */
 const RETRIES = [5, 10, 30];
+
+/** Something that was read, and is read again after some seconds, or never. */
+interface Read {
+  seconds: number;
+  /** Whether it is of the frame around the page. */
+  isFrame: boolean;
+  /** When it was read, and how many reads have failed since. */
+  at: number;
+  missed: number;
+}
+
+/** What is shown, by the parts that have read it. */
+const shown = signal<ReadonlyMap<object, Read>>(new Map());
+
+function tell(part: object, state: Read | null) {
+  const next = new Map(shown.peek());
+  if (state) next.set(part, state);
+  else next.delete(part);
+  shown.value = next;
+}
+
+/** Tells of something that a page reads by itself. */
+export function useTold(seconds: number, at: number, hasFailed: boolean) {
+  const part = useRef({});
+  useEffect(() => {
+    tell(part.current, { seconds, at, missed: hasFailed ? MISSED_MAX : 0, isFrame: false });
+    return () => tell(part.current, null);
+  }, [seconds, at, hasFailed]);
+}
+
+/** After how many failed reads what is shown is old. */
+const MISSED_MAX = 2;
+
+/** When the part of the page was read that is read most often, and whether a part is old; `null` before a first read. */
+export function age(): { at: number; isOld: boolean } | null {
+  const all = [...shown.value.values()].filter(({ at }) => at > 0).sort((a, b) => a.seconds - b.seconds);
+  const most = all.find(({ isFrame }) => !isFrame) ?? all[0];
+  return most ? { at: most.at, isOld: all.some(({ missed }) => missed >= MISSED_MAX) } : null;
+}
 
 export interface Loaded<T> {
   data: T | null;
@@ -16,7 +56,12 @@ export interface Loaded<T> {
 }
 
 /** Reads at once, when `key` changes, and then every `seconds` while the page is visible. */
-export function useLoad<T>(key: string, read: () => Promise<T>, seconds: number | null = 10): Loaded<T> {
+export function useLoad<T>(
+  key: string,
+  read: () => Promise<T>,
+  seconds: number | null = 10,
+  isFrame = false,
+): Loaded<T> {
   const [state, set] = useState<Omit<Loaded<T>, 'reload'> & { key: string }>({
     key,
     data: null,
@@ -33,6 +78,9 @@ export function useLoad<T>(key: string, read: () => Promise<T>, seconds: number 
     let timer = 0;
     let round = 0;
     let failed = 0;
+    const part = {};
+    let readAt = 0;
+    const told = () => tell(part, { seconds: seconds ?? Infinity, at: readAt, missed: failed, isFrame });
     const later = (after: number) => {
       clearTimeout(timer);
       timer = setTimeout(start, after * 1_000) as unknown as number;
@@ -45,6 +93,8 @@ export function useLoad<T>(key: string, read: () => Promise<T>, seconds: number 
         (data) => {
           if (mine !== round) return;
           failed = 0;
+          readAt = Date.now();
+          told();
           set({ key, data, error: null, at: Date.now(), retryAt: null });
           if (seconds !== null) later(seconds);
         },
@@ -53,6 +103,7 @@ export function useLoad<T>(key: string, read: () => Promise<T>, seconds: number 
           const error = asError(thrown);
           const isPassing = error.status === 0 || error.status === 429 || error.status >= 500;
           const wait = error.retryAfter ?? RETRIES[Math.min(failed++, RETRIES.length - 1)] ?? 30;
+          told();
           const retryAt = isPassing ? Date.now() + wait * 1_000 : null;
           set((old) => ({ ...(old.key === key ? old : { key, data: null, at: null }), error, retryAt }));
           if (isPassing) later(wait);
@@ -67,6 +118,7 @@ export function useLoad<T>(key: string, read: () => Promise<T>, seconds: number 
     document.addEventListener('visibilitychange', seen);
     return () => {
       round = -1;
+      tell(part, null);
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', seen);
     };

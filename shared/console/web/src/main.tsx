@@ -1,6 +1,6 @@
 // The frame around every page: where one is, the clock of the schedule, and how to get elsewhere.
 import { render } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { api, clockOffset, isRefused, seen, takeToken, token } from './api';
 import { Calendar } from './calendar';
 import { parts } from './clock';
@@ -15,11 +15,13 @@ import { JobPage } from './job';
 import { Jobs } from './jobs';
 import { Journal } from './journal';
 import { useKeys } from './keys';
-import { asError, useLoad } from './load';
+import { age, asError, useLoad } from './load';
 import { countOf, needs, readNeeds } from './needs';
 import { Overview } from './overview';
+import { Palette } from './palette';
 import { Settings } from './settings';
 import { loginError, SignIn } from './signin';
+import { span } from './spans';
 import { go, guard, inPlace, isHere, lastCollection, link, me, place, route, said, theme, tick } from './state';
 import { grouped, mine, now, oclock } from './time';
 import { ErrorPanel, Key, Skeleton, Title } from './ui';
@@ -79,7 +81,7 @@ function useNeeds(title: string) {
   // Before that the server's clock is not known.
   const isRead = me.value !== null;
   const read = () => (isRead ? readNeeds() : new Promise<never>(() => {}));
-  const loaded = useLoad(`needs ${place.value.subscription} ${isRead}`, read, NEEDS_SECONDS);
+  const loaded = useLoad(`needs ${place.value.subscription} ${isRead}`, read, NEEDS_SECONDS, true);
   useEffect(() => {
     needs.value = loaded;
   }, [loaded.data, loaded.error, loaded.at]);
@@ -112,9 +114,9 @@ function Mark() {
 }
 
 function App() {
-  const loaded = useLoad(`me ${token.value ?? ''}`, api.me, 60);
+  const loaded = useLoad(`me ${token.value ?? ''}`, api.me, 60, true);
   const [helps, setHelps] = useState(false);
-  const finding = useRef<HTMLInputElement>(null);
+  const [finds, setFinds] = useState(false);
   const page = current();
   useEffect(() => {
     if (loaded.data) me.value = loaded.data;
@@ -128,10 +130,12 @@ function App() {
       if (!isOwn) await api.overview(place.value);
     },
     COUNTS_SECONDS,
+    true,
   );
   useNeeds(page.title);
   useKeys({
-    '/': () => finding.current?.focus(),
+    '/': () => setFinds(true),
+    'Ctrl+k': () => setFinds(true),
     '?': () => setHelps(true),
     'g o': () => go(inPlace('overview')),
     'g c': () => go(inPlace('collections')),
@@ -200,7 +204,10 @@ function App() {
         </header>
         <div>
           <section class="top" aria-label="Go to, and the clock">
-            <Find field={finding} />
+            <button type="button" class="find" aria-haspopup="dialog" onClick={() => setFinds(true)}>
+              <span>Find a job, a collection or a page…</span>
+              <Key>/</Key>
+            </button>
             <Clock isLive={loaded.error === null} />
           </section>
           <main id="main" tabIndex={-1}>
@@ -215,6 +222,7 @@ function App() {
         {said.value}
       </p>
       <SignIn />
+      {finds && <Palette onClose={() => setFinds(false)} />}
       {helps && <Keys onClose={() => setHelps(false)} />}
     </>
   );
@@ -270,41 +278,15 @@ function current() {
   return { section: '', title: 'No such page', body };
 }
 
-/** Goes to a collection, or to a job as `collection/job`. */
-function Find({ field }: { field: { current: HTMLInputElement | null } }) {
-  const [value, setValue] = useState('');
-  const submit = (event: Event) => {
-    event.preventDefault();
-    const [collection, job] = value
-      .trim()
-      .split('/')
-      .map((part) => part.trim());
-    if (!collection) return;
-    setValue('');
-    // The page that opens takes the focus.
-    field.current?.blur();
-    go(job ? inPlace('job', collection, job) : inPlace('jobs', collection));
-  };
-  return (
-    <form class="find" role="search" aria-label="Go to" onSubmit={submit}>
-      <input
-        ref={field}
-        value={value}
-        aria-label="Go to a collection, or to collection/job"
-        placeholder="Go to a collection, or collection/job…"
-        onInput={(event) => setValue(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Escape') event.currentTarget.blur();
-        }}
-      />
-      <Key>/</Key>
-    </form>
-  );
-}
+/** What was read within this time was read just now: the text would change with each look. */
+const MOMENT_MS = 15_000;
 
 /** The schedule's own clock, which is not always the wall's. */
 function Clock({ isLive }: { isLive: boolean }) {
   tick.value;
+  const read = age();
+  const ago = read === null ? 0 : Date.now() - read.at;
+  const isOld = read?.isOld ?? !isLive;
   clockOffset.value;
   const at = now();
   const utc = parts(at, 'UTC');
@@ -324,7 +306,9 @@ function Clock({ isLive }: { isLive: boolean }) {
             : `a test clock, ${rate} times as fast`}
         </span>
       </div>
-      <span class={`live${isLive ? '' : ' off'}`}>{isLive ? 'updates every 10 s' : 'not connected'}</span>
+      <span class={`live${isOld ? ' off' : ''}`} role={isOld ? 'status' : undefined}>
+        {read === null ? 'reading' : `read ${ago < MOMENT_MS ? 'just now' : `${span(ago)} ago`}`}
+      </span>
     </>
   );
 }

@@ -1,15 +1,15 @@
 // What needs someone, each with what can be done about it; and below it what may be worth a look.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Ahead, Failure, OverviewData } from './answers';
+import type { Ahead, CollectionLine, Failure, OverviewData } from './answers';
 import { api } from './api';
 import { Confirm } from './dialog';
 import { asError, type Loaded } from './load';
 import { each } from './many';
 import { Marks } from './marks';
-import { countOf, lateIn, type Needed, type Needing, needs } from './needs';
+import { behindIn, countOf, lateTimers, type Needed, type Needing, needs } from './needs';
 import { type Alike, causeOf, inLines, nameOf } from './outcome';
-import { HOUR } from './spans';
+import { HOUR, span } from './spans';
 import { go, inPlace, link, may, pageOf, place, say, tick } from './state';
 import { civil, grouped, now, until, wideZone, withOffset } from './time';
 import { Panel, State, stateOf } from './ui';
@@ -33,8 +33,11 @@ export const inWords = (count: number) => NUMBERS[count] ?? grouped(count);
 export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> | null }) {
   tick.value;
   const zone = wideZone();
-  const late = lateIn(of);
-  const rows: ComponentChildren[] = late.items.slice(0, LATE).map((one) => (
+  const rows: ComponentChildren[] = behindIn(of).map((one) => (
+    <Behind key={`behind ${one.resourceGroup}/${one.collection}`} of={one} />
+  ));
+  const late = of.late.items.filter(({ waitsFor }) => !waitsFor).slice(0, LATE);
+  const lateRows = late.map((one) => (
     <Need
       key={`late ${nameOf(one)}`}
       kind="late"
@@ -47,11 +50,11 @@ export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> |
       }
     />
   ));
-  if (late.count > rows.length) {
+  rows.push(...lateRows);
+  const more = lateTimers(of) - late.length;
+  if (more > 0) {
     const text = 'The list of a collection shows them with the filter “Late”.';
-    rows.push(
-      <Need key="late" kind="late" title={<b>{grouped(late.count - rows.length)} more are late</b>} text={text} />,
-    );
+    rows.push(<Need key="late" kind="late" title={<b>{grouped(more)} more are late</b>} text={text} />);
   }
   const letters = of.deadLetters ?? 0;
   if (letters > 0) {
@@ -110,6 +113,56 @@ export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> |
         </details>
       )}
     </section>
+  );
+}
+
+/** What attempts wait for, in words. */
+export function waitsFor(what: string | null, { maxConcurrent, maxPerSecond }: Partial<CollectionLine>): string {
+  const limits = [
+    maxConcurrent && `${grouped(maxConcurrent)} at once`,
+    maxPerSecond && `${grouped(maxPerSecond)} a second`,
+  ].filter(Boolean);
+  const words: Record<string, string> = {
+    limit: `the limit of the collection${limits.length > 0 ? `, ${limits.join(' and ')}` : ''}`,
+    turn: 'another attempt of the job, which lets none overlap',
+    place: 'a place among the attempts under way',
+    worker: 'a worker',
+  };
+  return words[what ?? ''] ?? what ?? '';
+}
+
+/** A collection in which attempts wait for too long. */
+function Behind({ of }: { of: CollectionLine }) {
+  const { resourceGroup, collection, waiting } = of;
+  if (!waiting?.since) return null;
+  const where = (page: string, ...parts: string[]) =>
+    link('in', place.value.subscription, resourceGroup, page, ...parts);
+  const whats = Object.entries(waiting.for);
+  const many = whats.map(([what, count]) => `${whats.length > 1 ? `${grouped(count)} ` : ''}for ${waitsFor(what, of)}`);
+  const count = waiting.count === 1 ? 'One attempt waits' : `${grouped(waiting.count)} attempts wait`;
+  return (
+    <Need
+      kind="late"
+      name="behind"
+      title={
+        <a href={`${where('jobs', collection)}?state=late`}>
+          <b>{collection}</b>
+        </a>
+      }
+      text={`${span(now() - Date.parse(waiting.since))} behind. ${count} ${many.join(', ')}.`}
+      acts={
+        <>
+          {may('write') && waiting.for.limit !== undefined && (
+            <a class="btn sm" href={`${where('collections')}?edit=${encodeURIComponent(collection)}`}>
+              Limits<span class="vh"> of {collection}</span>
+            </a>
+          )}
+          <a class="btn sm" href={`${where('jobs', collection)}?state=late`}>
+            Which<span class="vh"> of {collection} wait</span>
+          </a>
+        </>
+      }
+    />
   );
 }
 

@@ -1,6 +1,6 @@
 // What needs someone, as it is now: by what each job that failed did last, and not by what it once did.
 import { signal } from '@preact/signals';
-import type { Failure, JobAt, JobRow, OverviewData } from './answers';
+import type { CollectionLine, Failure, JobAt, JobRow, OverviewData } from './answers';
 import { api, ApiError } from './api';
 import type { Loaded } from './load';
 import { each } from './many';
@@ -17,9 +17,8 @@ const FAILURE_PAGES_MAX = 4;
 const ROW_PAGES_MAX = 4;
 /** How many rows a page has. */
 const ROWS = 500;
-/** Within which time no sweep, and over which a job that is due, is trouble. A fast clock shows as much more. */
+/** Within which time no sweep is trouble. A fast clock shows as much more. */
 const SWEEP_MS = 5 * MINUTE;
-const LATE_MS = 2 * MINUTE;
 
 export interface Needing extends Failing {
   /** `recovered` needs no one: its last occurrence succeeded. */
@@ -167,23 +166,32 @@ export function needsSomeone(collection: string, row: JobRow): boolean {
 /** How many times as much a test clock shows as has passed. */
 const rate = () => Math.max(1, me.value?.clockRate ?? 1);
 
-/** What is late. A test clock that is fast makes everything look late that is on its way. */
-export function lateIn({ late }: OverviewData): OverviewData['late'] {
-  const most = LATE_MS * rate();
-  const items = late.items.filter((one: JobAt) => now() - Date.parse(one.at) >= most);
-  return rate() === 1
-    ? late
-    : { ...late, items, count: items.length === late.items.length ? late.count : items.length };
-}
+/** What waits for longer is late. */
+const BEHIND_MS = MINUTE;
+
+/** Whether what is due since then waits for too long, on a clock that may be fast. */
+export const isBehind = (since: string | null | undefined) =>
+  since != null && now() - Date.parse(since) >= BEHIND_MS * rate();
+
+/** The collections in which attempts wait for too long. */
+export const behindIn = ({ collections }: OverviewData): CollectionLine[] =>
+  collections.items.filter(({ state, waiting }) => stateOf(state) === 'on' && isBehind(waiting?.since));
+
+/** How many timers nothing has moved on. */
+export const lateTimers = ({ late }: OverviewData) => late.count - (late.waiting ?? 0);
 
 /** Whether no sweeper runs. One that sweeps once a minute has done so hours ago on a test clock that is fast. */
 export const isSilent = ({ headline, sweep }: OverviewData) =>
   headline.kind === 'notSweeping' &&
   (sweep.at === null || rate() === 1 || now() - Date.parse(sweep.at) >= SWEEP_MS * rate());
 
-/** How many things need someone: jobs, the queue of dead letters, and collections whose alerts do not arrive. */
+/**
+ * How many things need someone: jobs, timers that are late, collections that are behind, the queue of dead letters,
+ * and collections whose alerts do not arrive.
+ */
 export function countOf(found: OverviewData | null): number {
   const jobs = needs.value?.data?.jobs.length ?? 0;
   if (!found) return jobs;
-  return jobs + lateIn(found).count + (found.deadLetters ? 1 : 0) + (found.alerts?.length ?? 0);
+  const late = lateTimers(found) + behindIn(found).length;
+  return jobs + late + (found.deadLetters ? 1 : 0) + (found.alerts?.length ?? 0);
 }

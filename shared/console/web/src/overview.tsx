@@ -5,7 +5,7 @@ import { iso, NextDay, NextHour } from './bars';
 import { parts } from './clock';
 import { useLoad } from './load';
 import { inWords, Needs, WorthALook } from './needing';
-import { countOf, isSilent, lateIn, needs } from './needs';
+import { behindIn, countOf, isBehind, isSilent, lateTimers, needs } from './needs';
 import { nameOf } from './outcome';
 import { HOUR, MINUTE, span } from './spans';
 import { inPlace, isHere, isSame, me, pageOf, place, tick } from './state';
@@ -28,13 +28,25 @@ function headline(found: OverviewData): string {
       ? 'Nothing fires: no sweeper has run yet.'
       : `Nothing fires: no sweeper has run for ${span(now() - Date.parse(sweep.at))}.`;
   }
-  const late = lateIn(found).count;
+  const late = lateTimers(found);
   if (late > 0) return late === 1 ? 'One occurrence is late.' : `${grouped(late)} occurrences are late.`;
+  const behind = behindIn(found);
+  const [first] = behind;
+  if (first?.waiting?.since) {
+    return behind.length === 1
+      ? `${capital(first.collection)} is ${span(now() - Date.parse(first.waiting.since))} behind.`
+      : `${capital(inWords(behind.length))} collections are behind.`;
+  }
+  const waiting = found.late.waiting ?? 0;
+  if (waiting > 0) return `${grouped(waiting)} occurrences wait.`;
   const count = countOf(found);
-  if (count === 0) return needs.value?.data ? 'Everything is on time.' : 'Overview';
+  // Where the server does not know what waits, nobody can say that nothing does.
+  const onTime = found.waiting ? ' Everything else is on time.' : '';
+  if (count === 0 && !needs.value?.data) return 'Overview';
+  if (count === 0) return found.waiting ? 'Everything is on time.' : 'Nothing needs you.';
   const jobs = needs.value?.data?.jobs.length ?? 0;
   const things = jobs === count ? 'job' : 'thing';
-  return `${capital(inWords(count))} ${count === 1 ? `${things} needs` : `${things}s need`} you. Everything else is on time.`;
+  return `${capital(inWords(count))} ${count === 1 ? `${things} needs` : `${things}s need`} you.${onTime}`;
 }
 
 export function Overview() {
@@ -141,15 +153,31 @@ function Facts({ of }: { of: OverviewData }) {
         <dt>Last sweep</dt>
         <dd>{ago(of.sweep.at)}</dd>
       </div>
-      <div>
-        <dt>Workers seen</dt>
-        <dd>{ago(of.work.at)}</dd>
-      </div>
+      {of.running == null ? (
+        <div>
+          <dt>Workers seen</dt>
+          <dd>{ago(of.work.at)}</dd>
+        </div>
+      ) : (
+        <div>
+          <dt>Running</dt>
+          <dd>{grouped(of.running)}</dd>
+        </div>
+      )}
+      {of.waiting && (
+        <div>
+          <dt>Waiting</dt>
+          <dd>
+            {grouped(of.waiting.count)}
+            {of.waiting.since && `, ${span(now() - Date.parse(of.waiting.since))}`}
+          </dd>
+        </div>
+      )}
       <div>
         <dt>Late</dt>
-        <dd class={lateIn(of).count > 0 ? 'late' : ''}>
-          {lateIn(of).isLeast && '≥ '}
-          {grouped(lateIn(of).count)}
+        <dd class={of.late.count > 0 ? 'late' : ''}>
+          {of.late.isLeast && '≥ '}
+          {grouped(of.late.count)}
         </dd>
       </div>
     </dl>
@@ -177,6 +205,7 @@ function Collections({ all, whole, coming }: { all: CollectionLine[]; whole: boo
               <th>Name</th>
               <th>State</th>
               <th>Jobs</th>
+              <th>Now</th>
               <th>Next</th>
             </tr>
           </thead>
@@ -195,6 +224,9 @@ function Collections({ all, whole, coming }: { all: CollectionLine[]; whole: boo
                   </td>
                   <td class="nowrap">
                     <Full of={one} />
+                  </td>
+                  <td class="nowrap">
+                    <Now of={one} />
                   </td>
                   <td class="nowrap">{first ? until(Date.parse(first.at)) : '—'}</td>
                 </tr>
@@ -218,6 +250,24 @@ export function Full({ of: { jobs, jobsMax } }: { of: CollectionLine }) {
       </span>
       {grouped(jobs)} of {grouped(jobsMax)}
     </span>
+  );
+}
+
+/** What runs in a collection, and what waits. */
+export function Now({ of: { running, waiting } }: { of: CollectionLine }) {
+  if (running == null || !waiting) return <span class="faint">—</span>;
+  if (running + waiting.count === 0) return <span class="faint">idle</span>;
+  const since = waiting.since && span(now() - Date.parse(waiting.since));
+  return (
+    <>
+      {running > 0 && `${grouped(running)} run${running === 1 ? 's' : ''}`}
+      {running > 0 && waiting.count > 0 && ', '}
+      {waiting.count > 0 && (
+        <span class={isBehind(waiting.since) ? 'bad' : ''}>
+          {grouped(waiting.count)} wait{waiting.count === 1 ? 's' : ''} {since}
+        </span>
+      )}
+    </>
   );
 }
 

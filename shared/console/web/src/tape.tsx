@@ -102,7 +102,13 @@ export function Tape({
                 <b>{named(here)}</b>
               </span>
             ) : (
-              <span>{first ? civil(first.due, zone) : 'It has not run yet.'}</span>
+              <span>
+                {first
+                  ? civil(first.due, zone)
+                  : (job.present?.length ?? 0) > 0
+                    ? 'Its first attempt.'
+                    : 'It has not run yet.'}
+              </span>
             )}
             <span>{coming.length > 0 && `to ${civil(coming.at(-1) ?? 0, zone)}`}</span>
           </div>

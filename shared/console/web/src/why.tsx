@@ -7,8 +7,9 @@ import { useKeys } from './keys';
 import { asError, useLoad } from './load';
 import { causeOf } from './outcome';
 import { DAY } from './spans';
-import { go, inPlace, isHere, link, may, place, route, say } from './state';
+import { go, inPlace, isHere, link, may, pageOf, place, route, say } from './state';
 import { inZone, now, shownZone, wideZone, withOffset } from './time';
+import { Named, useFound } from './palette';
 import { ErrorPanel, Field, Title } from './ui';
 
 /** What became of an occurrence that may be worth a run now. */
@@ -194,10 +195,12 @@ export function WhyPage() {
   // The answer about a job that is gone says so itself.
   const isReady = described.data !== null || described.error !== null;
   const zone = described.data?.properties.recurrence?.timeZone as string | undefined;
+  const { jobs } = useFound(collection && job ? '' : written);
   const submit = (event: Event) => {
     event.preventDefault();
     const [first = '', second = ''] = written.split('/').map((part) => part.trim());
     if (first && second) go(inPlace('why', first, second));
+    else if (jobs[0]) go(pageOf('why', jobs[0]));
   };
   return (
     <>
@@ -212,13 +215,12 @@ export function WhyPage() {
           Name a job and an instant: the answer says whether the job was due then, what became of it, and why.
         </p>
         <form onSubmit={submit} class="row2">
-          <Field label="Job, as collection/job">
+          <Field label="Job: any part of its name, or collection/job">
             {(given) => (
               <input
                 {...given}
                 class="i"
                 required
-                pattern="[^/]+/[^/]+"
                 placeholder="billing/invoice-export"
                 spellcheck={false}
                 value={written}
@@ -230,7 +232,18 @@ export function WhyPage() {
             Choose
           </button>
         </form>
-        {!(collection && job) && <Failed />}
+        {jobs.length > 0 && (
+          <ul class="offered" aria-label="Jobs of this name">
+            {jobs.map((one) => (
+              <li key={`${one.resourceGroup}/${one.collection}/${one.job}`}>
+                <a href={pageOf('why', one)}>
+                  {one.collection} / <Named name={one.job} part={written.trim().split('/').at(-1) ?? ''} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        )}
+        {!(collection && job) && written.trim() === '' && <Failed />}
         {collection && job && isReady && (
           <>
             <h2>
