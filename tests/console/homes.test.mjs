@@ -11,7 +11,7 @@ describe('the console of any server, on this machine', () => {
   test('the link opens it, and the token of the server is not in the browser', async () => {
     const bridge = await startBridge(world.server);
     const tab = await open({ url: bridge.url, token: world.server.token }, new URL(bridge.link).hash, { signedIn: false });
-    await tab.page.getByRole('link', { name: 'billing' }).click();
+    await tab.page.getByRole('link', { name: 'billing', exact: true }).click();
     await tab.page.getByRole('grid').waitFor();
     const kept = await tab.page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.documentElement.outerHTML]));
     assert.ok(!kept.includes(world.server.token));
@@ -22,7 +22,7 @@ describe('the console of any server, on this machine', () => {
   test('what only reads offers nothing else', async () => {
     const bridge = await startBridge(world.server, '--read-only');
     const tab = await open({ url: bridge.url, token: null }, new URL(bridge.link).hash, { signedIn: false });
-    await tab.page.getByRole('link', { name: 'billing' }).waitFor();
+    await tab.page.getByRole('link', { name: 'billing', exact: true }).waitFor();
     await tab.page.getByRole('button', { name: 'New collection' }).waitFor({ state: 'detached' });
     await tab.page.goto(`${bridge.url}/console/${place('job', 'billing', 'odd')}`);
     await tab.page.getByText('Every day at').first().waitFor();

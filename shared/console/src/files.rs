@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.53282e1d89d1.js",
-        bytes: include_bytes!("../dist/app.53282e1d89d1.js.gz"),
+        name: "app.7d879e69acf8.css",
+        bytes: include_bytes!("../dist/app.7d879e69acf8.css.gz"),
         is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"53282e1d89d19cf004efc02c747f63b5\"",
+        content_type: "text/css; charset=utf-8",
+        etag: "\"7d879e69acf88aa2c7b8929742397b56\"",
         is_hashed: true,
     },
     File {
-        name: "app.5bafd1badc36.css",
-        bytes: include_bytes!("../dist/app.5bafd1badc36.css.gz"),
+        name: "app.ff3ed1cb4086.js",
+        bytes: include_bytes!("../dist/app.ff3ed1cb4086.js.gz"),
         is_gzip: true,
-        content_type: "text/css; charset=utf-8",
-        etag: "\"5bafd1badc36a343daf6d5705220e143\"",
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"ff3ed1cb4086b771d689969ca1ee67d0\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"33bf704c0b4718e0cd6895af1c081b0c\"",
+        etag: "\"d44c4ae91cce5a0af265938ef2b8089d\"",
         is_hashed: false,
     },
     File {

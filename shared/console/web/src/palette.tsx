@@ -1,6 +1,6 @@
 // Finds a job of the subscription by any part of its name, and does what can be done with it.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { FoundJob } from './answers';
 import { api, seen } from './api';
 import { asError } from './load';
@@ -95,7 +95,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const id = useId();
   const { jobs, isWhole, error, isRead } = useFound(text);
   const before = useRef(document.activeElement as HTMLElement | null);
-  useEffect(() => {
+  // Before it is painted: what is typed at first sight is in its field.
+  useLayoutEffect(() => {
     dialog.current?.showModal();
     return () => before.current?.isConnected && before.current.focus();
   }, []);
