@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.7d879e69acf8.css",
-        bytes: include_bytes!("../dist/app.7d879e69acf8.css.gz"),
+        name: "app.61be3b833f6a.css",
+        bytes: include_bytes!("../dist/app.61be3b833f6a.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
-        etag: "\"7d879e69acf88aa2c7b8929742397b56\"",
+        etag: "\"61be3b833f6a3ad7443a7b9cd01ef0a3\"",
         is_hashed: true,
     },
     File {
-        name: "app.ff3ed1cb4086.js",
-        bytes: include_bytes!("../dist/app.ff3ed1cb4086.js.gz"),
+        name: "app.654079abf572.js",
+        bytes: include_bytes!("../dist/app.654079abf572.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"ff3ed1cb4086b771d689969ca1ee67d0\"",
+        etag: "\"654079abf57215951ce3659cd4be2f7b\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"d44c4ae91cce5a0af265938ef2b8089d\"",
+        etag: "\"0012753f72bb4d6b092bf10b77712beb\"",
         is_hashed: false,
     },
     File {

@@ -192,6 +192,7 @@ async fn an_overview_begins_with_the_collections_that_have_been_off_for_longest(
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story, looked at from every place")]
 async fn a_collection_that_starves_is_behind_wherever_one_looks() {
     let (world, api) = world().await;
     let limited = r#"{"properties":{"minutehand":{"maxConcurrent":1}}}"#;
@@ -216,7 +217,7 @@ async fn a_collection_that_starves_is_behind_wherever_one_looks() {
     let [(_, running), (waiting, postponed)] = &claims[..] else { panic!("{claims:?}") };
     assert_eq!(running.job.key, "hourly");
     world.store.postpone(postponed, LEASE, instant(NOW)).await.unwrap();
-    world.queue.put_back(&[(*waiting, Duration::from_secs(600))]).await.unwrap();
+    world.queue.put_back(&[(*waiting, Duration::from_mins(10))]).await.unwrap();
     let seen = async |now: &str| {
         world.now_is(now);
         let pulse = Pulse { beat_at: Some(instant(now)), ..Pulse::default() };
@@ -267,7 +268,7 @@ async fn a_collection_that_starves_is_behind_wherever_one_looks() {
     let found = seen("2027-03-27T12:03:00Z").await;
     assert_eq!(found["waiting"]["for"], json!({"limit": 1, "worker": 2}), "a lease has ended, too");
     for message in world.queue.receive(2).await.unwrap() {
-        world.queue.set_aside(&[(message.receipt, Duration::from_secs(600))]).await.unwrap();
+        world.queue.set_aside(&[(message.receipt, Duration::from_mins(10))]).await.unwrap();
     }
     let found = seen("2027-03-27T12:03:00Z").await;
     assert_eq!(found["waiting"]["for"], json!({"limit": 1, "place": 1, "worker": 1}));

@@ -12,8 +12,8 @@ use super::browse::{JobRow, row};
 use super::present::SinceByJob;
 use crate::error::AppError;
 
-/// The most collections in which names are looked for by their beginnings.
-const COLLECTIONS_MAX: usize = 100;
+/// To look into a collection costs as much as so many names, where reads have a price.
+const NAMES_A_COLLECTION: usize = 10;
 /// The names of a page.
 const NAMES_PAGE: usize = 10_000;
 
@@ -56,13 +56,17 @@ impl Manage {
         let mut collections: Vec<_> = collections.filter(is_wanted).collect();
         collections.sort_by_cached_key(|it| (it.place.group.key(), it.collection.name.key()));
         let mut search = Search { manage: self, found: Vec::new(), looked_at: 0, max: *max };
-        for collection in collections.iter().take(COLLECTIONS_MAX) {
+        let collections_max = self.ports.browse.names_max() / NAMES_A_COLLECTION;
+        let looked_into = collections.get(..collections_max).unwrap_or(&collections);
+        for collection in looked_into {
             search.look(collection, part, part, *max).await?;
         }
         let mut is_whole = true;
-        for collection in &collections {
+        for collection in looked_into {
             is_whole = is_whole && search.look(collection, "", part, usize::MAX).await?;
         }
+        let has_all = looked_into.len() == collections.len() || search.found.len() >= *max;
+        let is_whole = is_whole && has_all;
         let mut items = Vec::new();
         let now = self.ports.clock.now();
         for (collection, name) in &search.found {

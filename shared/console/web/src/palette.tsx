@@ -258,7 +258,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             ? `No job's name contains “${part}”${isWhole ? '' : ' among those that were looked at'}.`
             : isWhole
               ? ''
-              : 'Not all jobs were looked at: the beginning of a name finds any.')}
+              : 'Not all jobs were looked at: the beginning of a name, or collection/name, finds more.')}
       </p>
     </dialog>
   );

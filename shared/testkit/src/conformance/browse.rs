@@ -117,7 +117,8 @@ async fn jobs_are_listed_by_the_beginning_of_their_names(subject: &Subject) {
             assert_eq!(listed, names, "{prefix} {items_max}");
             let list = async |page| subject.browse().job_names(uid, prefix, now(), page).await;
             let listed = whole_list(items_max, list).await;
-            let listed: Vec<&str> = listed.iter().map(|it| it.as_str()).collect();
+            let listed: Vec<&str> =
+                listed.iter().map(minutehand_domain::name::Name::as_str).collect();
             assert_eq!(listed, names, "{prefix} {items_max}");
         }
     }
