@@ -33,6 +33,10 @@ async fn world() -> (World, Router) {
         let path = format!("{COLLECTION}/jobs/{name}");
         assert_eq!(ask(&api, "PUT", &path, &job.to_string()).await.0, 201, "{name}");
     }
+    // A worker has taken what is due now.
+    for message in world.queue.receive(10).await.unwrap() {
+        world.queue.finish(&[message.receipt]).await.unwrap();
+    }
     (world, api)
 }
 
@@ -280,7 +284,7 @@ async fn a_collection_that_starves_is_behind_wherever_one_looks() {
 
 #[tokio::test]
 async fn jobs_are_found_by_any_part_of_their_names() {
-    let (world, api) = world().await;
+    let (_world, api) = world().await;
     let other = COLLECTION.replace("/jc", "/billing");
     assert_eq!(ask(&api, "PUT", &other, "{}").await.0, 201);
     let action = json!({"type": "Http", "request": {"uri": "http://x", "method": "GET"}});
@@ -311,8 +315,7 @@ async fn jobs_are_found_by_any_part_of_their_names() {
     let one = get(&api, "/find?q=hourly").await;
     let sentence = one["items"][0]["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("every hour"), "{sentence}");
-    assert_eq!(one["items"][0]["next"], "2027-03-27T13:00:00Z");
+    assert_eq!(one["items"][0]["next"], NOW);
     let missing = "'q' is missing; send a part of a name, or 'collection/job'.";
     assert_eq!(refused(&api, "/find?q=%20").await, missing);
-    drop(world);
 }

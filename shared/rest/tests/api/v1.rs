@@ -478,6 +478,8 @@ fn rows_are_short_and_found_by_the_beginning_of_their_names() {
             "Http",
             "GET example.org",
             "",
+            null,
+            null,
             null
         ])
     );
