@@ -195,15 +195,12 @@ async fn an_overview_begins_with_the_collections_that_have_been_off_for_longest(
     );
 }
 
-#[tokio::test]
-#[expect(clippy::too_many_lines, reason = "one story, looked at from every place")]
-async fn a_collection_that_starves_is_behind_wherever_one_looks() {
-    let (world, api) = world().await;
+/// Lets a run of `hourly` have the only seat of its collection, and one of `daily` wait for it.
+async fn starve(world: &World, api: &Router) {
     let limited = r#"{"properties":{"minutehand":{"maxConcurrent":1}}}"#;
-    assert_eq!(ask(&api, "PATCH", COLLECTION, limited).await.0, 200);
-    let own = |end: &str| format!("{SUBSCRIPTION}/resourceGroups/g/jobCollections/jc/{end}");
+    assert_eq!(ask(api, "PATCH", COLLECTION, limited).await.0, 200);
     for job in ["hourly", "daily"] {
-        assert_eq!(ask(&api, "POST", &format!("{COLLECTION}/jobs/{job}/run"), "").await.0, 200);
+        assert_eq!(ask(api, "POST", &format!("{COLLECTION}/jobs/{job}/run"), "").await.0, 200);
     }
     // One of them runs, and the other one has found no seat.
     let taken = world.queue.receive(2).await.unwrap();
@@ -222,13 +219,23 @@ async fn a_collection_that_starves_is_behind_wherever_one_looks() {
     assert_eq!(running.job.key, "hourly");
     world.store.postpone(postponed, LEASE, instant(NOW)).await.unwrap();
     world.queue.put_back(&[(*waiting, Duration::from_mins(10))]).await.unwrap();
-    let seen = async |now: &str| {
-        world.now_is(now);
-        let pulse = Pulse { beat_at: Some(instant(now)), ..Pulse::default() };
-        let old = Browse::pulses(world.store.as_ref()).await.unwrap().sweepers.beat_at;
-        assert!(world.store.beat(PulseOf::Sweepers, old, &pulse).await.unwrap());
-        get(&api, "/overview").await
-    };
+}
+
+/// The overview at an instant at which a sweeper has just given a sign of life.
+async fn seen(world: &World, api: &Router, now: &str) -> Value {
+    world.now_is(now);
+    let pulse = Pulse { beat_at: Some(instant(now)), ..Pulse::default() };
+    let old = Browse::pulses(world.store.as_ref()).await.unwrap().sweepers.beat_at;
+    assert!(world.store.beat(PulseOf::Sweepers, old, &pulse).await.unwrap());
+    get(api, "/overview").await
+}
+
+#[tokio::test]
+async fn a_collection_that_starves_is_behind_wherever_one_looks() {
+    let (world, api) = world().await;
+    starve(&world, &api).await;
+    let own = |end: &str| format!("{SUBSCRIPTION}/resourceGroups/g/jobCollections/jc/{end}");
+    let seen = async |now: &str| seen(&world, &api, now).await;
     // Within a minute nothing is late.
     let found = seen("2027-03-27T12:00:30Z").await;
     assert_eq!(found["headline"], json!({"kind": "allWell"}));

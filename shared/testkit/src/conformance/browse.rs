@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Pulse};
 use minutehand_domain::journal::{DocumentChange, JournalEntry, JournalRun, Operation};
-use minutehand_domain::name::PathSegment;
+use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::timing::Timing;
 use minutehand_ports::store::{
     Claimed, JobRecord, PageRequest, Pause, PresentAttempt, PulseOf, SaveJob, Saved, Standing,
@@ -117,8 +117,7 @@ async fn jobs_are_listed_by_the_beginning_of_their_names(subject: &Subject) {
             assert_eq!(listed, names, "{prefix} {items_max}");
             let list = async |page| subject.browse().job_names(uid, prefix, now(), page).await;
             let listed = whole_list(items_max, list).await;
-            let listed: Vec<&str> =
-                listed.iter().map(minutehand_domain::name::Name::as_str).collect();
+            let listed: Vec<&str> = listed.iter().map(Name::as_str).collect();
             assert_eq!(listed, names, "{prefix} {items_max}");
         }
     }
