@@ -75,6 +75,9 @@ fn request(method: &str, route: &str) -> (String, &'static str) {
     if route.ends_with("/resources/scheduler/jobCollections") {
         return (format!("{path}?op=checknameavailability&resourceName=jobCollectionName"), "");
     }
+    if route.ends_with("/find") {
+        return (format!("{path}?q=job"), "");
+    }
     let is_classic = route.starts_with("/{subscriptionId}");
     let body = match (method, route.rsplit('/').next().unwrap_or_default()) {
         ("PUT", "{resourceGroupName}") => CLOUD_SERVICE,

@@ -99,6 +99,7 @@ async fn a_job_is_found_by_its_name(subject: &Subject) {
 }
 
 async fn jobs_are_listed_by_the_beginning_of_their_names(subject: &Subject) {
+    assert!(subject.browse().names_max() >= 1_000);
     let jc = subject.collection("jc").await;
     for name in ["Abc", "abd", "ab", "b", "a", "AB-1"] {
         subject.job(&jc, name).await;
