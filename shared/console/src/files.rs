@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 6] = [
         is_hashed: true,
     },
     File {
-        name: "app.a103a3dfdc9b.js",
-        bytes: include_bytes!("../dist/app.a103a3dfdc9b.js.gz"),
+        name: "app.654079abf572.js",
+        bytes: include_bytes!("../dist/app.654079abf572.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"a103a3dfdc9bafb7c1e7271696e13fcd\"",
+        etag: "\"654079abf57215951ce3659cd4be2f7b\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"ed2f19a45ab632512cbe0ecb3c57b2d2\"",
+        etag: "\"0012753f72bb4d6b092bf10b77712beb\"",
         is_hashed: false,
     },
     File {
