@@ -59,7 +59,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 pub use environment::Environment;
 pub use mcp::McpEndpoint;
-pub use minutehand_client::Answering;
+pub use minutehand_client::LocalServer;
 pub use options::one_of;
 pub use output::progress::Progress;
 pub use output::times::{capitalized, span_text};

@@ -22,6 +22,7 @@ mod browse;
 mod check;
 mod error;
 mod forward;
+mod options;
 mod path;
 pub mod retry;
 mod server_url;
@@ -36,9 +37,10 @@ pub use browse::{AheadQuery, Chosen};
 pub use check::{ChangesAnswer, CheckProblem, CheckWarning, CheckedJob};
 pub use error::{Error, ServerRefusal};
 pub use http::StatusCode;
+pub use options::{Limits, Options};
 pub use path::{CollectionPath, GroupPath, JobPath, named_in};
 pub use server_url::ServerUrl;
-pub use transport::{Client, Limits, Method, Options};
+pub use transport::{Client, Method};
 pub use types::{
     AlertAnswer, AlertTestAnswer, AlertsOf, Beat, ClockNote, CollectionDocument,
     CollectionProperties, ComingOccurrence, DatabaseItem, DeadLetterItem, DeadLettersAnswer,
@@ -48,4 +50,4 @@ pub use types::{
     ProcessItem, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
 };
 pub use v1::{MeAnswer, ServerHealth};
-pub use way::Answering;
+pub use way::LocalServer;

@@ -1,7 +1,5 @@
 //! Sends requests: their heads, answers, and repetition.
 
-use std::fmt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,49 +16,12 @@ use zeroize::Zeroizing;
 use crate::answer::Answer;
 use crate::arm::Precondition;
 use crate::error::{Error, ServerRefusal};
+use crate::options::{Limits, Options};
 use crate::retry::{self, Ended};
 use crate::server_url::ServerUrl;
-use crate::way::{Answering, Way};
+use crate::way::{LocalServer, Way};
 
 const REQUEST_ID: &str = "x-ms-request-id";
-
-/// How long things may take.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// To open a connection, with TLS.
-    pub connect: Duration,
-    /// From the request to the end of its answer, connection included. Each repetition has it anew.
-    pub answer: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { connect: Duration::from_secs(10), answer: Duration::from_mins(1) }
-    }
-}
-
-/// How a client is set up.
-#[derive(Default)]
-pub struct Options {
-    /// The token; without one, requests have no `Authorization`.
-    pub token: Option<Zeroizing<String>>,
-    /// The only certificates to trust, as PEM; without it, the system's.
-    pub ca: Option<PathBuf>,
-    /// How long things may take.
-    pub limits: Limits,
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { token, ca, limits } = self;
-        let has_token = token.is_some();
-        f.debug_struct("Options")
-            .field("has_token", &has_token)
-            .field("ca", ca)
-            .field("limits", limits)
-            .finish()
-    }
-}
 
 /// A client of one server.
 #[derive(Debug)]
@@ -149,7 +110,7 @@ impl Client {
 
     /// Sets up a client of a server in this process, whose address is only shown. It has no token.
     #[must_use]
-    pub fn within(server: ServerUrl, answering: Answering) -> Self {
+    pub fn within(server: ServerUrl, answering: LocalServer) -> Self {
         let way = Way::within(answering);
         Self { server, authorization: None, limits: Limits::default(), way }
     }

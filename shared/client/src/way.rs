@@ -17,8 +17,8 @@ use rustls_platform_verifier::Verifier;
 use tokio::time::timeout;
 
 use crate::error::{Error, causes};
+use crate::options::Options;
 use crate::server_url::ServerUrl;
-use crate::transport::Options;
 
 /// The most bytes of an answer. The server's answers are at most 4 MB.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
@@ -26,15 +26,15 @@ const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// The protocols that are offered in a TLS handshake, the preferred one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// Answers requests in this process.
-pub type Answering =
+/// A server in this process, which answers requests.
+pub type LocalServer =
     Arc<dyn Fn(http::Request<Bytes>) -> BoxFuture<'static, http::Response<Bytes>> + Send + Sync>;
 
 /// The way to a server.
 #[derive(Clone)]
 pub(crate) enum Way {
     Network(reqwest::Client),
-    Within(Answering),
+    Within(LocalServer),
 }
 
 impl fmt::Debug for Way {
@@ -63,7 +63,7 @@ impl Way {
         built.map(Self::Network).map_err(setup)
     }
 
-    pub(crate) fn within(answering: Answering) -> Self {
+    pub(crate) fn within(answering: LocalServer) -> Self {
         Self::Within(answering)
     }
 

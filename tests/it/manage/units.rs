@@ -105,7 +105,7 @@ async fn what_is_known_of_alerts_consumes_what_the_documentation_says() {
     let on_failure = json!({"type": "Https", "format": "slack", "request": {"uri": "https://hooks.example/T0/B0/x"}});
     let alerts = json!({"properties": {"minutehand": {"onFailure": on_failure}}}).to_string();
     let (status, answer) = ask(&api, "PUT", COLLECTION, &alerts).await;
-    assert_eq!(status, 200, "{answer}");
+    assert_eq!(status, 201, "{answer}");
     for (operation, path) in [
         ("GET C/alert", JOBS.replace("/jobs", "/alert")),
         ("GET J/alert", format!("{JOBS}/j/alert")),

@@ -9,7 +9,7 @@ use axum::http::{Response, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::IntoResponse as _;
 use http_body_util::{BodyExt as _, Collected};
-use minutehand_cli::{Answering, Environment, McpEndpoint};
+use minutehand_cli::{Environment, LocalServer, McpEndpoint};
 use minutehand_rest::is_of_foreign_page;
 use minutehand_runtime::system_now;
 use tower::ServiceExt as _;
@@ -45,7 +45,7 @@ async fn answer(
 }
 
 /// The API, asked in this process.
-fn within(api: Router) -> Answering {
+fn within(api: Router) -> LocalServer {
     Arc::new(move |request| {
         let api = api.clone();
         Box::pin(async move {

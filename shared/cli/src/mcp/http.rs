@@ -11,7 +11,7 @@ use http::header::{ACCEPT, AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Collected, Limited};
 use hyper::body::{Body, Bytes};
-use minutehand_client::{Answering, Client, GroupPath, MeAnswer, ServerUrl};
+use minutehand_client::{Client, GroupPath, LocalServer, MeAnswer, ServerUrl};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::time::timeout;
@@ -39,14 +39,14 @@ const MORE: &str = "use a token with a larger scope; `minutehand token create --
 /// The tools of `minutehand mcp`, on an API in this process.
 #[derive(Clone)]
 pub struct McpEndpoint {
-    api: Answering,
+    api: LocalServer,
     environment: Environment,
 }
 
 impl McpEndpoint {
     /// The tools on an API.
     #[must_use]
-    pub fn new(api: Answering, environment: Environment) -> Self {
+    pub fn new(api: LocalServer, environment: Environment) -> Self {
         Self { api, environment }
     }
 
@@ -109,7 +109,7 @@ impl McpEndpoint {
     }
 
     /// The API, asked by the sender of a request.
-    fn as_sent_by(&self, headers: &HeaderMap) -> Answering {
+    fn as_sent_by(&self, headers: &HeaderMap) -> LocalServer {
         let mut sender = HeaderMap::new();
         for name in &SENDER {
             for value in headers.get_all(name) {
@@ -125,7 +125,7 @@ impl McpEndpoint {
 }
 
 /// What the API says of the sender; its refusal if it does not answer the sender.
-async fn who_sends(api: &Answering) -> Result<MeAnswer, Box<Response<Bytes>>> {
+async fn who_sends(api: &LocalServer) -> Result<MeAnswer, Box<Response<Bytes>>> {
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = http::Uri::from_static("/minutehand/v1/me");
     let answer = api(request).await;
