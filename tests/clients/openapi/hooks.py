@@ -131,6 +131,7 @@ GOOD_REQUESTS = {
         "path_parameters": {**NAMES, "jobName": "occurrences"},
         "query": {"api-version": "2016-03-01"},
     },
+    "/alert/test": {"path_parameters": {**NAMES, "jobCollectionName": stored.WITH_ALERTS}},
     "/deadletters/delete": EVERY_LETTER,
     "/deadletters/redrive": EVERY_LETTER,
 }

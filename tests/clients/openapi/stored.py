@@ -74,8 +74,18 @@ PROPERTIES = {
 JOBS = list(PROPERTIES)
 
 
+# A collection that no other request changes. Nothing listens where its alerts go, which the answer says.
+WITH_ALERTS = "with-alerts"
+ALERTS = {"type": "Http", "request": {"uri": "http://127.0.0.1:1/", "method": "POST"}}
+
+
 def store():
     """Creates the collections and jobs, or restores those that were changed or deleted."""
+    groups = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Scheduler"
+    put(
+        f"{groups}/jobCollections/{WITH_ALERTS}",
+        {"location": LOCATION, "properties": {"minutehand": {"onFailure": ALERTS}}},
+    )
     for collection in COLLECTIONS:
         path = (
             f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}"
