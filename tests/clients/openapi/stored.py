@@ -81,16 +81,16 @@ ALERTS = {"type": "Http", "request": {"uri": "http://127.0.0.1:1/", "method": "P
 
 def store():
     """Creates the collections and jobs, or restores those that were changed or deleted."""
-    groups = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Scheduler"
+    collections = (
+        f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}"
+        "/providers/Microsoft.Scheduler/jobCollections"
+    )
     put(
-        f"{groups}/jobCollections/{WITH_ALERTS}",
+        f"{collections}/{WITH_ALERTS}",
         {"location": LOCATION, "properties": {"minutehand": {"onFailure": ALERTS}}},
     )
     for collection in COLLECTIONS:
-        path = (
-            f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}"
-            f"/providers/Microsoft.Scheduler/jobCollections/{collection}"
-        )
+        path = f"{collections}/{collection}"
         put(path, {"location": LOCATION, "properties": {"sku": {"name": "P20Premium"}}})
         for job, properties in PROPERTIES.items():
             put_anew(f"{path}/jobs/{job}", {"properties": properties})
