@@ -42,11 +42,8 @@ struct Check {
 
 impl ServerCommand for DoctorArgs {
     async fn run(self, work: Work) -> Result<()> {
-        let (server, notes) = server(&work).await;
-        let is_well = server.trouble.is_none();
-        let mut checks = vec![server];
-        checks.extend(notes);
-        if is_well {
+        let (mut checks, answers) = server(&work).await;
+        if answers {
             match Fleet::read(&work, self.collection.as_deref()).await {
                 Ok(fleet) => {
                     checks.push(Check::good("token", "it is accepted"));
@@ -83,14 +80,14 @@ impl Check {
     }
 }
 
-/// Whether the server answers, and what it says of itself.
-async fn server(work: &Work) -> (Check, Vec<Check>) {
+/// What the server says of itself, and whether it answers.
+async fn server(work: &Work) -> (Vec<Check>, bool) {
     let before = work.now();
     let health = match work.client().health().await {
         Ok(health) => health,
         Err(error) => {
             let failure = Failure::from(error);
-            return (Check::bad("server", &failure.message, failure.hint), Vec::new());
+            return (vec![Check::bad("server", &failure.message, failure.hint)], false);
         }
     };
     let document: Value = serde_json::from_str(&health.text).unwrap_or_default();
@@ -99,8 +96,8 @@ async fn server(work: &Work) -> (Check, Vec<Check>) {
         let text = |name| harmless(note.get(name).and_then(Value::as_str).unwrap_or_default());
         Check::bad(text("about"), &text("says"), Some(text("remedy")))
     });
-    let notes = notes.chain([zones(&document, work.now())]).collect();
-    (clock(work, before, health.date.as_deref(), &document), notes)
+    let clock = clock(work, before, health.date.as_deref(), &document);
+    ([clock].into_iter().chain(notes).chain([zones(&document, work.now())]).collect(), true)
 }
 
 /// What there is to know of the database that processes share, if there is one.

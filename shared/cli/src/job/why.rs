@@ -58,5 +58,5 @@ pub(super) async fn why(work: &Work, args: &WhyArgs) -> Result<()> {
             table.row(vec![times.written(instant), text.to_owned()]);
         }
     }
-    work.screen.table(&table)
+    if table.is_empty() { Ok(()) } else { work.screen.table(&table) }
 }

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Collected, Limited};
 use hyper::body::{Body, Bytes};
 use minutehand_client::{Client, GroupPath, LocalServer, MeAnswer, ServerUrl};
+use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::time::timeout;
@@ -82,6 +83,12 @@ impl McpEndpoint {
             let why = format!("The body is not whole, or has more than {MESSAGE_BYTES_MAX} bytes.");
             refused(StatusCode::PAYLOAD_TOO_LARGE, &why)
         })?;
+        if head.method == Method::POST {
+            serde_json::from_slice::<ClientJsonRpcMessage>(&body).map_err(|error| {
+                let why = format!("The body is not a message of the Model Context Protocol: {error}.");
+                refused(StatusCode::BAD_REQUEST, &why)
+            })?;
+        }
         // The protocol asks clients to accept JSON and streams; one that only says JSON gets JSON, too.
         if !head.headers.contains_key(ACCEPT) || head.headers.get(ACCEPT).is_some_and(is_json) {
             let both = HeaderValue::from_static("application/json, text/event-stream");

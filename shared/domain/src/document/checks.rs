@@ -1,9 +1,36 @@
 //! Extensions of a job that do not fit the rest of it.
 
 use crate::action::Target;
+use crate::attempt::Role;
 use crate::job::JobDefinition;
+use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::sign::SIGNATURE_HEADERS;
+
+/// Refuses waits before retries that never come, or that are cut before they grow.
+pub(super) fn check_backoff(job: &JobDefinition, plan: Plan) -> Result<(), Refusal> {
+    let Some(backoff) = job.extensions.as_ref().and_then(|extensions| extensions.retry) else {
+        return Ok(());
+    };
+    let retries = [Role::Main, Role::Error].map(|role| job.retries(role, plan, ""));
+    let Some(first_wait) = retries.iter().filter(|it| it.count > 0).map(|it| it.interval).min() else {
+        return Err(Refusal::about(
+            "minutehand.retry",
+            "has no effect, because 'action.retryPolicy' allows no retries; set its 'retryCount', \
+             or leave this out.",
+        ));
+    };
+    match backoff.max_interval {
+        Some(max) if max < first_wait => Err(Refusal::about(
+            "minutehand.retry.maxInterval",
+            format!(
+                "is shorter than the first wait, the 'retryInterval' of the retry policy ({first_wait}), \
+                 so that no wait grows; raise it, or leave it out."
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
 
 /// Refuses signatures that no request would carry, or that a header of the job would contradict.
 pub(super) fn check_signing(job: &JobDefinition) -> Result<(), Refusal> {

@@ -3,9 +3,8 @@
 use minutehand_recurrence::{Frequency, Recurrence, Rule, read_start_time};
 use serde_json::{Map, Value};
 
-use super::checks::{check_pause, check_signing};
+use super::checks::{check_backoff, check_pause, check_signing};
 use crate::action::{MainAction, check_templates};
-use crate::attempt::Role;
 use crate::collection::{CollectionDefinition, CollectionState};
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::job::{JobDefinition, JobState, Switch};
@@ -34,15 +33,7 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
         rule.check_start(job.start_time)?;
     }
     JobExtensions::dates(job.extensions.as_ref()).check(rule.as_ref(), job.start_time)?;
-    let has_backoff = job.extensions.as_ref().is_some_and(|it| it.retry.is_some());
-    let has_retries = |role| job.retries(role, plan, "").count > 0;
-    if has_backoff && !has_retries(Role::Main) && !has_retries(Role::Error) {
-        return Err(Refusal::about(
-            "minutehand.retry",
-            "has no effect, because 'action.retryPolicy' allows no retries; set its 'retryCount', \
-             or leave this out.",
-        ));
-    }
+    check_backoff(&job, plan)?;
     check_signing(&job)?;
     check_pause(&job)?;
     if job.has_templates() {

@@ -1363,6 +1363,31 @@ fn a_back_off_without_retries_is_refused() {
 }
 
 #[test]
+fn waits_are_not_cut_before_they_grow() {
+    let job = |interval: &str, max: &str| {
+        json!({"properties": {
+            "action": {
+                "type": "http", "request": {"uri": "http://x/", "method": "GET"},
+                "retryPolicy": {"retryType": "fixed", "retryInterval": interval, "retryCount": 5},
+            },
+            "minutehand": {"retry": {"backoff": "exponential", "maxInterval": max}},
+        }})
+    };
+    assert!(accept_standard(&job("PT1M", "PT1M")).is_ok());
+    assert_eq!(
+        accept_standard(&job("PT1M", "PT59S")).unwrap_err().message,
+        "'minutehand.retry.maxInterval' is shorter than the first wait, the 'retryInterval' of the \
+         retry policy (00:01:00), so that no wait grows; raise it, or leave it out.",
+    );
+    let mut error = job("PT1M", "PT30S");
+    error["properties"]["action"]["errorAction"] = json!({
+        "type": "http", "request": {"uri": "http://err/", "method": "GET"},
+        "retryPolicy": {"retryType": "fixed", "retryInterval": "PT20S", "retryCount": 5},
+    });
+    assert!(accept_standard(&error).is_ok(), "the waits of the error action grow");
+}
+
+#[test]
 fn a_stored_extension_of_a_newer_version_is_noticed() {
     for (extensions, expected) in [
         (json!({}), None),

@@ -1,6 +1,6 @@
 //! `GET J`: a job with everything that is known of it without its history.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound as _, Utc};
 use minutehand_app::{JobDescription, Present, PresentState};
 use minutehand_domain::document::Durations;
 use minutehand_domain::extensions::EXTENSIONS;
@@ -96,13 +96,14 @@ fn reason_of(job: &JobDescription, why: NotFiring) -> Value {
 
 /// Why a job does not fire, and what to do about it.
 pub(super) fn reason(job: &JobDescription, why: NotFiring) -> String {
-    let since = format_instant(job.since);
+    let second = |at: DateTime<Utc>| format_instant(at.trunc_subsecs(0));
+    let since = second(job.since);
     match why {
         NotFiring::CollectionOff => {
             let (name, state) = (&job.view.collection, job.collection_state.name().to_lowercase());
             let since = job
                 .collection_since
-                .map_or_else(String::new, |since| format!(" since {}", format_instant(since)));
+                .map_or_else(String::new, |since| format!(" since {}", second(since)));
             format!("The job collection '{name}' is {state}{since}. Enable it.")
         }
         NotFiring::JobDisabled => match paused(job) {
