@@ -15,7 +15,7 @@ use minutehand_archive_objects::ArchivedBodies;
 use minutehand_domain::firing::limits::{FUNCTION, VISIBILITY};
 use minutehand_domain::work_item::{PACKET_RECEIVES_MAX, UnreadableMessage, WorkItem};
 use minutehand_events_eventbridge::Bus;
-use minutehand_ports::{ActionSender, Clock, EventSink};
+use minutehand_ports::{ActionSender, Clock, DispatchQueue, EventSink};
 use minutehand_queue_sqs::{Batch, SqsDelivery, SqsQueue, SqsReceipt};
 use minutehand_runtime::{RandomIds, chain};
 use minutehand_runtime_aws::{BatchAnswer, DynamoDb, ErrorType, Metric, Tally, print_metrics};
@@ -23,6 +23,7 @@ use minutehand_sealer_kms::KmsSealer;
 use minutehand_store_dynamodb::{DynamoStore, gathering};
 
 use crate::ExecutorSettings;
+use crate::gathered::GatheredQueue;
 
 /// The time of an invocation that is kept for putting messages back and flushing events.
 const CLOSING: TimeDelta = TimeDelta::seconds(3);
@@ -68,6 +69,16 @@ struct Work<'a> {
 enum Sent {
     Yes,
     No,
+}
+
+/// What is left of a work item of a packet.
+#[derive(Debug, Clone, Copy)]
+enum Left {
+    Nothing,
+    /// It has to come again after this time, and could not be sent on.
+    NotSent(Duration),
+    /// The store throttled it, and it has to come again after this time.
+    Throttled(Duration),
 }
 
 impl Function {
@@ -116,11 +127,12 @@ impl Function {
         let store = Arc::new(store);
         // The messages of a batch read and count together.
         let (snapshots, counters) = gathering(&store);
-        let messages = Arc::new(queue.clone());
+        let gathered: Arc<dyn DispatchQueue> =
+            Arc::new(GatheredQueue::new(Arc::new(queue.clone())));
         let ports = FirePorts {
-            settle: Arc::new(SendThenCount::new(messages.clone(), counters.clone())),
+            settle: Arc::new(SendThenCount::new(gathered.clone(), counters.clone())),
             store: FireStore { snapshots, counters, ..FireStore::new(store) },
-            queue: messages,
+            queue: gathered,
             sender,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
             events: events.clone(),
@@ -156,7 +168,9 @@ impl Function {
         for (message_id, receipt, disposition) in join_all(handled).await {
             match disposition {
                 Disposition::Delete | Disposition::Deleted => continue,
-                Disposition::RetryAfter(after) => put_back.push((receipt, after)),
+                Disposition::RetryAfter(after) | Disposition::RetryThrottled(after) => {
+                    put_back.push((receipt, after));
+                }
                 Disposition::RetryAtVisibilityTimeout | Disposition::Wait(_) => {}
                 // SQS buries a message by itself, after its last delivery.
                 Disposition::Bury(_) => put_back.push((receipt, Duration::ZERO)),
@@ -214,19 +228,36 @@ impl Function {
         }
     }
 
-    /// Handles a packet: each work item by itself. The packet comes again only for work items that
-    /// could not be sent on.
+    /// Handles a packet: each work item by itself. The packet comes again for work items that could not be
+    /// sent on, and if the store throttles most of it: as messages of their own they would be more load. What
+    /// is done then finds that, and does nothing again.
     async fn packet(&self, work: Work<'_>, work_items: &[WorkItem]) -> Disposition {
         let each = work_items.iter().map(|work_item| self.of_packet(work, work_item));
-        let left = join_all(each).await.into_iter().flatten().min();
-        left.map_or(Disposition::Delete, Disposition::RetryAfter)
+        let each = join_all(each).await;
+        if let Some(after) = mostly_throttled(&each) {
+            return Disposition::RetryThrottled(after);
+        }
+        let mut again = Vec::new();
+        for (left, work_item) in each.iter().zip(work_items) {
+            match left {
+                Left::Nothing => {}
+                Left::NotSent(after) => again.push(*after),
+                Left::Throttled(after) => {
+                    if let Sent::No = self.send_on(from_ref(work_item), 0, *after).await {
+                        again.push(*after);
+                    }
+                }
+            }
+        }
+        again.into_iter().min().map_or(Disposition::Delete, Disposition::RetryAfter)
     }
 
     /// Handles a work item of a packet. One that has to come later is sent at once as a message of its
-    /// own, with deliveries of its own. If that fails, returns when the packet has to come again.
-    async fn of_packet(&self, work: Work<'_>, work_item: &WorkItem) -> Option<Duration> {
+    /// own, with deliveries of its own, unless the store throttles.
+    async fn of_packet(&self, work: Work<'_>, work_item: &WorkItem) -> Left {
         let after = match self.work(work, Ok(work_item)).await {
-            Disposition::Delete | Disposition::Deleted => return None,
+            Disposition::Delete | Disposition::Deleted => return Left::Nothing,
+            Disposition::RetryThrottled(after) => return Left::Throttled(after),
             Disposition::RetryAfter(after) => after,
             Disposition::Wait(wait) => pause(&wait),
             Disposition::RetryAtVisibilityTimeout => {
@@ -238,8 +269,8 @@ impl Function {
             Disposition::Bury(_) => Duration::ZERO,
         };
         match self.send_on(from_ref(work_item), 0, after).await {
-            Sent::Yes => None,
-            Sent::No => Some(after),
+            Sent::Yes => Left::Nothing,
+            Sent::No => Left::NotSent(after),
         }
     }
 
@@ -289,5 +320,34 @@ const fn pause(wait: &Wait) -> Duration {
     match wait {
         Wait::For(after) => *after,
         Wait::ForOrigin(_) => ORIGIN_PAUSE,
+    }
+}
+
+/// When a packet has to come again of which the store throttles more than half.
+fn mostly_throttled(each: &[Left]) -> Option<Duration> {
+    let after = |left: &Left| match left {
+        Left::Throttled(after) => Some(*after),
+        Left::Nothing | Left::NotSent(_) => None,
+    };
+    let throttled = each.iter().filter_map(after);
+    if throttled.clone().count() * 2 > each.len() { throttled.max() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_comes_back_whole_if_more_than_half_of_it_is_throttled() {
+        let (done, late) = (Left::Nothing, Left::NotSent(Duration::from_secs(30)));
+        let throttled = |seconds| Left::Throttled(Duration::from_secs(seconds));
+        for (each, expected) in [
+            (&[done, late][..], None),
+            (&[done, throttled(5)], None),
+            (&[throttled(5), done, throttled(7)], Some(7)),
+            (&[throttled(5)], Some(5)),
+        ] {
+            assert_eq!(mostly_throttled(each), expected.map(Duration::from_secs), "{each:?}");
+        }
     }
 }

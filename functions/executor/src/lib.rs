@@ -28,6 +28,7 @@
 //! | all work items of a packet are done or sent | the packet | SQS, which delivers it again: nothing is left to do |
 
 mod batch;
+mod gathered;
 mod settings;
 
 pub use batch::{ExecutorClients, Function};

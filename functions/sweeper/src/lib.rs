@@ -7,6 +7,8 @@
 //! next minute.
 
 mod healed;
+#[cfg(test)]
+mod herd;
 mod settings;
 
 use std::num::NonZeroUsize;
@@ -144,6 +146,7 @@ impl Function {
         Ok(json!({
             "shards": pass.shards,
             "shardsFailed": pass.failed,
+            "timersThrottled": pass.throttled,
             "isCut": pass.is_cut,
             "timers": pass.dispatched.timers,
             "messages": pass.dispatched.messages,
@@ -156,7 +159,7 @@ impl Function {
     }
 
     fn count(&self, pass: &Pass) {
-        let is_whole = pass.failed == 0 && !pass.is_cut;
+        let is_whole = pass.failed == 0 && pass.throttled == 0 && !pass.is_cut;
         self.tally.add(Metric::Swept, is_whole.into());
         self.tally.add(Metric::SweepsFailed, u64::from(pass.failed > 0));
         for (metric, n) in [

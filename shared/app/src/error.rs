@@ -115,6 +115,12 @@ impl From<StepError> for AppError {
 }
 
 impl AppError {
+    /// Whether the store asks for fewer requests.
+    #[must_use]
+    pub const fn is_throttling(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Throttled(_)))
+    }
+
     /// Whether the same request may succeed later, because a service that it needs was unavailable.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {

@@ -128,6 +128,44 @@ async fn a_packet_comes_again_if_an_attempt_cannot_be_sent_on() {
 }
 
 #[tokio::test]
+async fn the_retries_of_an_invocation_share_messages() {
+    let mut world = World::new().await;
+    world.target.answer(500);
+    let action = json!({
+        "type": "http",
+        "request": {"method": "GET", "uri": world.target.url()},
+        "retryPolicy": {"retryType": "fixed", "retryInterval": "PT30S", "retryCount": 4},
+    });
+    for n in 0..9 {
+        let start = json!({"startTime": "2030-01-01T00:00:30Z", "action": action});
+        world.put_job(&format!("j{n}"), start).await;
+    }
+    world.advance(30);
+    let due = world.sent();
+    assert!(world.deliver(&due).await.is_empty());
+    assert_eq!(world.target.calls(), 9);
+    let retries = world.sent();
+    let attempts: usize = retries.iter().map(|sent| decode(&sent.body).unwrap().len()).sum();
+    assert_eq!(attempts, 9);
+    // Who comes while others are sent, goes with the next ones.
+    assert!(retries.len() < 9, "{} messages", retries.len());
+}
+
+#[tokio::test]
+async fn a_throttled_packet_comes_back_whole_and_later_than_another_one() {
+    let mut world = World::new().await;
+    let packet = due_packet(&mut world, &["one", "two", "three"]).await;
+    let executor = world.throttled_executor();
+    let batch = batch_of(&[packet.clone(), packet.clone(), packet.clone(), packet], 1);
+    assert_eq!(failures(&executor.perform(batch, world.ends_at()).await), ["m0", "m1", "m2", "m3"]);
+    assert!(world.sent().is_empty(), "no message is added");
+    let pauses: Vec<_> = world.put_back().into_iter().map(|(_, pause)| pause).collect();
+    assert!(pauses.iter().all(|pause| (5..=15).contains(pause)), "{pauses:?}");
+    assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{pauses:?}");
+    assert_eq!(world.target.calls(), 0);
+}
+
+#[tokio::test]
 async fn an_attempt_of_a_packet_that_hangs_comes_back_after_its_lease() {
     let mut world = World::new().await;
     let packet = due_packet(&mut world, &["hangs", "too"]).await;

@@ -218,6 +218,14 @@ impl World {
         executor_on(self.dynamodb.clone(), [&self.sqs, &self.kms, &self.bus], &self.clock, None)
     }
 
+    /// Another process of the executor, whose table throttles each request.
+    pub(super) fn throttled_executor(&self) -> minutehand_executor::Function {
+        let throttled = AwsAnswer::Failed(400, "ThrottlingException");
+        let table = FakeAws::new(move |_| throttled.clone());
+        let table = fake_client!(aws_sdk_dynamodb, table);
+        executor_on(table, [&self.sqs, &self.kms, &self.bus], &self.clock, None)
+    }
+
     /// Another process of the executor, with a sender of its own.
     pub(super) fn executor_with(
         &self,

@@ -218,7 +218,7 @@ impl EnginePort {
             Disposition::Deleted | Disposition::RetryAtVisibilityTimeout => return,
             Disposition::Delete => now(queue.finish(&[receipt])).map(|()| None),
             Disposition::Bury(reason) => now(queue.bury(&[receipt], &reason)).map(|()| None),
-            Disposition::RetryAfter(after) => {
+            Disposition::RetryAfter(after) | Disposition::RetryThrottled(after) => {
                 now(queue.put_back(&[(receipt, after)])).map(|()| Some(after))
             }
             Disposition::Wait(Wait::For(after)) => {

@@ -145,6 +145,10 @@ impl DeliveryPlace for HeldPlace {
         self.with(|places, place| places.set_origin(place, origin));
     }
 
+    fn ended(&self, is_answered: bool) {
+        self.with(|places, place| places.ended(place, is_answered));
+    }
+
     fn wait_until<'a>(&'a self, clock: &'a dyn Clock, at: DateTime<Utc>) -> Waiting<'a> {
         match self.with(|_, place| place.collection()) {
             Some(collection) => Box::pin(self.places.alarm.clone().wait_until(collection, at)),

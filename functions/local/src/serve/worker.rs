@@ -228,7 +228,9 @@ async fn tell(
 ) -> Result<(), QueueError> {
     match disposition {
         Disposition::Delete => queue.finish(&[receipt]).await,
-        Disposition::RetryAfter(after) => queue.put_back(&[(receipt, *after)]).await,
+        Disposition::RetryAfter(after) | Disposition::RetryThrottled(after) => {
+            queue.put_back(&[(receipt, *after)]).await
+        }
         Disposition::RetryAtVisibilityTimeout | Disposition::Deleted => Ok(()),
         Disposition::Wait(Wait::For(after)) => queue.set_aside(&[(receipt, *after)]).await,
         Disposition::Wait(Wait::ForOrigin(_)) => queue.set_aside(&[(receipt, HIDDEN_MAX)]).await,

@@ -169,7 +169,7 @@ fn what_is_no_message_of_an_assistant_is_refused() {
         ("a query", &known, "/mcp?collection=a", list, 400, "subscription=NAME"),
         ("another place", &known, "/mcp/?group=ops", list, 200, "create_job"),
         ("too long", &known, "/mcp", &long, 413, "more than 262144 bytes"),
-        ("no message", &known, "/mcp", "{", 415, "deserialize"),
+        ("no message", &known, "/mcp", "{", 400, "not a message of the Model Context Protocol"),
     ] {
         let answer = send(&server, headers, path, message);
         assert_eq!(answer.status, status, "{why}: {answer:?}");

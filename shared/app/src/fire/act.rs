@@ -64,6 +64,8 @@ impl Executor {
         let late = started_at - attempt.due_at;
         self.ports.events.note(Event::Started { job, attempt, late });
         let ended = self.ports.sender.send(&target, &context).await?;
+        let is_cause = |kind| ended.cause.as_ref().is_some_and(|cause| cause.kind == kind);
+        place.ended(!is_cause(CauseKind::Timeout));
         let ActionOutcome { outcome, cause, message, retry_after, body } = ended;
         Ok(ActionResult { started_at, outcome, cause, message, retry_after, body })
     }

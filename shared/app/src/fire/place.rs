@@ -12,15 +12,19 @@ use minutehand_ports::{Clock, ReceiptHandle};
 /// are under way. The origin of an attempt is known only after its job was read. So the executor
 /// tells it.
 pub trait DeliveryPlace: Send + Sync {
-    /// Whether places are so few that an attempt must ask for its origin before it is claimed.
+    /// Whether places are so few that an attempt must ask for its origin before it is claimed, or an origin
+    /// hangs.
     fn is_scarce(&self) -> bool;
 
     /// Takes the place for an attempt at this origin. False if too many attempts at the origin are
-    /// under way.
+    /// under way, for one that hangs or at all.
     fn try_origin(&self, origin: &str) -> bool;
 
     /// Tells the origin of an attempt that starts in any case.
     fn set_origin(&self, origin: &str);
+
+    /// Tells how the call to the origin has ended: whether it was answered in its time.
+    fn ended(&self, _is_answered: bool) {}
 
     /// The message, if its host lets it be deleted together with what follows its attempt.
     fn receipt(&self) -> Option<ReceiptHandle> {

@@ -11,6 +11,9 @@
 //! a message shortly before it is due. It gathers for less than two seconds, so a slow shard still
 //! delays only itself.
 //!
+//! A timer whose move is throttled stays due, and the pass goes on with fewer steps at a time: see `Pace`. Its
+//! message is sent once more by the next pass, and claimed once.
+//!
 //! A pass only reads the index and dispatches. A crash in it leaves the rest of the timers due, and
 //! the next pass begins with the oldest again. The same holds for a pass that runs out of time: it
 //! begins no further page, and pages that are still in progress when its caller stops waiting are
@@ -32,6 +35,9 @@ use minutehand_ports::{Clock, ErrorType, Timers};
 use super::spans;
 use super::{DispatchReport, Dispatcher, Healer, Heartbeat};
 use crate::error::AppError;
+use pace::Pace;
+
+mod pace;
 
 /// Timers of a page.
 const PAGE_ITEMS: u32 = 100;
@@ -106,6 +112,8 @@ pub struct Pass {
     pub is_cut: bool,
     /// Shards that failed; the next pass begins with what they left.
     pub failed: u32,
+    /// Timers whose moves were throttled: the next pass begins with them.
+    pub throttled: usize,
 }
 
 impl Pass {
@@ -115,8 +123,8 @@ impl Pass {
         if timers == 0 && self.failed == 0 {
             tracing::debug!(shards = self.shards, "a sweep found nothing due");
         } else {
-            let (failed, is_cut) = (self.failed, self.is_cut);
-            tracing::info!(timers, messages, overtaken, failed, is_cut, "swept");
+            let (failed, is_cut, throttled) = (self.failed, self.is_cut, self.throttled);
+            tracing::info!(timers, messages, overtaken, failed, is_cut, throttled, "swept");
         }
     }
 }
@@ -177,6 +185,9 @@ struct UnderWay {
     /// Shards that were read to their end.
     ended: BTreeSet<u32>,
     failed: BTreeSet<u32>,
+    pace: Pace,
+    /// Timers whose moves were throttled.
+    throttled: usize,
     is_cut: bool,
 }
 
@@ -237,7 +248,10 @@ impl Sweeper {
         }
         let outages = self.heartbeat.known_outages();
         let mut over = pin!(over);
-        let mut under_way = UnderWay::new(first_cursors(self.timers.shards(), first_shard));
+        let mut under_way = UnderWay::new(
+            first_cursors(self.timers.shards(), first_shard),
+            Pace::new(self.concurrent_pages),
+        );
         let mut in_progress = FuturesUnordered::new();
         // Bounded by the timers of all shards, and by the time of a pass.
         loop {
@@ -247,7 +261,7 @@ impl Sweeper {
                 under_way.finish_gathering();
                 continue;
             }
-            while in_progress.len() < self.concurrent_pages.get() {
+            while in_progress.len() < under_way.pace.at_once() {
                 under_way.is_cut |=
                     !under_way.waiting.is_empty() && self.clock.work_now() >= ends_at;
                 let Some(step) = under_way.next_step() else { break };
@@ -352,7 +366,7 @@ impl Sweeper {
 }
 
 impl UnderWay {
-    fn new(waiting: BTreeSet<ShardCursor>) -> Self {
+    fn new(waiting: BTreeSet<ShardCursor>, pace: Pace) -> Self {
         Self {
             waiting,
             reading: 0,
@@ -361,6 +375,8 @@ impl UnderWay {
             dispatched: DispatchReport::default(),
             ended: BTreeSet::new(),
             failed: BTreeSet::new(),
+            pace,
+            throttled: 0,
             is_cut: false,
         }
     }
@@ -408,6 +424,10 @@ impl UnderWay {
             }
             Stepped::Dispatched(gathered, Ok((dispatched, unmoved))) => {
                 self.dispatched.add(dispatched);
+                let (throttled, unmoved): (Vec<_>, Vec<_>) =
+                    unmoved.into_iter().partition(|(_, error)| error.is_throttling());
+                self.pace.dispatched(!throttled.is_empty());
+                self.throttled += throttled.len();
                 for (place, error) in unmoved {
                     if let Some(shard) = gathered.shard_of(place) {
                         self.fail(shard, &error);
@@ -444,6 +464,7 @@ impl UnderWay {
             shards: count(self.ended.difference(&self.failed).count()),
             is_cut: self.is_cut,
             failed: count(self.failed.len()),
+            throttled: self.throttled,
         }
     }
 }
@@ -502,7 +523,7 @@ mod tests {
     /// The shards in the order in which they are read, given the due time that each page reaches.
     fn order(first_shard: u32, pages: &[&[i64]]) -> Vec<u32> {
         let waiting = first_cursors(u32::try_from(pages.len()).unwrap(), first_shard);
-        let mut under_way = UnderWay::new(waiting);
+        let mut under_way = UnderWay::new(waiting, Pace::new(NonZeroUsize::MIN));
         let mut order = Vec::new();
         while let Some(Step::Read(cursor)) = under_way.next_step() {
             order.push(cursor.shard);

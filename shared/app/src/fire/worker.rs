@@ -8,7 +8,7 @@
 //! | succeeded | | is deleted, if what follows did not do so |
 //! | has no place among the attempts under way, or waits for its turn | | waits, and the delivery does not count |
 //! | is held by another worker, or given back by a process that stops | | is retried when the lease ends, or at once; a queue of the host's own looks every two seconds, which does not count |
-//! | failed in the store, the queue or the key | `MessageFailed` | is retried after a pause that doubles from 5 to 120 seconds |
+//! | failed in the store, the queue or the key | `MessageFailed` | is retried after a pause that doubles from 5 to 120 seconds; a store that throttles gets up to ten seconds more, another time for each message |
 //! | reached its deadline | `MessageTimedOut` | is retried at its visibility timeout: its lease has ended by then |
 //! | panicked | `MessagePanicked` | the same |
 //! | was written by a newer version | `MessageNewer` | the same: a newer worker may have started by then |
@@ -22,6 +22,7 @@
 //! far the work came.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -43,6 +44,9 @@ use crate::error::AppError;
 const BACKOFF_FIRST: Duration = Duration::from_secs(5);
 /// How often the pause doubles before it has reached the visibility timeout.
 const BACKOFF_DOUBLINGS_MAX: u32 = 5;
+
+/// A throttled message waits up to this much longer.
+const SPREAD_MILLIS: u64 = 10_000;
 
 /// Performs one work item. [`Executor`] does; tests of hosts have performers of their own.
 pub trait Performer: Send + Sync {
@@ -95,6 +99,8 @@ pub struct Deadline(DateTime<Utc>);
 pub enum Disposition {
     /// Deliver the message again after this much work time.
     RetryAfter(Duration),
+    /// The same, because the store throttles.
+    RetryThrottled(Duration),
     /// Leave the message alone: the queue delivers it again at its visibility timeout.
     RetryAtVisibilityTimeout,
     /// Let the message wait, and do not count this delivery: nothing was done.
@@ -150,7 +156,12 @@ impl<P: Performer> Worker<P> {
             Ok(work_item) => self.perform(work_item, delivery.place, deadline, stop).await,
         };
         self.log(delivery, &ending);
-        let disposition = decide(&ending, delivery.receives);
+        let disposition = match decide(&ending, delivery.receives) {
+            Disposition::RetryThrottled(after) => {
+                Disposition::RetryThrottled(after + spread(&delivery.message_id.to_string()))
+            }
+            other => other,
+        };
         let ends = matches!(
             disposition,
             Disposition::Delete | Disposition::Deleted | Disposition::Wait(_)
@@ -241,6 +252,9 @@ fn decide(ending: &Ending<'_>, receives: u32) -> Disposition {
             return Disposition::Bury(ending.to_string());
         }
         Ending::Again(after) => Disposition::RetryAfter(*after),
+        Ending::Failed(error) if error.is_throttling() => {
+            Disposition::RetryThrottled(backoff(receives))
+        }
         Ending::Failed(_) => Disposition::RetryAfter(backoff(receives)),
         Ending::TimedOut
         | Ending::Panicked
@@ -277,6 +291,14 @@ const fn is_last(receives: u32) -> bool {
 fn backoff(receives: u32) -> Duration {
     let doublings = receives.saturating_sub(1).min(BACKOFF_DOUBLINGS_MAX);
     (BACKOFF_FIRST * 2_u32.pow(doublings)).min(VISIBILITY.to_std().unwrap_or(BACKOFF_FIRST))
+}
+
+/// What is added to the pause of a throttled message: the same for each of its deliveries, so that messages
+/// which were throttled together do not come back together.
+fn spread(message_id: &str) -> Duration {
+    let mut hasher = DefaultHasher::new();
+    message_id.hash(&mut hasher);
+    Duration::from_millis(hasher.finish() % SPREAD_MILLIS)
 }
 
 /// The end of a sentence about a message: why it is among the dead letters.
@@ -349,6 +371,27 @@ mod tests {
                 other => panic!("not of a worker: {other:?}"),
             }
         }
+    }
+
+    fn throttled() -> AppError {
+        minutehand_ports::StoreError::Throttled("the test asked for it".into()).into()
+    }
+
+    #[test]
+    fn what_is_throttled_is_told_from_other_failures() {
+        let ending = Ending::Failed(throttled());
+        assert_eq!(decide(&ending, 2), Disposition::RetryThrottled(Duration::from_secs(10)));
+        assert!(matches!(decide(&ending, RECEIVES_MAX), Disposition::Bury(_)));
+    }
+
+    #[test]
+    fn messages_that_were_throttled_together_come_back_at_different_times() {
+        let spreads: Vec<_> = (0..100).map(|n| spread(&format!("m{n}")).as_secs()).collect();
+        for second in 0..10 {
+            let n = spreads.iter().filter(|it| **it == second).count();
+            assert!((3..20).contains(&n), "{n} of 100 in second {second}");
+        }
+        assert_eq!(spread("m1"), spread("m1"));
     }
 
     fn busy() -> AppError {

@@ -85,7 +85,8 @@ impl McpEndpoint {
         })?;
         if head.method == Method::POST {
             serde_json::from_slice::<ClientJsonRpcMessage>(&body).map_err(|error| {
-                let why = format!("The body is not a message of the Model Context Protocol: {error}.");
+                let why =
+                    format!("The body is not a message of the Model Context Protocol: {error}.");
                 refused(StatusCode::BAD_REQUEST, &why)
             })?;
         }

@@ -13,7 +13,8 @@ pub(super) fn check_backoff(job: &JobDefinition, plan: Plan) -> Result<(), Refus
         return Ok(());
     };
     let retries = [Role::Main, Role::Error].map(|role| job.retries(role, plan, ""));
-    let Some(first_wait) = retries.iter().filter(|it| it.count > 0).map(|it| it.interval).min() else {
+    let Some(first_wait) = retries.iter().filter(|it| it.count > 0).map(|it| it.interval).min()
+    else {
         return Err(Refusal::about(
             "minutehand.retry",
             "has no effect, because 'action.retryPolicy' allows no retries; set its 'retryCount', \

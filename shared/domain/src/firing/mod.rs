@@ -7,6 +7,7 @@
 //! The spans of [`limits`] are on the clock of work. With a test clock the caller stretches them to
 //! the clock of the schedule first.
 
+mod brake;
 mod failed_in_row;
 mod finish_check;
 pub mod limits;
@@ -34,7 +35,7 @@ pub use next_step::{
     next_step,
 };
 pub use outage::{Around, LeftOut, LeftOutReason, OUTAGES_MAX, Outage, Pulse, overtaken_in};
-pub use places::{Place, Places, Share};
+pub use places::{HANGING_AT_ONCE, Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
 pub use seat::{SEAT_LOOK_MAX, SEAT_LOOK_MIN, Waited, seat_pause};
 pub use sent_before::sent_before;

@@ -3,13 +3,14 @@
 //! An attempt holds a place from the delivery of its message until the message is deleted or put back;
 //! a name that is looked up holds one of other places, under the same rules. There are only so many
 //! places, because each needs a connection and memory. Attempts of one collection, or at one origin, must
-//! not keep those of others waiting, even if their target takes a minute to fail. Two rules see to that:
+//! not keep those of others waiting, even if their target takes a minute to fail. Three rules see to that:
 //!
 //! - **A bound that depends on what is free.** A collection may take a place only while it holds fewer
 //!   than its [`Share`] of those that are free, for example seven times as many; the same is true for an
 //!   origin. One alone then gets seven eighths of all. A second one beside it gets seven eighths of the
 //!   rest, and so on: a collection that holds no place gets one at once, unless very many others are
 //!   busy. Nothing is divided in advance, so a collection that is alone is as fast as without the rule.
+//! - **A brake.** An origin that [hangs](super::brake) gets only [`HANGING_AT_ONCE`] places, whatever is free.
 //! - **Turns.** What gets no place waits in a line of its collection, and there in one of its origin.
 //!   A place that becomes free goes to the next collection in turn that may take it, and there to
 //!   the next origin in turn.
@@ -23,6 +24,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+
+use super::brake::{REMEMBERED_MAX, Unanswered};
+
+/// How many places an origin that hangs gets.
+pub const HANGING_AT_ONCE: usize = 8;
 
 /// How much a collection or an origin may hold, compared with what is free.
 #[derive(Debug, Clone, Copy)]
@@ -58,8 +64,10 @@ pub struct Places<T> {
     held: usize,
     waiting: usize,
     collections: HashMap<Arc<str>, Collection<T>>,
-    /// The places that each origin holds.
-    origins: HashMap<Arc<str>, usize>,
+    /// The origins that hold places, or did not answer.
+    origins: HashMap<Arc<str>, Origin>,
+    /// How many of them hang.
+    hanging: usize,
     /// The collections in which something waits, in the order of their turns.
     turns: VecDeque<Arc<str>>,
 }
@@ -70,6 +78,21 @@ pub struct Places<T> {
 pub struct Place {
     collection: Arc<str>,
     origin: Option<Arc<str>>,
+}
+
+/// What an origin holds, and how it answers.
+#[derive(Debug, Default)]
+struct Origin {
+    held: usize,
+    unanswered: Unanswered,
+}
+
+impl Origin {
+    /// Whether it may take another place, of so many that are free.
+    const fn may_take(&self, share: Share, free: usize) -> bool {
+        let is_braked = self.unanswered.hangs() && self.held >= HANGING_AT_ONCE;
+        !is_braked && share.allows(self.held, free)
+    }
 }
 
 /// What a collection holds, and what waits in it.
@@ -105,6 +128,7 @@ impl<T> Places<T> {
             waiting: 0,
             collections: HashMap::new(),
             origins: HashMap::new(),
+            hanging: 0,
             turns: VecDeque::new(),
         }
     }
@@ -125,20 +149,20 @@ impl<T> Places<T> {
         Some((self.take(name, None), it))
     }
 
-    /// Whether places are so few that an origin may hold as many as it may. Otherwise
+    /// Whether places are so few that an origin may hold as many as it may, or an origin hangs. Otherwise
     /// [`try_origin`](Self::try_origin) does not refuse any.
     #[must_use]
     pub const fn is_scarce(&self) -> bool {
-        !self.share.allows(self.held, self.free)
+        self.hanging > 0 || !self.share.allows(self.held, self.free)
     }
 
     /// Tells the origin of an attempt that holds a place. False if that origin holds as many places
     /// as it may: then the attempt must not start, but [wait](Self::wait).
     pub fn try_origin(&mut self, place: &mut Place, origin: &str) -> bool {
         let is_told = place.origin.as_deref() == Some(origin);
-        let held = self.origins.get(origin).copied().unwrap_or_default();
         // The attempt holds its own place already.
-        let may_start = is_told || self.share.allows(held, self.free + 1);
+        let may_take = |it: &Origin| it.may_take(self.share, self.free + 1);
+        let may_start = is_told || self.origins.get(origin).is_none_or(may_take);
         if may_start {
             self.set_origin(place, origin);
         }
@@ -152,6 +176,20 @@ impl<T> Places<T> {
         }
         self.forget_origin(place.origin.take());
         place.origin = Some(self.count_origin(origin));
+    }
+
+    /// Tells how the call of an attempt that holds a place has ended.
+    pub fn ended(&mut self, place: &Place, is_answered: bool) {
+        let Some(origin) = place.origin.as_ref().and_then(|it| self.origins.get_mut(it)) else {
+            return;
+        };
+        if origin.unanswered.ended(is_answered) {
+            if origin.unanswered.hangs() {
+                self.hanging += 1;
+            } else {
+                self.hanging -= 1;
+            }
+        }
     }
 
     /// Gives a place back. Then [`start_next`](Self::start_next) may have a place for something that waits.
@@ -215,8 +253,8 @@ impl<T> Places<T> {
         }
         for _ in 0..known.lines.len() {
             let mut line = known.lines.pop_front()?;
-            let held = line.origin.as_ref().and_then(|origin| self.origins.get(origin));
-            let may_take = held.is_none_or(|held| share.allows(*held, free));
+            let origin = line.origin.as_ref().and_then(|origin| self.origins.get(origin));
+            let may_take = origin.is_none_or(|it| it.may_take(share, free));
             let found = if may_take { line.waiting.pop_front() } else { None };
             let origin = line.origin.clone();
             if !line.waiting.is_empty() {
@@ -253,23 +291,24 @@ impl<T> Places<T> {
     fn count_origin(&mut self, origin: &str) -> Arc<str> {
         if let Some((name, _)) = self.origins.get_key_value(origin) {
             let name = name.clone();
-            if let Some(held) = self.origins.get_mut(origin) {
-                *held += 1;
+            if let Some(origin) = self.origins.get_mut(origin) {
+                origin.held += 1;
             }
             return name;
         }
         let name: Arc<str> = origin.into();
-        self.origins.insert(name.clone(), 1);
+        self.origins.insert(name.clone(), Origin { held: 1, ..Origin::default() });
         name
     }
 
     fn forget_origin(&mut self, origin: Option<Arc<str>>) {
-        let Some(origin) = origin else { return };
-        if let Some(held) = self.origins.get_mut(&origin) {
-            *held -= 1;
-            if *held == 0 {
-                self.origins.remove(&origin);
-            }
+        let Some(name) = origin else { return };
+        let is_full = self.origins.len() > REMEMBERED_MAX;
+        let Some(origin) = self.origins.get_mut(&name) else { return };
+        origin.held -= 1;
+        if origin.held == 0 && (origin.unanswered.is_none() || is_full) {
+            self.hanging -= usize::from(origin.unanswered.hangs());
+            self.origins.remove(&name);
         }
     }
 }
@@ -354,6 +393,42 @@ mod tests {
     }
 
     #[test]
+    fn an_origin_that_hangs_holds_eight_places_until_it_answers() {
+        let mut places = Places::new(1_000, Share::times_free(7));
+        let arrive = |places: &mut Places<usize>, origin: &str| {
+            let (mut place, it) = places.arrive("a", 0)?;
+            if places.try_origin(&mut place, origin) {
+                return Some(place);
+            }
+            places.wait(place, Some(origin), it);
+            None
+        };
+        let held: Vec<Place> = (0..100).filter_map(|_| arrive(&mut places, "hangs")).collect();
+        assert_eq!(held.len(), 100);
+        assert!(!places.is_scarce());
+        for place in held {
+            places.ended(&place, false);
+            places.leave(place);
+        }
+        assert!(places.is_scarce(), "each attempt tells its origin first");
+        let hanging: Vec<Place> = (0..100).filter_map(|_| arrive(&mut places, "hangs")).collect();
+        assert_eq!((hanging.len(), places.waiting()), (HANGING_AT_ONCE, 92));
+        assert!(places.start_next().is_none());
+        assert!(arrive(&mut places, "answers").is_some());
+        // One that has ended makes room for one; an answer makes room for all.
+        let mut hanging = hanging.into_iter();
+        let mut end = |places: &mut Places<usize>, is_answered| {
+            let place = hanging.next().unwrap();
+            places.ended(&place, is_answered);
+            places.leave(place);
+            start(places).len()
+        };
+        assert_eq!(end(&mut places, false), 1);
+        assert_eq!(end(&mut places, true), 91);
+        assert!(!places.is_scarce());
+    }
+
+    #[test]
     fn what_waits_takes_turns_by_collection_and_by_origin_and_keeps_its_order() {
         let mut places = Places::new(8, Share::times_free(7));
         let mut held = arrive(&mut places, "other", 7);
@@ -384,9 +459,10 @@ mod tests {
         places.set_origin(&mut place, "x");
         places.set_origin(&mut place, "x");
         assert!(places.try_origin(&mut place, "x"));
-        assert_eq!(places.origins.get("x"), Some(&1));
+        let held = |places: &Places<()>, name| places.origins.get(name).map(|it| it.held);
+        assert_eq!(held(&places, "x"), Some(1));
         places.set_origin(&mut place, "y");
-        assert_eq!((places.origins.get("x"), places.origins.get("y")), (None, Some(&1)));
+        assert_eq!((held(&places, "x"), held(&places, "y")), (None, Some(1)));
         places.leave(place);
         assert!(places.origins.is_empty() && places.collections.is_empty());
         assert_eq!((places.free, places.held()), (10, 0));
@@ -415,13 +491,13 @@ mod tests {
             let at_bound = |held: usize| !places.share.allows(held, places.free);
             let origins_at_bound = known.lines.iter().all(|line| {
                 let origin = line.origin.as_ref().and_then(|it| places.origins.get(it));
-                origin.is_some_and(|held| at_bound(*held))
+                origin.is_some_and(|it| !it.may_take(places.share, places.free))
             });
             assert!(at_bound(known.held) || origins_at_bound, "seed {seed}: {name}");
         }
-        for (name, count) in &places.origins {
+        for (name, origin) in &places.origins {
             let of_it = held.iter().filter(|place| place.origin.as_ref() == Some(name)).count();
-            assert_eq!(*count, of_it, "seed {seed}: {name}");
+            assert_eq!(origin.held, of_it, "seed {seed}: {name}");
         }
     }
 
