@@ -172,14 +172,14 @@ def checks(path):
     yield "SystemLogLevel: of every function"
 
     deliveries = plainly.resources["Deliveries"]
-    assert not {"ScalingConfig", "ProvisionedPollerConfig"} & set(deliveries), deliveries
+    assert deliveries["ScalingConfig"] == {"MaximumConcurrency": 200}, deliveries
     ways = ["ScalingConfig", "ProvisionedPollerConfig"]
     for size, most, expected in [
         ("small", 0, {}),
         ("medium", 0, {}),
         ("large", 0, {"ProvisionedPollerConfig": {"MinimumPollers": 20, "MaximumPollers": 200}}),
         ("small", 7, {"ScalingConfig": {"MaximumConcurrency": 7}}),
-        ("large", 7, {"ScalingConfig": {"MaximumConcurrency": 7}}),
+        ("large", 7, {"ProvisionedPollerConfig": {"MinimumPollers": 20, "MaximumPollers": 200}}),
     ]:
         found = Transformed(path, Size=size, ExecutorConcurrencyMax=most).resources["Deliveries"]
         assert {way: found[way] for way in ways if way in found} == expected, (size, most, found)
