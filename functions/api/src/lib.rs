@@ -104,6 +104,7 @@ impl Function {
             cloud_services: store.clone(),
             jobs: store.clone(),
             alerts: store.clone(),
+            open: store.clone(),
             history,
             browse: store,
             queue,
@@ -118,6 +119,8 @@ impl Function {
             bodies: settings.bodies.map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
             // The role of this function may call nothing of what jobs call.
             sender: None,
+            // There is no route for targets.
+            completions: None,
         };
         let wanted = minutehand_app::ManageSettings {
             region: region.to_owned(),

@@ -142,6 +142,7 @@ impl Function {
                 .bodies
                 .as_ref()
                 .map(|objects| Arc::new(ArchivedBodies::new(objects.clone())) as _),
+            completions: None,
         };
         let fire = FireSettings {
             region: region.to_owned(),

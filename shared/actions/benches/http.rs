@@ -113,6 +113,7 @@ fn context(n: usize) -> AttemptContext {
         time_max: None,
         missed: Missed::default(),
         depth: Depth::default().next(),
+        completion_url: None,
     }
 }
 

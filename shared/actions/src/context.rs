@@ -2,6 +2,7 @@
 
 use http::{HeaderName, HeaderValue};
 use minutehand_domain::chain::DEPTH_HEADER;
+use minutehand_domain::completion::COMPLETION_HEADER;
 use minutehand_domain::ids::{encode_path, guid};
 use minutehand_ports::AttemptContext;
 use minutehand_recurrence::format_instant;
@@ -26,7 +27,8 @@ pub(crate) fn headers(context: &AttemptContext) -> impl Iterator<Item = (HeaderN
         (DEPTH_HEADER, context.depth.to_string()),
         ("x-minutehand-missed", context.missed.occurrences.to_string()),
     ];
-    let all = known.into_iter().chain(last_success);
+    let completion = context.completion_url.clone().map(|url| (COMPLETION_HEADER, url));
+    let all = known.into_iter().chain(last_success).chain(completion);
     all.map(|(name, value)| (HeaderName::from_static(name), header_value(&value)))
 }
 

@@ -78,6 +78,7 @@ impl AlertCall {
             time_max: None,
             missed: Missed::default(),
             depth: Depth::default().next(),
+            completion_url: None,
         };
         Self { target: action.with_event(&event), context }
     }

@@ -6,12 +6,14 @@
 //! The words of firing are explained in `shared/GLOSSARY.md`.
 
 mod collection_alert;
+mod completion;
 mod definition;
 mod error;
 mod etag;
 pub mod fire;
 mod manage;
 
+pub use completion::{CompletionUrls, PING_PATH};
 pub use error::AppError;
 pub use etag::Etag;
 pub use manage::{
@@ -21,6 +23,7 @@ pub use manage::{
     FailuresPosition, FoundJobs, JobAlertSetting, JobCheck, JobDescription, JobRow, JobStatus,
     JobView, LETTERS_MAX, LateJob, LeftOutView, Load, LoadGroup, Manage, ManagePorts,
     ManageSettings, Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak, Present,
-    PresentCounts, PresentState, PutOutcome, Redriven, ResourceSettings, ResourceView, Upcoming,
-    UpcomingOccurrence, WantedFailures, WantedJobs, WantedLoad, WantedOccurrences,
+    PresentCounts, PresentState, PutOutcome, Redriven, Report, Reported, ResourceSettings,
+    ResourceView, Upcoming, UpcomingOccurrence, WantedFailures, WantedJobs, WantedLoad,
+    WantedOccurrences,
 };

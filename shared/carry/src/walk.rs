@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use minutehand_archive::BackupEntry;
 use minutehand_domain::attempt::{Attempt, Then};
+use minutehand_domain::firing::Waited;
 use minutehand_domain::firing::limits::LOOK_AGAIN;
 use minutehand_domain::name::PathSegment;
 use minutehand_domain::schedule::Schedule;
@@ -120,6 +121,9 @@ impl Walk<'_> {
         }
         let mut all = Vec::with_capacity(page.items.len());
         for found in page.items {
+            if is_deadline(&found) {
+                continue;
+            }
             let mut retries = Vec::new();
             match &found {
                 Found::Carried(Carried::Collection(record)) => {
@@ -166,6 +170,11 @@ impl Walk<'_> {
         };
         Ok(waiting(&entries, self.now).into_iter().map(retry).collect())
     }
+}
+
+/// Whether it is the timer of an attempt that is open: the attempt stays where it is.
+fn is_deadline(found: &Found) -> bool {
+    matches!(found, Found::Carried(Carried::Retry(retry)) if retry.attempt.waited == Some(Waited::Completion))
 }
 
 /// The attempts that follow others as short retries, and that no worker has claimed. One that is due by now

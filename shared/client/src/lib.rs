@@ -42,7 +42,7 @@ pub use path::{CollectionPath, GroupPath, JobPath, named_in};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Method};
 pub use types::{
-    AlertAnswer, AlertTestAnswer, AlertsOf, Beat, ClockNote, CollectionDocument,
+    AlertAnswer, AlertTestAnswer, AlertsOf, Beat, CancelAnswer, ClockNote, CollectionDocument,
     CollectionProperties, ComingOccurrence, DatabaseItem, DeadLetterItem, DeadLettersAnswer,
     Description, Evidence, FailureItem, Headline, HistoryExtensions, HistoryItem,
     HistoryProperties, Job, JobAlertAnswer, JobAlertState, JournalChange, Late, ListedJob,

@@ -275,6 +275,13 @@ pub struct RedriveAnswer {
     pub redrive_of: String,
 }
 
+/// An attempt that was open and is cancelled.
+#[derive(Debug, Clone, Deserialize)]
+pub struct CancelAnswer {
+    /// The instant of its occurrence.
+    pub at: String,
+}
+
 /// Occurrences that were skipped, one after the other.
 #[derive(Debug, Clone, Deserialize)]
 pub struct SkippedLast {

@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::error::Error;
 use crate::path::{JobPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::{Description, Job, NextAnswer, RedriveAnswer, WhyAnswer};
+use crate::types::{CancelAnswer, Description, Job, NextAnswer, RedriveAnswer, WhyAnswer};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -80,6 +80,20 @@ impl Client {
         at: &str,
     ) -> Result<Answer<RedriveAnswer>, Error> {
         let path = job.v1(&format!("/occurrences/{}/redrive", escaped(at)));
+        self.read(&Request::new(Method::POST, path)).await
+    }
+
+    /// Ends the open attempt at the occurrence of an instant, in RFC 3339, as failed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn cancel_occurrence(
+        &self,
+        job: &JobPath,
+        at: &str,
+    ) -> Result<Answer<CancelAnswer>, Error> {
+        let path = job.v1(&format!("/occurrences/{}/cancel", escaped(at)));
         self.read(&Request::new(Method::POST, path)).await
     }
 

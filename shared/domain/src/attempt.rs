@@ -171,7 +171,7 @@ pub struct Attempt {
     pub under_policy: bool,
     /// Whether it takes turns with the other attempts of its job, as far as was known when it was sent.
     pub takes_turn: bool,
-    /// What it had to wait for, if its collection has limits.
+    /// What it had to wait for before its start, or that it waits for its end.
     pub waited: Option<Waited>,
     /// Whether it sends an alert in a format or under rules. A worker of a version that knows neither leaves
     /// its message to a newer one.
@@ -226,7 +226,7 @@ impl Attempt {
     pub const fn slot(&self) -> Option<Slot> {
         match self.waited {
             Some(Waited::Slot(slot)) => Some(slot),
-            Some(Waited::Seat) | None => None,
+            Some(Waited::Seat | Waited::Completion) | None => None,
         }
     }
 

@@ -9,6 +9,8 @@ use std::time::Duration;
 use minutehand_recurrence::named;
 use serde_json::{Value, json};
 
+use crate::completion::in_words;
+
 /// The most characters of the text of a cause.
 const TEXT_CHARS_MAX: usize = 60;
 
@@ -66,6 +68,12 @@ named! {
         JobUnreadable = "jobUnreadable",
         /// The scheduler's own processes ended again and again at this attempt.
         WorkersLost = "workersLost",
+        /// The target answered 202, and reported nothing in time.
+        NoCompletion = "noCompletion",
+        /// The target answered 202, and reported a failure later.
+        FailureReported = "failureReported",
+        /// A user cancelled it while its target was at work.
+        Cancelled = "cancelled",
     }
 }
 
@@ -137,6 +145,9 @@ impl CauseKind {
             Self::ActionGone => "action removed",
             Self::JobUnreadable => "job unreadable",
             Self::WorkersLost => "workers lost",
+            Self::NoCompletion => "no completion",
+            Self::FailureReported => "failure reported",
+            Self::Cancelled => "cancelled",
         }
     }
 }
@@ -153,6 +164,23 @@ impl Cause {
     pub fn timeout(limit: Duration) -> Self {
         let text = format!("timeout after {} s", limit.as_secs_f64());
         Self { kind: CauseKind::Timeout, text }
+    }
+
+    /// The target reported nothing in this time.
+    #[must_use]
+    pub fn no_completion(within: Duration) -> Self {
+        let text = format!("no completion within {}", in_words(within));
+        Self { kind: CauseKind::NoCompletion, text }
+    }
+
+    /// The target reported a failure, with a text of which the first line says most.
+    #[must_use]
+    pub fn reported(text: &str) -> Self {
+        let kind = CauseKind::FailureReported;
+        match text.lines().map(str::trim).find(|line| !line.is_empty()) {
+            Some(line) => Self { kind, text: short(line) },
+            None => kind.into(),
+        }
     }
 
     /// The error of a service for messages, by the word that it has for it, or the detail beside it.

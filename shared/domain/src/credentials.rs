@@ -8,11 +8,13 @@ use std::iter;
 
 use url::form_urlencoded;
 
+use crate::completion::COMPLETION_HEADER;
+
 /// What an answer contains instead of a credential. A client that sends it keeps the stored one.
 pub const WITHHELD: &str = "(withheld)";
 
 /// Names of headers that are credentials, in lower case.
-const HEADERS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
+const HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", COMPLETION_HEADER];
 
 /// Ends of the names of such headers, like `X-Api-Key`, `X-Functions-Key` and
 /// `Ocp-Apim-Subscription-Key`.

@@ -10,6 +10,7 @@ use minutehand_recurrence::zone::{self, Zone};
 use crate::action::{FAILURE_ACTION, FailureAction};
 use crate::backoff::{BACKOFF, Backoff};
 use crate::chain::Depth;
+use crate::completion::{COMPLETION, Completion};
 use crate::dates::{EXCLUDE, Exclude, ExtraDates, JobDates};
 use crate::duration::Span;
 use crate::ids::fnv1a;
@@ -55,6 +56,8 @@ pub struct JobExtensions {
     pub extra_dates: Option<ExtraDates>,
     /// How long its actions may take.
     pub timeout: Option<Span>,
+    /// That its target may answer 202 and report the end later.
+    pub completion: Option<Completion>,
     /// Whether names in double braces become values where its actions are sent.
     pub template: bool,
     /// The secrets that sign its requests.
@@ -91,6 +94,7 @@ impl JobExtensions {
         ("exclude", EXCLUDE),
         ("extraDates", Leaf),
         ("timeout", Leaf),
+        ("completion", COMPLETION),
         ("template", Leaf),
         ("sign", SIGN),
         ("pauseOnFailure", PAUSE_ON_FAILURE),
@@ -108,6 +112,7 @@ impl JobExtensions {
             exclude: fields.part("exclude", Exclude::read)?,
             extra_dates: ExtraDates::read(fields)?,
             timeout: fields.bounded_span("timeout", [TIMEOUT_MIN, TIMEOUT_MAX])?,
+            completion: fields.part("completion", Completion::read)?,
             template: fields.flag(TEMPLATE)?.unwrap_or_default(),
             sign: fields.part("sign", Signing::read)?,
             pause_on_failure: fields.part("pauseOnFailure", PauseOnFailure::read)?,
@@ -127,7 +132,15 @@ impl JobExtensions {
     pub(crate) fn write(&self) -> ObjectBuilder {
         let Self { retry, catch_up, max_lateness, jitter, overlap, .. } = self;
         let Self {
-            exclude, extra_dates, timeout, template, sign, pause_on_failure, paused, ..
+            exclude,
+            extra_dates,
+            timeout,
+            completion,
+            template,
+            sign,
+            pause_on_failure,
+            paused,
+            ..
         } = self;
         ObjectBuilder::default()
             .object("retry", retry.as_ref().map(Backoff::write))
@@ -138,6 +151,7 @@ impl JobExtensions {
             .object("exclude", exclude.as_ref().map(Exclude::write))
             .maybe("extraDates", extra_dates.as_ref().map(ExtraDates::write))
             .duration("timeout", *timeout)
+            .object("completion", completion.map(Completion::write))
             .maybe(TEMPLATE, template.then_some(true))
             .object("sign", sign.as_ref().map(Signing::write))
             .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))

@@ -6,6 +6,7 @@ use minutehand_recurrence::{Recurrence, named};
 use crate::action::MainAction;
 use crate::attempt::Role;
 use crate::chain::Depth;
+use crate::completion::Completion;
 use crate::duration::Span;
 use crate::extensions::JobExtensions;
 use crate::missed::{Latest, Missed};
@@ -77,6 +78,12 @@ impl JobDefinition {
     #[must_use]
     pub fn time_max(&self) -> Option<Span> {
         self.extensions.as_ref()?.timeout
+    }
+
+    /// Whether its target may answer 202 and report the end later, and in which time.
+    #[must_use]
+    pub fn completion(&self) -> Option<Completion> {
+        self.extensions.as_ref()?.completion
     }
 
     /// After how many failures it pauses.

@@ -16,6 +16,7 @@ pub mod cause;
 pub mod chain;
 pub mod collection;
 pub mod collection_place;
+pub mod completion;
 pub mod credentials;
 pub mod dates;
 pub mod document;

@@ -71,6 +71,10 @@ codes! {
     OccurrenceNotFailed => Conflict,
     /// An occurrence that a redrive has mended cannot be repeated.
     OccurrenceMended => Conflict,
+    /// An occurrence without an open attempt cannot be cancelled.
+    OccurrenceNotOpen => Conflict,
+    /// An attempt that has ended takes no report.
+    AttemptEnded => Conflict,
     /// A chain of jobs that ask for each other is too long.
     ChainTooDeep => Conflict,
     /// A collection without a failure action sends no alerts.

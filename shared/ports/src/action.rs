@@ -41,6 +41,8 @@ pub struct AttemptContext {
     pub missed: Missed,
     /// How deep its requests are in a chain of jobs that ask for each other.
     pub depth: Depth,
+    /// Where the target may report the end, if it may answer 202 first.
+    pub completion_url: Option<String>,
 }
 
 impl AttemptContext {
@@ -65,6 +67,9 @@ pub struct SignedAs {
 pub struct ActionOutcome {
     /// Whether it succeeded.
     pub outcome: Outcome,
+    /// Whether the target has taken the work on and says later how it ended, if its job lets it: it answered
+    /// 202.
+    pub is_accepted: bool,
     /// Why it failed, if it did.
     pub cause: Option<Cause>,
     /// What happened, in the words that clients of the history parse. It holds no secret.

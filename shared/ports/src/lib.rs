@@ -38,5 +38,5 @@ pub use seal::{SealError, Sealer};
 pub use steps::{DispatchStep, SettleStep, Settled, Settlement, StepError};
 pub use store::{
     Alerts, Attempts, Browse, CloudServices, Collections, Counters, History, Installation, Jobs,
-    Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError, Timers, Turns,
+    OpenAttempts, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError, Timers, Turns,
 };

@@ -31,6 +31,7 @@ mod metrics;
 mod near;
 mod openapi;
 mod path;
+mod ping;
 mod query;
 mod request;
 mod route;

@@ -12,7 +12,7 @@ use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
 use crate::request::BODY_BYTES_MAX;
 use crate::scope::Scope;
-use crate::{arm, collections, convert, health, history, jobs, metrics, openapi, v1};
+use crate::{arm, collections, convert, health, history, jobs, metrics, openapi, ping, v1};
 
 /// A method and a path, and what happens to a request for them.
 pub(crate) struct Route {
@@ -45,6 +45,8 @@ pub(crate) enum Version {
 pub(crate) enum Body {
     /// The body has to be a JSON object.
     Required,
+    /// The body is any text.
+    Text,
     /// The handler does not see the body. It counts towards the size limit all the same.
     Ignored,
 }
@@ -88,6 +90,12 @@ impl Route {
     const fn with_body(mut self) -> Self {
         self.body = Body::Required;
         self
+    }
+
+    /// A route for the targets of jobs, which know a key: no token, any version, any text.
+    const fn for_targets(mut self) -> Self {
+        self.body = Body::Text;
+        self.public().any_version().reading()
     }
 
     /// A body that may be longer than those of other requests.
@@ -165,10 +173,13 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 50] = [
+pub(crate) static ROUTES: [Route; 54] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
+    post("/ping/{key}", &ping::success).for_targets(),
+    post("/ping/{key}/fail", &ping::failure).for_targets(),
+    post("/ping/{key}/alive", &ping::alive).for_targets(),
     Route::new(
         Method::HEAD,
         subscription!("/resourceGroups/{resourceGroupName}"),
@@ -227,6 +238,9 @@ pub(crate) static ROUTES: [Route; 50] = [
     get(our_job!("/next"), &v1::next).any_version(),
     get(our_job!("/occurrences"), &v1::occurrences).any_version(),
     post(our_job!("/occurrences/{occurrence}/redrive"), &v1::redrive_occurrence)
+        .any_version()
+        .with_scope_run(),
+    post(our_job!("/occurrences/{occurrence}/cancel"), &v1::cancel_occurrence)
         .any_version()
         .with_scope_run(),
     post(our_job!("/resume"), &v1::resume).any_version(),

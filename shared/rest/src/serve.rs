@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request;
 use axum::response::Response;
+use minutehand_app::PING_PATH;
 use minutehand_ports::ErrorType;
 use serde_json::Value;
 
@@ -70,6 +71,7 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
         metrics.count_request(method, route, answer.status());
     }
     let status = answer.status().as_u16();
+    let path = loggable(path);
     // Of what only reads, the log does not say who asked.
     let caller = sender.get().filter(|_| !method.is_safe()).and_then(Principal::known);
     if is_routine(path) && answer.status().is_success() {
@@ -78,6 +80,14 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
         tracing::info!(%method, path, status, caller, request.id = request_id, "answered a request");
     }
     answer.into_response(&request_id, &head, rest.clock.now())
+}
+
+/// A path without the key of an attempt, with which anyone could report its end.
+fn loggable(path: &str) -> &str {
+    match path.split_at_checked(PING_PATH.len() + 1) {
+        Some((start, _)) if start.eq_ignore_ascii_case("/ping/") => "/ping/…",
+        _ => path,
+    }
 }
 
 /// Whether a path is that of probes and scrapes, which come thousands of times a day.
@@ -126,6 +136,10 @@ async fn answer(
     }
     let body = match route.body {
         route::Body::Required => parse_object(&read_body(body, route.body_bytes_max).await?)?,
+        route::Body::Text => {
+            let body = read_body(body, route.body_bytes_max).await?;
+            Value::String(String::from_utf8_lossy(&body).into_owned())
+        }
         // Clients without a token could make the server wait for a body that never comes.
         route::Body::Ignored if route.is_public => Value::Null,
         route::Body::Ignored => {

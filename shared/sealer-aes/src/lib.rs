@@ -13,7 +13,9 @@
 use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Key, Nonce};
 use async_trait::async_trait;
+use hmac::{Hmac, Mac as _};
 use minutehand_ports::{SealError, Sealer};
+use sha2::Sha256;
 use zeroize::Zeroizing;
 
 /// The version of the format, which is the first byte of a sealed text.
@@ -26,13 +28,25 @@ pub const KEY_BYTES: usize = 32;
 /// Seals and opens texts with one key.
 pub struct AesSealer {
     cipher: Aes256Gcm,
+    mac: Hmac<Sha256>,
 }
 
 impl AesSealer {
     /// Creates a sealer for a key.
     #[must_use]
     pub fn new(key: &Zeroizing<[u8; KEY_BYTES]>) -> Self {
-        Self { cipher: Aes256Gcm::new(&Key::<Aes256Gcm>::from(**key)) }
+        // A key that is shorter than a block is filled up with zeros.
+        let mut block = Zeroizing::new([0; 64]);
+        block.iter_mut().zip(key.iter()).for_each(|(to, from)| *to = *from);
+        let mac = Hmac::<Sha256>::new(&(*block).into());
+        Self { cipher: Aes256Gcm::new(&Key::<Aes256Gcm>::from(**key)), mac }
+    }
+
+    /// A key for another purpose, the same for the same key and purpose. It tells nothing of the key.
+    #[must_use]
+    pub fn derived(&self, purpose: &str) -> Zeroizing<[u8; KEY_BYTES]> {
+        let derived = self.mac.clone().chain_update(purpose).finalize().into_bytes();
+        Zeroizing::new(derived.into())
     }
 
     /// Makes a random key.
@@ -111,6 +125,16 @@ mod tests {
         assert!(matches!(ours.open("job-2", &sealed), Err(SealError::NotOurs)));
         assert!(matches!(sealer().open("job-1", &sealed), Err(SealError::NotOurs)));
         assert!(!sealed.windows(7).any(|window| window == b"hunter2"));
+    }
+
+    #[test]
+    fn each_purpose_and_each_key_has_a_key_of_its_own() {
+        let key = AesSealer::new_key().unwrap();
+        let ours = AesSealer::new(&key);
+        assert_eq!(ours.derived("a"), AesSealer::new(&key).derived("a"));
+        assert_ne!(ours.derived("a"), ours.derived("b"));
+        assert_ne!(ours.derived("a"), sealer().derived("a"));
+        assert_ne!(ours.derived("a"), key);
     }
 
     #[test]

@@ -34,6 +34,7 @@ use minutehand_ports::{Attempts, History, StoreError};
 use crate::attributes::ASKED_BY;
 use crate::conditions::{CLAIM, TAKE_OVER, UNDER_CLAIM};
 use crate::message::{read_message, write_message};
+use crate::open_attempts::{OPEN_UNTIL, read_ending, read_open};
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
@@ -41,6 +42,7 @@ use crate::table::{List, MeteredCall, Write, WriteOutcome, store_error};
 use crate::{failures, left_out};
 use minutehand_domain::attempt_key::{attempt_key, nominal_key, read_attempt};
 use minutehand_domain::cause::Cause;
+use minutehand_domain::completion::Ending;
 
 /// How often a claim is tried again when other claims came first.
 const CLAIM_ROUNDS_MAX: usize = 5;
@@ -68,6 +70,7 @@ impl Attempts for DynamoStore {
                     let seen = SeenClaim::read(&item)?;
                     match decide(request, &seen) {
                         Decision::Answer(claimed) => return Ok(claimed),
+                        Decision::Open => return Ok(Claimed::Open(Box::new(read_open(&item)?))),
                         Decision::TakeOver { claims } => {
                             write = take_over(claim, (&seen, claims), self.history);
                             if_done = won(claims);
@@ -203,6 +206,10 @@ pub struct SeenClaim {
     pub lease_until: Option<DateTime<Utc>>,
     /// How many claims led to nothing, this one included.
     pub claims: u32,
+    /// Whether the attempt is or was open.
+    pub is_open: bool,
+    /// How it ended, if that was said.
+    pub ending: Option<Ending>,
     /// How the attempt ended, if it did.
     pub record: Option<Record>,
 }
@@ -213,13 +220,15 @@ impl SeenClaim {
         self.claims == 0 && self.record.is_none()
     }
 
-    fn read(item: &Item) -> Result<Self, StoreError> {
+    pub(crate) fn read(item: &Item) -> Result<Self, StoreError> {
         let reader = Reader::new(item);
         let record = read_record(&reader)?;
         Ok(Self {
             claim_id: reader.text("claim_id")?.to_owned(),
             lease_until: reader.optional_ticks("lease_until")?,
             claims: if record.is_some() { 0 } else { reader.number("claims")? },
+            is_open: reader.value(OPEN_UNTIL).is_some(),
+            ending: read_ending(&reader)?,
             record,
         })
     }
@@ -230,6 +239,8 @@ impl SeenClaim {
 pub enum Decision {
     /// Nothing: this is the answer.
     Answer(Claimed),
+    /// The attempt is open, or its end was reported while its worker died.
+    Open,
     /// Take the claim over.
     TakeOver {
         /// The new number of claims.
@@ -245,6 +256,9 @@ pub fn decide(request: &ClaimRequest, seen: &SeenClaim) -> Decision {
     }
     let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
     let held = || Decision::Answer(Claimed::Held { left: lease_until - request.now });
+    if seen.is_open || (seen.ending.is_some() && lease_until < request.now) {
+        return Decision::Open;
+    }
     if seen.waits() {
         return if request.claim.attempt.waited.is_some() || lease_until <= request.now {
             Decision::TakeOver { claims: 1 }
@@ -316,6 +330,16 @@ fn take_over(claim: &Claim, (seen, claims): (&SeenClaim, u32), history: HistoryD
 }
 
 fn close(claim: &Claim, record: &Record, history: HistoryDays) -> Write {
+    close_when(UNDER_CLAIM, claim, record, history).with(":mine", text(&claim.claim_id))
+}
+
+/// Records an attempt under a condition.
+pub(crate) fn close_when(
+    condition: &str,
+    claim: &Claim,
+    record: &Record,
+    history: HistoryDays,
+) -> Write {
     let set_then = if record.then.is_some() { ", what_next = :next" } else { "" };
     let set_body = if record.body_bytes > 0 { ", body_bytes = :body" } else { "" };
     let set_cause = if record.cause.is_some() { ", cause = :cause" } else { "" };
@@ -328,14 +352,13 @@ fn close(claim: &Claim, record: &Record, history: HistoryDays) -> Write {
              REMOVE lease_until, claims"
         ),
     )
-    .when(UNDER_CLAIM)
+    .when(condition)
     .with(":started", ticks(record.started_at))
     .with(":ended", ticks(record.ended_at))
     .with(":outcome", text(outcome_name(record.outcome)))
     .with(":message", write_message(&record.message))
     .with(":repeat", number(record.repeat_count))
-    .with(":expires", expiry(record.ended_at, history))
-    .with(":mine", text(&claim.claim_id));
+    .with(":expires", expiry(record.ended_at, history));
     let write = match record.body_bytes {
         0 => write,
         bytes => write.with(":body", number(bytes)),
@@ -457,7 +480,7 @@ pub(crate) fn own_due_at(attempt: &Attempt) -> Option<AttributeValue> {
 }
 
 /// The second at which an item may be removed.
-fn expiry(from: DateTime<Utc>, history: HistoryDays) -> AttributeValue {
+pub(crate) fn expiry(from: DateTime<Utc>, history: HistoryDays) -> AttributeValue {
     number(history.kept_until(from).timestamp())
 }
 
@@ -486,7 +509,8 @@ mod tests {
 
     fn seen(claim_id: &str, lease_until: i64, claims: u32) -> SeenClaim {
         let lease_until = Some(at(lease_until));
-        SeenClaim { claim_id: claim_id.to_owned(), lease_until, claims, record: None }
+        let claim_id = claim_id.to_owned();
+        SeenClaim { claim_id, lease_until, claims, is_open: false, ending: None, record: None }
     }
 
     #[test]

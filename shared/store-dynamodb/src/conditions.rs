@@ -5,10 +5,18 @@
 /// A claim begins an attempt that has not begun.
 pub const CLAIM: &str = "attribute_not_exists(pk)";
 /// A claim is taken over only as it was seen.
-pub const TAKE_OVER: &str =
-    "claim_id = :seen AND lease_until = :seen_lease AND attribute_not_exists(ended_at)";
+pub const TAKE_OVER: &str = "claim_id = :seen AND lease_until = :seen_lease AND attribute_not_exists(ended_at) \
+     AND attribute_not_exists(ending)";
 /// What a claim allows, which is to record the attempt or to give the claim back, needs that very claim.
 pub const UNDER_CLAIM: &str = "claim_id = :mine AND attribute_not_exists(ended_at)";
+/// An attempt is left open under the claim that it was made under, unless its end was reported before.
+pub const OPENS: &str = "claim_id = :mine AND attribute_not_exists(ended_at) \
+     AND attribute_not_exists(open_until) AND attribute_not_exists(ending)";
+/// An ending is said once, of an attempt that has begun and not ended.
+pub const SAYS_ENDING: &str =
+    "claims > :none AND attribute_not_exists(ended_at) AND attribute_not_exists(ending)";
+/// An ending is recorded that was said. Whose claim it was is of no matter.
+pub const RECORDS_ENDING: &str = "attribute_exists(ending) AND attribute_not_exists(ended_at)";
 /// The attribute of a timer with the attempts that were counted last.
 pub const COUNTED: &str = "settled";
 /// Counters are added to only if the attempts that were counted last are those that were read.

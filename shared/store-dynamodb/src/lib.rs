@@ -10,7 +10,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
+//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `open_attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
 //! | `gathered` | reads and counts that come together: [`gathering`] |
 //! | `ended` | what has ended, for the archive |
 //! | `schema` | the definition of the table |
@@ -29,8 +29,8 @@
 //! Each of these transactions also puts the change's entry in the journal of the collection.
 //!
 //! Each step of a firing changes one item, so there is nothing to repair between two items either. The
-//! exception is an occurrence that is left out because it is not its turn: its row and the order of turns
-//! are one transaction.
+//! exceptions are transactions: an occurrence that is left out because it is not its turn, with the order of turns,
+//! and an attempt that is left open, with the timer of its deadline, its turn and its seat.
 //!
 //! | change | item | condition |
 //! |---|---|---|
@@ -39,6 +39,9 @@
 //! | take over a claim | attempt | it is the claim that was seen, and has not ended |
 //! | release a claim | attempt | it is the caller's, and has not ended |
 //! | record | attempt | the claim is the caller's, and has not ended |
+//! | leave open | attempt, retry timer, turns, seats | the claim is the caller's, and no ending is said; it has the turn and the seat |
+//! | say an ending | attempt | none is said, it has not ended, and the deadline allows it |
+//! | record an ending | attempt | an ending is said, and it has not ended |
 //! | take a turn, or a place in the order of turns | turns | the order has the number that was read |
 //! | give a turn back | turns | the caller has it |
 //! | postpone an attempt | attempt | the claim is the caller's, and has not ended |
@@ -77,6 +80,7 @@ mod jobs;
 mod journal;
 mod left_out;
 mod message;
+mod open_attempts;
 mod pulses;
 mod removal;
 mod retries;

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use minutehand_domain::attempt::Attempt;
+use minutehand_domain::firing::Waited;
 use minutehand_ports::store::{LongRetry, PageRequest};
 use minutehand_ports::{RetryTimers, StoreError};
 
@@ -17,6 +18,8 @@ use minutehand_domain::attempt_key::{attempt_key, read_attempt};
 const UNDER_POLICY: &str = "timetable";
 /// The job has policies.
 const HAS_POLICIES: &str = "2";
+/// It is the timer of a deadline. An earlier version reads policies.
+const COMPLETION: &str = "2 completion";
 /// The job has policies, and its attempts take turns.
 const TAKES_TURN: &str = "2 turns";
 
@@ -59,6 +62,9 @@ pub(crate) fn timer(LongRetry { job, attempt }: &LongRetry) -> ItemBuilder {
 }
 
 const fn mark(attempt: &Attempt) -> Option<&'static str> {
+    if matches!(attempt.waited, Some(Waited::Completion)) {
+        return Some(COMPLETION);
+    }
     match (attempt.takes_turn, attempt.under_policy) {
         (true, _) => Some(TAKES_TURN),
         (false, true) => Some(HAS_POLICIES),
@@ -72,7 +78,8 @@ pub(crate) fn read_retry(reader: &Reader<'_>) -> Result<Attempt, StoreError> {
     let attempt = attempt.and_then(|attempt| read_attempt(attempt, due_at));
     let attempt = attempt.ok_or_else(|| reader.corrupt("sk", "it is not a timer"))?;
     let mark = reader.optional_text(UNDER_POLICY)?;
-    let (under_policy, takes_turn) = (mark.is_some(), mark == Some(TAKES_TURN));
+    let waited = (mark == Some(COMPLETION)).then_some(Waited::Completion);
+    let (under_policy, takes_turn) = (mark.is_some() && waited.is_none(), mark == Some(TAKES_TURN));
     let asked_by = reader.optional_text(ASKED_BY)?.map(str::to_owned);
-    Ok(Attempt { is_long: true, under_policy, takes_turn, asked_by, ..attempt })
+    Ok(Attempt { is_long: true, under_policy, takes_turn, waited, asked_by, ..attempt })
 }

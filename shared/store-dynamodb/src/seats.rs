@@ -128,6 +128,14 @@ fn first(claim: &Claim) -> Write {
     Write::put(at, item).when("attribute_not_exists(pk)")
 }
 
+/// Keeps the seat of an attempt that is left open.
+pub(crate) fn keep(claim: &Claim, until: DateTime<Utc>) -> Write {
+    Write::update(seats_of(claim), format!("SET {TAKEN}.#mine = :until"))
+        .when(format!("attribute_exists({TAKEN}.#mine)"))
+        .naming("#mine", &claim.claim_id)
+        .with(":until", ticks(until))
+}
+
 /// A seat that was taken.
 struct Seat<'a> {
     claim_id: &'a str,

@@ -15,9 +15,10 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::{LeftOutReason, TurnHolder, TurnOrder, Waiter};
+use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::tick::{from_ticks, ticks as to_ticks};
 use minutehand_ports::store::{Claim, OwnAttempt, TurnsRead, TurnsWrite};
 use minutehand_ports::{StoreError, Turns};
@@ -84,6 +85,19 @@ impl Turns for DynamoStore {
         // A turn that the caller no longer has need not be given back.
         self.table.write(MeteredCall::Turns, write).await.map(drop)
     }
+}
+
+/// Keeps the turn of an attempt that is left open. What was decided on the order before it is decided anew.
+pub(crate) fn keep(claim: &Claim, until: DateTime<Utc>, history: HistoryDays) -> Write {
+    Write::update(
+        keys::turns(&claim.job.uid),
+        format!("SET {NUMBER} = {NUMBER} + :one, lease_until = :until, expires_at = :expires"),
+    )
+    .when("claim_id = :mine")
+    .with(":one", number(1))
+    .with(":mine", text(&claim.claim_id))
+    .with(":until", ticks(until))
+    .with(":expires", attempts::expiry(until, history))
 }
 
 impl DynamoStore {

@@ -20,11 +20,14 @@ use minutehand_domain::attempt::{
     Attempt, MESSAGE_BYTES_MAX, Occurrence, Outcome as Ended, Record, Role, Then,
 };
 use minutehand_domain::cause::Cause;
+use minutehand_domain::completion::Ending;
 use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::name::PathSegment;
-use minutehand_ports::store::{CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Recorded};
+use minutehand_ports::store::{
+    CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, OpenAttempt, OpenSpan, Recorded,
+};
 use minutehand_ports::{Attempts, StoreError};
 
 use crate::database::{ANY_PROCESS, AnyDatabase, DatabaseError};
@@ -71,11 +74,16 @@ impl Attempts for SqlStore {
         let row =
             row.ok_or_else(|| StoreError::Throttled("the claim that was there is gone".into()))?;
         let seen = Seen::read(row)?;
-        Ok(match (seen.record, seen.lease_until) {
-            (Some(record), _) => Claimed::Ended(record),
-            (None, lease_until) => {
-                Claimed::Held { left: lease_until.unwrap_or(DateTime::UNIX_EPOCH) - now }
-            }
+        if let Some(record) = seen.record {
+            return Ok(Claimed::Ended(record));
+        }
+        let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
+        let is_void = self.process != 0 && seen.process != self.process;
+        let is_over = seen.ending.is_some() && (is_void || lease_until < *now);
+        Ok(if seen.open_until.is_some() || is_over {
+            Claimed::Open(Box::new(seen.open()))
+        } else {
+            Claimed::Held { left: lease_until - now }
         })
     }
 
@@ -166,7 +174,7 @@ impl Attempts for SqlStore {
 
 impl SqlStore {
     /// What tells the caller's claim from others: its row, its process and its id.
-    fn held(&self, claim: &Claim) -> Vec<Value> {
+    pub(crate) fn held(&self, claim: &Claim) -> Vec<Value> {
         let mut parameters = key(&claim.job.uid, &claim.attempt);
         parameters.extend(params![self.taker(), id(&claim.claim_id)]);
         parameters
@@ -174,11 +182,17 @@ impl SqlStore {
 
     /// Records how an attempt ended.
     fn close(&self, claim: &Claim, record: &Record) -> Statement {
+        let mut parameters = self.held(claim);
+        parameters.extend(self.record_values(record));
+        changes(sql::RECORD, parameters)
+    }
+
+    /// The values of a record.
+    pub(crate) fn record_values(&self, record: &Record) -> Vec<Value> {
         let (kept, _) =
             record.message.split_at(record.message.floor_char_boundary(MESSAGE_BYTES_MAX));
         let (what_next, next_at) = write_then(record.then);
-        let mut parameters = self.held(claim);
-        parameters.extend(params![
+        params![
             record.started_at,
             record.ended_at,
             outcome_name(record.outcome),
@@ -189,8 +203,7 @@ impl SqlStore {
             next_at,
             expiry(record.ended_at, self.history),
             record.cause.as_ref().map(Cause::to_stored),
-        ]);
-        changes(sql::RECORD, parameters)
+        ]
     }
 }
 
@@ -199,9 +212,16 @@ impl SqlStore {
 pub(crate) struct Seen {
     pub(crate) attempt: Attempt,
     process: i64,
-    claim_id: String,
+    pub(crate) claim_id: String,
     claims: u32,
     lease_until: Option<DateTime<Utc>>,
+    /// Its deadline, if it is or was open.
+    pub(crate) open_until: Option<DateTime<Utc>>,
+    /// How it ended, if that was said.
+    pub(crate) ending: Option<Ending>,
+    progress: Option<String>,
+    /// When it started, if it is open or has ended.
+    started_at: Option<DateTime<Utc>>,
     pub(crate) record: Option<Record>,
 }
 
@@ -230,7 +250,33 @@ impl Seen {
         let (process, claim_id) = (row.next()?, row.id()?);
         let (claims, lease_until) = (row.next()?, row.next()?);
         let attempt = Attempt { asked_by: row.next()?, ..attempt };
-        Ok(Self { attempt, process, claim_id, claims, lease_until, record: read_record(row)? })
+        let open_until = row.next()?;
+        let ending: Option<String> = row.next()?;
+        let ending = ending
+            .map(|text| Ending::read_stored(&text).ok_or_else(|| row.corrupt("its ending is none")))
+            .transpose()?;
+        let (progress, started_at) = (row.next()?, row.next()?);
+        let record = read_record(row, started_at)?;
+        Ok(Self {
+            attempt,
+            process,
+            claim_id,
+            claims,
+            lease_until,
+            open_until,
+            ending,
+            progress,
+            started_at,
+            record,
+        })
+    }
+
+    /// The row of an open attempt.
+    pub(crate) fn open(self) -> OpenAttempt {
+        let Self { attempt, claim_id, open_until, ending, progress, started_at, .. } = self;
+        let open = started_at.zip(open_until);
+        let open = open.map(|(started_at, until)| OpenSpan { started_at, until });
+        OpenAttempt { attempt, claim_id, open, ending, progress }
     }
 
     /// The attempt of a row that has not ended, whether it waits, and until when it is claimed. If there is one
@@ -248,8 +294,11 @@ impl Seen {
     }
 }
 
-fn read_record(mut row: Columns) -> Result<Option<Record>, StoreError> {
-    let (started_at, ended_at): (Option<_>, Option<_>) = (row.next()?, row.next()?);
+fn read_record(
+    mut row: Columns,
+    started_at: Option<DateTime<Utc>>,
+) -> Result<Option<Record>, StoreError> {
+    let ended_at: Option<_> = row.next()?;
     let (Some(started_at), Some(ended_at)) = (started_at, ended_at) else { return Ok(None) };
     let known = [Ended::Succeeded, Ended::Failed];
     let read_outcome = |name: &str| known.into_iter().find(|it| outcome_name(*it) == name);

@@ -17,7 +17,7 @@
 //! | `database` | either engine |
 //! | `sqlite` | performs scripts: the thread that writes, its log, readers, files, backups |
 //! | `postgres` | performs scripts: connections, transactions, the schema, being told of what others send |
-//! | `collections`, `jobs`, `journal`, `timers`, `attempts`, `history`, `turns`, `limits`, `snapshots`, `counters`, `other`, `browse`, `installation` | the traits of [`minutehand_ports::store`] |
+//! | `collections`, `jobs`, `journal`, `timers`, `attempts`, `open_attempts`, `history`, `turns`, `limits`, `snapshots`, `counters`, `other`, `browse`, `installation` | the traits of [`minutehand_ports::store`] |
 //! | `queue` | the queue, and the steps that change it together with the store |
 //! | `ended`, `expired`, `sealed`, `states` | walks through all that is stored: for the archive, the removal of what has expired, a lost key, figures |
 //! | `changed`, `prefetched` | snapshots that are read before their attempts are due |
@@ -39,6 +39,9 @@
 //! | keep or remove a retry | retry | none |
 //! | claim | attempt | see `attempts` |
 //! | release, postpone or record | attempt | the claim is the caller's, and has not ended |
+//! | leave open, with its deadline, turn and seat | attempt, retry, turns, seats | the claim is the caller's, and no ending is said |
+//! | say an ending | attempt | none is said, it has not ended, and the deadline allows it |
+//! | record an ending | attempt | an ending is said, and it has not ended |
 //! | write an order of turns, with what was left out | turns, left out | the order has the number that was read |
 //! | give back a turn or a seat | turns, seats | the claim has it |
 //! | open a book of slots | slots | it is the one that was read |
@@ -71,6 +74,7 @@ mod installation;
 mod jobs;
 mod journal;
 mod limits;
+mod open_attempts;
 mod other;
 pub mod postgres;
 mod prefetched;

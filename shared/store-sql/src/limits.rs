@@ -122,7 +122,7 @@ impl Seats for SqlStore {
 }
 
 impl SqlStore {
-    fn seat(&self, claim: &Claim) -> Vec<Value> {
+    pub(crate) fn seat(&self, claim: &Claim) -> Vec<Value> {
         params![id(&claim.job.collection_uid), self.taker(), id(&claim.claim_id)]
     }
 }

@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::attempt_key::{attempt_key, read_attempt};
 use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::firing::Waited;
 use minutehand_domain::ids::{hex, unhex};
 use minutehand_domain::job::JobState;
 use minutehand_domain::recent::LastSkip;
@@ -324,8 +325,14 @@ fn read_position(text: &str) -> Option<Vec<Value>> {
     Some(params![due_at, uid, kind, parts.next()?])
 }
 
-/// Whether the job of a retry has policies, and takes turns.
-const fn policy(attempt: &Attempt) -> u32 {
+/// What the timer of a deadline has in place of that: an earlier version reads policies.
+const COMPLETION: u32 = 3;
+
+/// Whether the job of a retry has policies, and takes turns; or that it is the timer of a deadline.
+pub(crate) const fn policy(attempt: &Attempt) -> u32 {
+    if matches!(attempt.waited, Some(Waited::Completion)) {
+        return COMPLETION;
+    }
     match (attempt.takes_turn, attempt.under_policy) {
         (true, _) => 2,
         (false, true) => 1,
@@ -339,8 +346,9 @@ pub(crate) fn read_retry(
     (policy, asked_by): (u32, Option<String>),
 ) -> Option<Attempt> {
     let attempt = read_attempt(key, Some(due_at))?;
-    let (under_policy, takes_turn) = (policy > 0, policy == 2);
-    Some(Attempt { is_long: true, under_policy, takes_turn, asked_by, ..attempt })
+    let (under_policy, takes_turn) = (matches!(policy, 1 | 2), policy == 2);
+    let waited = (policy == COMPLETION).then_some(Waited::Completion);
+    Some(Attempt { is_long: true, under_policy, takes_turn, waited, asked_by, ..attempt })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //! | give a turn back | the claim has it | nothing |
 //!
 //! Where one process is alone on the database, the turn of an earlier process is void, as its claims are. Among
-//! many processes, that of one that died is given back.
+//! many processes, that of one that died is given back. The turn of an open attempt belongs to no process.
 
 use async_trait::async_trait;
 use chrono::DateTime;
@@ -29,6 +29,9 @@ use crate::script::{Row, ScriptOutcome, Statement};
 use crate::sql::attempts as sql;
 use crate::store::{SqlStore, changes, start};
 use crate::value::{Columns, id, params, read_id};
+
+/// In place of a process in an order whose holder is open.
+const OPEN: i64 = 0;
 
 #[async_trait]
 impl Turns for SqlStore {
@@ -104,7 +107,7 @@ impl SqlStore {
         let (process, claim_id) = (row.next::<i64>()?, row.next::<Option<Vec<u8>>>()?);
         let (lease_until, waiting) = (row.next()?, row.next::<String>()?);
         // A holder that is void runs no longer.
-        let is_void = self.process != 0 && process != self.process;
+        let is_void = self.process != 0 && process != self.process && process != OPEN;
         let holder = turn.zip(claim_id).filter(|_| !is_void).map(|(turn, claim_id)| {
             let (attempt, claim_id) = read_attempt(&turn, None).zip(read_id(&claim_id))?;
             Some(TurnHolder { attempt, claim_id, lease_until })

@@ -113,6 +113,7 @@ pub mod history;
 pub mod installation;
 pub mod jobs;
 pub mod lists;
+pub mod open_attempts;
 pub mod pulses;
 mod queues;
 pub mod races;
@@ -184,6 +185,7 @@ pub fn behaviours() -> Vec<Behaviour> {
         installation::BEHAVIOURS,
         jobs::BEHAVIOURS,
         lists::BEHAVIOURS,
+        open_attempts::BEHAVIOURS,
         pulses::BEHAVIOURS,
         races::BEHAVIOURS,
         recording::BEHAVIOURS,
@@ -315,6 +317,7 @@ macro_rules! conformance {
         $crate::conformance_of_installation!($back_end);
         $crate::conformance_of_jobs!($back_end);
         $crate::conformance_of_lists!($back_end);
+        $crate::conformance_of_open_attempts!($back_end);
         $crate::conformance_of_pulses!($back_end);
         $crate::conformance_of_races!($back_end);
         $crate::conformance_of_recording!($back_end);

@@ -29,8 +29,8 @@ use minutehand_ports::store::{
 };
 use minutehand_ports::{
     ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
-    DispatchQueue, History, IdSource, Installation, Jobs, SealError, Sealer, Snapshots, StoreError,
-    Timers,
+    DispatchQueue, History, IdSource, Installation, Jobs, OpenAttempts, SealError, Sealer,
+    Snapshots, StoreError, Timers,
 };
 
 /// The ports of `Manage`. Secrets are not encrypted, certificates are refused, events are dropped, and
@@ -41,7 +41,7 @@ pub fn manage_ports<S>(
     clock: Arc<dyn Clock>,
 ) -> ManagePorts
 where
-    S: Alerts + Collections + Jobs + History + Snapshots + Timers + 'static,
+    S: Alerts + Collections + Jobs + History + OpenAttempts + Snapshots + Timers + 'static,
 {
     let events = Arc::new(());
     let dispatcher =
@@ -51,6 +51,7 @@ where
         cloud_services: Arc::new(NoCloudServices),
         jobs: store.clone(),
         alerts: store.clone(),
+        open: store.clone(),
         history: store,
         browse: Arc::new(NothingToBrowse),
         queue,
@@ -63,6 +64,7 @@ where
         disk: Arc::new(()),
         bodies: None,
         sender: None,
+        completions: None,
     }
 }
 
@@ -83,6 +85,7 @@ pub fn fire_ports(
         clock,
         ids: Arc::new(CountedIds::default()),
         bodies: None,
+        completions: None,
     }
 }
 

@@ -23,6 +23,7 @@ impl ActionSender for Files {
         if self.0.load(Ordering::SeqCst) {
             return Ok(ActionOutcome {
                 outcome: Outcome::Succeeded,
+                is_accepted: false,
                 cause: None,
                 message: "called".to_owned(),
                 retry_after: None,

@@ -120,6 +120,8 @@ pub(super) fn on_claim(id: Id, claim: u8, seen: &Item) -> OnClaim {
         claim_id: seen.claim.to_string(),
         lease_until: seen.record.is_none().then_some(lease_until),
         claims: u32::from(seen.claims),
+        is_open: false,
+        ending: None,
         record: seen.record.map(|ok| record(id, ok)),
     };
     let (job, claim_id) = (JOB.clone(), claim.to_string());
@@ -131,7 +133,9 @@ pub(super) fn on_claim(id: Id, claim: u8, seen: &Item) -> OnClaim {
         ClaimDecision::Answer(Claimed::Ended(record)) => {
             OnClaim::Ended { ok: record.outcome == Outcome::Succeeded }
         }
-        ClaimDecision::Answer(Claimed::Held { .. }) => OnClaim::Held,
+        ClaimDecision::Answer(Claimed::Held { .. } | Claimed::Open(_)) | ClaimDecision::Open => {
+            OnClaim::Held
+        }
         ClaimDecision::Answer(Claimed::Won | Claimed::Exhausted) => OnClaim::Won,
     }
 }

@@ -15,6 +15,7 @@ mod alerts;
 mod changes;
 mod classic;
 mod collections;
+mod completion;
 mod cost;
 mod dates;
 mod day;

@@ -13,9 +13,9 @@ use minutehand_domain::firing::Pulse;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     Advance, AlertsLayer, AttemptsLayer, Call, Claim, CountersLayer, Due, DueTimer, Finish,
-    HistoryLayer, JobSnapshot, JobTimer, Layer, LongRetry, Page, PageRequest, Pause, PulseOf,
-    PulseRecord, PulsesLayer, RemovalLayer, RetryTimersLayer, SeatsLayer, SlotsLayer,
-    SnapshotsLayer, TimersLayer, TurnsLayer,
+    HistoryLayer, JobSnapshot, JobTimer, Layer, LeaveOpen, LeftOpen, LongRetry, OpenAttemptsLayer,
+    Page, PageRequest, Pause, PulseOf, PulseRecord, PulsesLayer, RemovalLayer, RetryTimersLayer,
+    SeatsLayer, SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer,
 };
 use minutehand_ports::{Snapshots, StoreError};
 
@@ -228,6 +228,15 @@ impl TimersLayer for Fronted {
 
 impl HistoryLayer for Fronted {}
 impl AttemptsLayer for Fronted {}
+
+#[async_trait]
+impl OpenAttemptsLayer for Fronted {
+    async fn leave_open(&self, claim: &Claim, open: &LeaveOpen) -> Result<LeftOpen, StoreError> {
+        self.stir_job(&claim.job.uid);
+        self.unless_troubled(self.inner.leave_open(claim, open)).await
+    }
+}
+
 impl AlertsLayer for Fronted {}
 impl SlotsLayer for Fronted {}
 impl SeatsLayer for Fronted {}

@@ -97,6 +97,8 @@ impl Clock for Told {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Behaviour {
     Succeed,
+    /// Answers that it goes on.
+    Accept,
     /// Does not begin: its process has run out of something.
     NotMade,
     Fail,
@@ -197,7 +199,7 @@ impl ActionSender for Targets {
             _ => None,
         };
         let outcome = match does {
-            Behaviour::Succeed => Outcome::Succeeded,
+            Behaviour::Succeed | Behaviour::Accept => Outcome::Succeeded,
             Behaviour::NotMade => return Err(NotMade { out_of: "open files" }),
             Behaviour::Fail | Behaviour::AskToWait(_) => Outcome::Failed,
             Behaviour::Take(seconds) => {
@@ -219,6 +221,7 @@ impl ActionSender for Targets {
         };
         Ok(ActionOutcome {
             outcome,
+            is_accepted: does == Behaviour::Accept,
             cause: (outcome == Outcome::Failed).then(|| Cause::http(500)),
             message: format!("{outcome:?}"),
             retry_after,

@@ -13,8 +13,8 @@ use minutehand_app::fire::{
     Stop, Sweeper, Unbounded, Wait,
 };
 use minutehand_app::{
-    AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings,
-    WantedFailures, WantedOccurrences,
+    AppError, CompletionUrls, ExecutionView, JobView, LeftOutView, Manage, ManagePorts,
+    ManageSettings, WantedFailures, WantedOccurrences,
 };
 use minutehand_domain::attempt::{Occurrence, Outcome, Role};
 use minutehand_domain::collection::CollectionState;
@@ -162,6 +162,7 @@ impl World {
             sealer: sealer.clone(),
             events: noted.clone(),
             ids: ids.clone(),
+            completions: completions(),
             ..fire_ports(fronted.clone(), transit.clone(), targets.clone(), clock.clone())
         };
         let Services { manage, manage_only, told, sweeper, executor } =
@@ -270,6 +271,7 @@ impl World {
             sealer: self.sealer.clone(),
             events: self.noted.clone(),
             ids: self.ids.clone(),
+            completions: completions(),
             ..fire_ports(self.fronted.clone(), self.transit.clone(), self.targets.clone(), clock)
         }
     }
@@ -733,6 +735,7 @@ fn services(
         cloud_services: store.clone(),
         jobs: store.clone(),
         alerts: store.clone(),
+        open: store.clone(),
         history: store.clone(),
         browse: store.clone(),
         queue,
@@ -745,6 +748,7 @@ fn services(
         disk: Arc::new(()),
         bodies: None,
         sender: Some(ports.sender.clone()),
+        completions: ports.completions.clone(),
     };
     let settings = FireSettings { is_alone, history, ..FireSettings::default() };
     let sweeper = Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock);
@@ -760,6 +764,11 @@ fn services(
         sweeper,
         executor: Executor::new(ports, settings),
     }
+}
+
+/// Where targets report.
+fn completions() -> Option<Arc<CompletionUrls>> {
+    CompletionUrls::new("https://jobs.example.org", &[7; 32]).map(Arc::new)
 }
 
 pub(super) fn place() -> ResourceGroup {

@@ -11,6 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::StoreOfFiring;
 use minutehand_domain::attempt::{Attempt, Outcome, Record, Role};
 use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::completion::{EndedBy, Ending};
 use minutehand_domain::duration::Span;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage, Pulse, Slot, TurnHolder};
@@ -23,11 +24,12 @@ use minutehand_domain::policies::CatchUp;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Advance, AlertsLayer, AttemptsLayer, Call, Claim, ClaimRequest, Claimed, CollectionRecord,
-    CollectionsLayer, CounterUpdate, CountersLayer, Due, DueTimer, Finish, HistoryLayer, JobRecord,
-    JobSnapshot, JobsLayer, Layer, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord,
-    PulsesLayer, Recorded, Recount, RemovalLayer, RetryTimersLayer, SaveJob, Saved, SeatsLayer,
-    SlotRequest, SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer, TurnsRead, TurnsWrite,
+    Advance, AlertsLayer, AttemptSeen, AttemptsLayer, Call, Claim, ClaimRequest, Claimed,
+    CollectionRecord, CollectionsLayer, CounterUpdate, CountersLayer, Due, DueTimer, Finish,
+    HistoryLayer, JobRecord, JobSnapshot, JobsLayer, Layer, LeaveOpen, LeftOpen, OpenAttemptsLayer,
+    OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord, PulsesLayer, Recorded, Recount,
+    RemovalLayer, RetryTimersLayer, Said, SaveJob, Saved, SeatsLayer, SlotRequest, SlotsLayer,
+    SnapshotsLayer, TimersLayer, TurnsLayer, TurnsRead, TurnsWrite,
 };
 use minutehand_ports::{
     Collections, Counters as _, Jobs, QueueMessage, Settled, Settlement, Snapshots, StoreError,
@@ -287,15 +289,21 @@ impl StorePort {
         let recorded = now(self.inner().record(claim, record))?;
         if recorded == Recorded::Kept {
             let Claim { job, attempt, .. } = claim;
-            let id = format!("{}.{}", job.uid, attempt.id());
-            self.world.recorded(&id, micros(record.ended_at), &self.process);
-            self.world.log_row(&self.process, job, (attempt, record));
-            self.world.note_turn(&job.uid, attempt, TurnWhat::Ended);
+            self.note_record(claim, record);
             if self.is(Mutation::FinalOnLast) && record.outcome == Outcome::Succeeded {
                 self.end_with(&job.uid, attempt);
             }
         }
         Ok(recorded)
+    }
+
+    /// Notes a record.
+    fn note_record(&self, claim: &Claim, record: &Record) {
+        let Claim { job, attempt, .. } = claim;
+        let id = execution_id(&job.uid, attempt);
+        self.world.recorded(&id, micros(record.ended_at), &self.process);
+        self.world.log_row(&self.process, job, (attempt, record));
+        self.world.note_turn(&job.uid, attempt, TurnWhat::Ended);
     }
 
     /// Ends the job of an attempt if that is of its last occurrence.
@@ -459,6 +467,10 @@ impl StorePort {
         }
         (job, timer_changes)
     }
+}
+
+fn execution_id(job_uid: &str, attempt: &Attempt) -> String {
+    format!("{job_uid}.{}", attempt.id())
 }
 
 fn timetable(line: Option<&str>) -> Option<Schedule> {
@@ -757,6 +769,62 @@ impl SeatsLayer for StorePort {
 }
 
 impl AlertsLayer for StorePort {}
+
+#[async_trait]
+impl OpenAttemptsLayer for StorePort {
+    /// A transaction.
+    async fn leave_open(&self, claim: &Claim, open: &LeaveOpen) -> Result<LeftOpen, StoreError> {
+        let leave = || {
+            let left = now(self.inner().leave_open(claim, open))?;
+            if left == LeftOpen::Open {
+                self.world.opened(&execution_id(&claim.job.uid, &claim.attempt), &self.process);
+            }
+            Ok(left)
+        };
+        self.op(false, leave).await
+    }
+
+    async fn say(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ending: &Ending,
+    ) -> Result<Said, StoreError> {
+        let say = || {
+            if self.is(Mutation::DeadlineDoesNotAsk) && ending.by == EndedBy::Deadline {
+                return Ok(Said::First);
+            }
+            let said = now(self.inner().say(job_uid, attempt, ending))?;
+            if said == Said::First {
+                self.world.ended(&execution_id(job_uid, attempt));
+            }
+            Ok(said)
+        };
+        self.op(true, say).await
+    }
+
+    async fn see(&self, job_uid: &str, attempt: &Attempt) -> Result<AttemptSeen, StoreError> {
+        let see = || {
+            let seen = now(self.inner().see(job_uid, attempt))?;
+            Ok(match seen {
+                AttemptSeen::Recorded(_) if self.is(Mutation::RecordedAcks) => AttemptSeen::Nothing,
+                seen => seen,
+            })
+        };
+        self.op(true, see).await
+    }
+
+    async fn record_ending(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        let end = || {
+            let recorded = now(self.inner().record_ending(claim, record))?;
+            if recorded == Recorded::Kept {
+                self.note_record(claim, record);
+            }
+            Ok(recorded)
+        };
+        self.op(true, end).await
+    }
+}
 
 #[async_trait]
 impl TurnsLayer for StorePort {

@@ -116,7 +116,8 @@ impl Machine {
         let step = Arc::new(ToldStep { step: store, changes: self.changes.clone() });
         let dispatcher = ports.dispatcher.clone().with_step(step);
         let ids = Arc::new(Ids(self.world.clone()));
-        Manage::new(ManagePorts { ids, dispatcher, ..ports }, manage_settings())
+        let completions = Some(self.world.reports.urls());
+        Manage::new(ManagePorts { ids, dispatcher, completions, ..ports }, manage_settings())
     }
 
     fn queue(&self, process: &Arc<Process>) -> EnginePort {
@@ -130,6 +131,7 @@ impl Machine {
         let ports = FirePorts {
             ids: Arc::new(Ids(self.world.clone())),
             settle: store.clone(),
+            completions: Some(self.world.reports.urls()),
             ..fire_ports(store, queue, Arc::new(sender), clock.clone())
         };
         let settings = FireSettings { is_alone: true, ..FireSettings::default() };

@@ -3,6 +3,8 @@
 //! It is what makes thousands of simulated hours affordable. That it answers as the real one does
 //! is shown by running both side by side: see [`twin`](super::twin).
 
+mod open;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -38,6 +40,7 @@ use minutehand_ports::{
     Slots, Snapshots, StoreError, Timers, Turns,
 };
 
+use self::open::{NO_PROCESS, OpenPart};
 use super::mutation::Mutation;
 use super::tally::Fault;
 use super::time::Time;
@@ -211,6 +214,7 @@ pub(super) struct ExecutionItem {
     claims: u32,
     /// The process on a machine that claimed it.
     process: u64,
+    pub(super) open: OpenPart,
     pub(super) record: Option<Record>,
 }
 
@@ -235,6 +239,13 @@ impl JobItem {
             *last_execution_at = add.last_execution_at;
         }
     }
+}
+
+/// A record as it is stored.
+fn cut(record: &Record) -> Record {
+    let (message, _) =
+        record.message.split_at(record.message.floor_char_boundary(MESSAGE_BYTES_MAX));
+    Record { message: message.to_owned(), ..record.clone() }
 }
 
 /// Where it is kept what was left out.
@@ -499,6 +510,7 @@ impl Memory {
                     lease_until: claim.lease_until,
                     claims: 1,
                     process,
+                    open: OpenPart::default(),
                     record: None,
                 },
             );
@@ -506,6 +518,11 @@ impl Memory {
         };
         if let Some(record) = &seen.record {
             return Claimed::Ended(record.clone());
+        }
+        let is_over = seen.lease_until < *now || seen.process != process;
+        let is_open = seen.open.span.is_some() && !self.is(Mutation::OpenLapses);
+        if is_open || (seen.open.ending.is_some() && is_over) {
+            return Claimed::Open(seen.open());
         }
         let claims = if seen.waits() {
             if claim.attempt.waited.is_none() && seen.lease_until > *now {
@@ -561,9 +578,7 @@ impl Memory {
             Some(_) if item.claim_id == claim.claim_id => Recorded::Kept,
             Some(other) => Recorded::Already(other.clone()),
             None if item.claim_id == claim.claim_id => {
-                let (message, _) =
-                    record.message.split_at(record.message.floor_char_boundary(MESSAGE_BYTES_MAX));
-                item.record = Some(Record { message: message.to_owned(), ..record.clone() });
+                item.record = Some(cut(record));
                 Recorded::Kept
             }
             None => Recorded::Lost,
@@ -574,7 +589,8 @@ impl Memory {
     fn turn_holder(&self, job_uid: &str) -> Option<TurnHolder> {
         let tables = self.tables();
         let item = tables.turns.get(job_uid)?;
-        item.order.holder.clone().filter(|_| item.process == self.process.load(Relaxed))
+        let processes = [self.process.load(Relaxed), NO_PROCESS];
+        item.order.holder.clone().filter(|_| processes.contains(&item.process))
     }
 
     /// The number and the order of a job's turns, whether or not its holder has ended.
@@ -624,6 +640,13 @@ impl Memory {
         for waiter in &mut order.waiting {
             waiter.attempt = known(&waiter.attempt);
         }
+        // A holder that stays is of the process that it was of.
+        let before = tables.turns.get(job_uid);
+        let stays = before.filter(|it| {
+            let claim_id = |order: &TurnOrder| order.holder.as_ref().map(|it| it.claim_id.clone());
+            claim_id(&order).is_some() && claim_id(&it.order) == claim_id(&order)
+        });
+        let process = stays.map_or(process, |it| it.process);
         let item = TurnsItem { number: as_read + 1, order, process };
         tables.turns.insert(job_uid.clone(), item);
         if let Some(left_out) = left_out {
@@ -1342,7 +1365,10 @@ impl Seats for Memory {
         let tables = self.tables();
         let process = self.process.load(Relaxed);
         let seats = tables.seats.get(collection_uid).into_iter().flat_map(BTreeMap::values);
-        let taken = seats.filter(|(until, of)| *until >= now && *of == process).count();
+        let is_taken = |(until, of): &&(DateTime<Utc>, u64)| {
+            *until >= now && [process, NO_PROCESS].contains(of)
+        };
+        let taken = seats.filter(is_taken).count();
         Ok(u32::try_from(taken).unwrap())
     }
 
@@ -1355,7 +1381,7 @@ impl Seats for Memory {
         let process = self.process.load(Relaxed);
         let mut tables = self.tables();
         let seats = tables.seats.entry(claim.job.collection_uid.clone()).or_default();
-        seats.retain(|_, (until, of)| *until >= now && *of == process);
+        seats.retain(|_, (until, of)| *until >= now && [process, NO_PROCESS].contains(of));
         let is_free = seats.len() < limit.get() as usize || seats.contains_key(&claim.claim_id);
         if is_free {
             seats.insert(claim.claim_id.clone(), (tick(claim.lease_until), process));

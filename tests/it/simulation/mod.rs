@@ -15,6 +15,7 @@
 //! | `machine` | the one process of a machine: it dies, is stopped, and begins again while the clock jumps |
 //! | `world` | targets, and the processes around the services |
 //! | `play` | what happens in a run |
+//! | `reports` | targets that answer that they go on, and report later how it ended |
 //! | `judge` | what is wrong with it |
 //! | `mutation` | mistakes that the judge has to find |
 //! | `log`, `second` | the log of a run, and the second judge, which reads it |
@@ -42,6 +43,7 @@ mod mutation;
 mod play;
 mod queue;
 mod removal;
+mod reports;
 mod second;
 mod tally;
 mod time;
@@ -75,6 +77,7 @@ const POLICIES_FROM: u64 = 100_000;
 fn scenario(seed: u64) -> Scenario {
     match seed % 16 {
         15 if seed >= POLICIES_FROM => Scenario::Zones,
+        11 if seed >= POLICIES_FROM && seed / 16 % 2 == 1 => Scenario::Completion,
         3 | 7 | 11 | 15 => Scenario::Outage,
         2 => Scenario::Gone,
         // Among the seeds that are not kept for what they once showed.
@@ -116,6 +119,8 @@ struct Totals {
     with_packets: u64,
     /// Occurrences that were left out for another attempt.
     overlapped: usize,
+    /// Attempts that were left open.
+    opened: usize,
     excused: Excused,
 }
 
@@ -125,6 +130,7 @@ impl Totals {
         self.packets += run.packets;
         self.with_packets += u64::from(run.packets > 0);
         self.overlapped += run.left_out.iter().filter(|row| row.reason == "overlap").count();
+        self.opened += run.opened.len();
         self.excused.add(excused);
     }
 }
@@ -223,6 +229,12 @@ fn collections_that_limit_what_runs_are_well() {
     assert!(totals.fires > 3_600, "{}", totals.fires);
 }
 
+#[test]
+fn attempts_that_are_left_open_are_well() {
+    let totals = judge_scenario(Budget::of(Scenario::Completion, 36, 30));
+    assert!(totals.opened > 900, "{}", totals.opened);
+}
+
 /// Plays seeds with a mistake until the judge finds it; without it the same run is well.
 #[track_caller]
 fn is_caught(mutation: Mutation) {
@@ -268,6 +280,9 @@ mutations! {
     ends_when_enabled: EndsWhenEnabled,
     begins_anew: BeginsAnew,
     only_actions_go_on: OnlyActionsGoOn,
+    deadline_does_not_ask: DeadlineDoesNotAsk,
+    open_lapses: OpenLapses,
+    recorded_acks: RecordedAcks,
 }
 
 mutations! {
@@ -323,6 +338,12 @@ mutations! {
     outages_stand: OutagesStand,
     steps_are_torn: StepsAreTorn,
     pause_is_silent: PauseIsSilent,
+    last_word_counts: LastWordCounts,
+    late_report_counts: LateReportCounts,
+    early_report_is_lost: EarlyReportIsLost,
+    turn_lapses: TurnLapses,
+    seat_lapses: SeatLapses,
+    deadline_is_lost: DeadlineIsLost,
 }
 
 /// Seeds that once showed a fault, which is corrected.

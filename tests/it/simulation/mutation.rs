@@ -151,13 +151,40 @@ pub(super) enum Mutation {
     EndsWhenEnabled,
     /// A job that is enabled begins its last occurrence anew, whatever became of it.
     BeginsAnew,
+    /// The last word of a target counts, not the first.
+    LastWordCounts,
+    /// A report counts that comes after the deadline.
+    LateReportCounts,
+    /// A report that comes before the answer is answered, and forgotten.
+    EarlyReportIsLost,
+    /// At the deadline a worker records a failure, whatever was reported meanwhile.
+    DeadlineDoesNotAsk,
+    /// An open attempt is taken for one whose worker died, as an earlier version would.
+    OpenLapses,
+    /// The turn of an open attempt ends with the lease of its worker.
+    TurnLapses,
+    /// The seat of an open attempt ends with the lease of its worker.
+    SeatLapses,
+    /// An open attempt has no timer for its deadline.
+    DeadlineIsLost,
+    /// The message of an ending that is recorded is acknowledged, and nothing follows.
+    RecordedAcks,
     /// Of the last occurrence only its action goes on when a job is enabled, and not what follows.
     OnlyActionsGoOn,
 }
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 71] = [
+    pub(super) const ALL: [Self; 80] = [
+        Self::LastWordCounts,
+        Self::LateReportCounts,
+        Self::EarlyReportIsLost,
+        Self::DeadlineDoesNotAsk,
+        Self::OpenLapses,
+        Self::TurnLapses,
+        Self::SeatLapses,
+        Self::DeadlineIsLost,
+        Self::RecordedAcks,
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -252,6 +279,15 @@ impl Mutation {
                 Some(Scenario::Limits)
             }
             Self::SeatsAreShared | Self::SeatsStay | Self::SeatsOutlive => Some(Scenario::Seats),
+            Self::LastWordCounts
+            | Self::LateReportCounts
+            | Self::EarlyReportIsLost
+            | Self::DeadlineDoesNotAsk
+            | Self::OpenLapses
+            | Self::TurnLapses
+            | Self::SeatLapses
+            | Self::DeadlineIsLost
+            | Self::RecordedAcks => Some(Scenario::Completion),
             Self::TimersStay
             | Self::NeverExpires
             | Self::TimerExpiresFirst

@@ -64,6 +64,8 @@ pub(super) enum Scenario {
     Limits,
     /// Collections limit how many attempts run at the same time, and some also their starts.
     Seats,
+    /// Targets answer that they go on, and report later how it ended.
+    Completion,
     /// The queue loses messages.
     Lossy,
     /// Faults are several times as frequent, and workers stall.
@@ -81,7 +83,7 @@ pub(super) enum Scenario {
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 14] = [
+pub(super) const SCENARIOS: [Scenario; 15] = [
     Scenario::Mixed,
     Scenario::Again,
     Scenario::Outage,
@@ -89,6 +91,7 @@ pub(super) const SCENARIOS: [Scenario; 14] = [
     Scenario::Overlap,
     Scenario::Limits,
     Scenario::Seats,
+    Scenario::Completion,
     Scenario::Lossy,
     Scenario::Harsh,
     Scenario::Gone,
@@ -324,6 +327,15 @@ impl Play {
                 self.changes();
                 self.runs_in_seats();
             }
+            Scenario::Completion => {
+                if self.world.seed % 3 == 2 {
+                    self.seats();
+                    self.runs_in_seats();
+                } else {
+                    self.some_runs();
+                }
+                self.changes();
+            }
             Scenario::Burst | Scenario::Machine => {
                 self.changes();
                 self.bursts();
@@ -445,6 +457,7 @@ impl Play {
             | Scenario::Overlap
             | Scenario::Limits
             | Scenario::Seats
+            | Scenario::Completion
             | Scenario::Gone
             | Scenario::Zones
             | Scenario::Upgrade => faults,
@@ -514,6 +527,12 @@ impl Play {
         if self.scenario == Scenario::Overlap {
             let policy = self.pick(&["skip", "skip", "skip", "allow"]);
             properties["minutehand"] = json!({"overlap": {"policy": policy}});
+        }
+        if self.scenario == Scenario::Completion {
+            properties["minutehand"]["completion"] = json!({"within": "PT2M"});
+            if self.world.seed % 3 == 1 {
+                properties["minutehand"]["overlap"] = json!({"policy": "skip"});
+            }
         }
         json!({"properties": properties})
     }

@@ -17,8 +17,8 @@ use minutehand_domain::name::PathSegment;
 use minutehand_ports::store::{
     Advance, AlertsLayer, AttemptsLayer, Call, Claim, CollectionRecord, CollectionsLayer,
     CountersLayer, Due, Finish, HistoryEntry, HistoryLayer, JobRecord, JobSnapshot, JobsLayer,
-    Layer, Page, PageRequest, PulsesLayer, RemovalLayer, RetryTimersLayer, SeatsLayer, SlotsLayer,
-    SnapshotsLayer, TimersLayer, TurnsLayer,
+    Layer, OpenAttemptsLayer, Page, PageRequest, PulsesLayer, RemovalLayer, RetryTimersLayer,
+    SeatsLayer, SlotsLayer, SnapshotsLayer, TimersLayer, TurnsLayer,
 };
 use minutehand_ports::{
     Collections, Counters as _, History, Jobs, QueueMessage, Settled, Settlement, Snapshots as _,
@@ -368,6 +368,7 @@ impl SnapshotsLayer for Twin {
 }
 
 impl AttemptsLayer for Twin {}
+impl OpenAttemptsLayer for Twin {}
 impl AlertsLayer for Twin {}
 impl TurnsLayer for Twin {}
 impl SlotsLayer for Twin {}

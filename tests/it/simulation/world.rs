@@ -36,6 +36,7 @@ use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
 use super::play::Stores;
 use super::queue::{QueuePort, Received, Sender, Sqs};
+use super::reports::Reports;
 use super::time::{Process, ProcessClock, SECOND, Time, micros};
 use super::way::SweepPass;
 use super::why::Reader;
@@ -167,6 +168,8 @@ pub(super) struct World {
     pub(super) successes: Mutex<BTreeMap<String, u64>>,
     /// The turns of jobs that let no attempts overlap.
     pub(super) turns: Mutex<Vec<TurnNote>>,
+    /// Open attempts, and what their targets report.
+    pub(super) reports: Reports,
 }
 
 /// How the work on a work item ended for its message. The worst of them decides.
@@ -238,6 +241,7 @@ impl World {
             records: Mutex::default(),
             successes: Mutex::default(),
             turns: Mutex::default(),
+            reports: Reports::default(),
         })
     }
 
@@ -331,7 +335,8 @@ impl World {
         let store = self.store_port(process, &queue);
         let clock = self.clock(process);
         let ids = Arc::new(Ids(self.clone()));
-        let ports = ManagePorts { ids, ..manage_ports(store, queue, clock) };
+        let completions = Some(self.reports.urls());
+        let ports = ManagePorts { ids, completions, ..manage_ports(store, queue, clock) };
         Manage::new(ports, manage_settings())
     }
 
@@ -543,6 +548,7 @@ impl World {
         let clock = self.clock(process);
         let ports = FirePorts {
             ids: Arc::new(Ids(self.clone())),
+            completions: Some(self.reports.urls()),
             ..fire_ports(store.clone(), queue, Arc::new(sender), clock)
         };
         let executor = Executor::new(ports, FireSettings::default());
@@ -617,7 +623,7 @@ impl World {
     }
 
     /// What happens to an execution is always the same.
-    fn chance_of(&self, execution_id: &str) -> Chance {
+    pub(super) fn chance_of(&self, execution_id: &str) -> Chance {
         Chance::of(
             execution_id.bytes().fold(self.seed, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
@@ -711,6 +717,7 @@ impl ActionSender for SimulatedTarget {
         };
         self.world.fires.lock().unwrap().push(fire);
         self.note("call", context, &attempt, outcome);
+        let is_accepted = self.world.accepts(context, took);
         // The worker may die as soon as the target works, and when the target has answered.
         let begun = async {
             let time = self.process.time();
@@ -727,7 +734,20 @@ impl ActionSender for SimulatedTarget {
         self.process.may_die().await;
         let asked = self.world.asked(&context.execution_id);
         let retry_after = asked.filter(|_| outcome == Outcome::Failed).map(TimeDelta::microseconds);
-        Ok(ActionOutcome { outcome, cause: None, message: String::new(), retry_after, body: None })
+        let (cause, message) = (None, String::new());
+        if is_accepted {
+            let outcome = Outcome::Succeeded;
+            let retry_after = None;
+            return Ok(ActionOutcome {
+                outcome,
+                is_accepted,
+                cause,
+                message,
+                retry_after,
+                body: None,
+            });
+        }
+        Ok(ActionOutcome { outcome, is_accepted, cause, message, retry_after, body: None })
     }
 }
 

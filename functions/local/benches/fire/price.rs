@@ -111,6 +111,7 @@ impl World {
                 cloud_services: jobs.clone(),
                 jobs: jobs.clone(),
                 alerts: jobs.clone(),
+                open: jobs.clone(),
                 history: jobs.clone(),
                 browse: jobs.clone(),
                 queue: letters.clone(),
@@ -123,6 +124,7 @@ impl World {
                 disk: Arc::new(()),
                 bodies: None,
                 sender: None,
+                completions: None,
             },
             ManageSettings {
                 region: "local".to_owned(),
@@ -143,6 +145,7 @@ impl World {
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
             bodies: None,
+            completions: None,
         };
         let heartbeat = Heartbeat::new(jobs.clone(), clock.clone(), PulseOf::Sweepers);
         Self {
@@ -286,6 +289,7 @@ impl ActionSender for Answering {
         );
         Ok(ActionOutcome {
             outcome: Outcome::Succeeded,
+            is_accepted: false,
             cause: None,
             message,
             retry_after: None,

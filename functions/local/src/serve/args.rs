@@ -255,6 +255,11 @@ pub struct ServeArgs {
         help_heading = FIRING
     )]
     pub(super) oauth_authority: String,
+    /// Address at which this server is reached from outside, such as https://jobs.example.org
+    ///
+    /// Targets that answer 202 report the end of their work below it. Jobs with 'minutehand.completion' need it.
+    #[arg(long, value_name = "URL", value_parser = public_url, help_heading = FIRING)]
+    pub(super) public_url: Option<String>,
     /// Enforce the limits of Azure's plans, such as 50 jobs in a collection of the plan Standard; a
     /// collection's own quota always applies
     #[arg(
@@ -351,6 +356,13 @@ fn authority(text: &str) -> Result<String, String> {
     let is_url = minutehand_actions::is_authority(text);
     let want = "give an http or https URL, like https://login.microsoftonline.com";
     is_url.then(|| text.to_owned()).ok_or_else(|| want.to_owned())
+}
+
+fn public_url(text: &str) -> Result<String, String> {
+    let bare = url(text).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
+    let bare =
+        bare.ok_or("give an http or https URL without a query, like https://jobs.example.org")?;
+    Ok(bare.as_str().trim_end_matches('/').to_owned())
 }
 
 fn url(text: &str) -> Result<Url, String> {

@@ -11,7 +11,7 @@ use minutehand_app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, TimerChanges,
     ToldStep, Worker,
 };
-use minutehand_app::{Manage, ManagePorts};
+use minutehand_app::{CompletionUrls, Manage, ManagePorts};
 use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
 use minutehand_domain::own::OwnResources;
 use minutehand_ports::store::PulseOf;
@@ -120,6 +120,7 @@ impl Parts {
             cloud_services: self.jobs.clone(),
             jobs: self.jobs.clone(),
             alerts: self.jobs.clone(),
+            open: self.jobs.clone(),
             history,
             browse: self.jobs.clone(),
             queue: Arc::new(self.queue.clone()),
@@ -138,6 +139,7 @@ impl Parts {
                 .clone()
                 .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
             sender: Some(Arc::new(self.under_way.clone().around(actions(settings, TESTS_IDLE)?))),
+            completions: self.completions(settings),
         };
         let settings = minutehand_app::ManageSettings {
             region: REGION.to_owned(),
@@ -147,6 +149,13 @@ impl Parts {
             history: settings.history,
         };
         Ok(Manage::new(ports, settings))
+    }
+
+    /// Where targets report the end of their work, if this server knows its public address.
+    fn completions(&self, settings: &ServeSettings) -> Option<Arc<CompletionUrls>> {
+        let key = self.home.sealer.derived("completion");
+        let urls = CompletionUrls::new(settings.public_url.as_deref()?, key.as_slice());
+        urls.map(Arc::new)
     }
 
     /// The sweeper, which need not be told of the timers that it moves itself.
@@ -191,6 +200,7 @@ impl Parts {
                 .clone()
                 .filter(|_| settings.keep_bodies)
                 .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
+            completions: self.completions(settings),
         };
         let settings = FireSettings {
             region: REGION.to_owned(),

@@ -66,6 +66,8 @@ pub struct ServeSettings {
     pub(super) services: Services,
     /// Whether the limits of plans apply.
     pub(super) plan_limits: PlanLimits,
+    /// The address at which targets and users reach this server.
+    pub(super) public_url: Option<String>,
     /// How long a shutdown waits for actions under way.
     pub(super) drain: Duration,
     pub(super) log: LogFormat,
@@ -190,6 +192,7 @@ impl ServeSettings {
                 aws: aws(args, &environment, &mut problems),
             },
             plan_limits: args.plan_limits,
+            public_url: args.public_url.clone(),
             drain: Duration::from_secs(args.drain),
             log: args.log,
             log_level: args.log_level,

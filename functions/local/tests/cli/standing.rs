@@ -226,6 +226,7 @@ impl ActionSender for Named {
         };
         Ok(ActionOutcome {
             outcome,
+            is_accepted: false,
             cause: (outcome == Outcome::Failed).then(|| Cause::http(500)),
             message: message.to_owned(),
             retry_after: None,

@@ -326,6 +326,7 @@ mod tests {
             time_max: None,
             missed: Missed::default(),
             depth: Depth::default().next(),
+            completion_url: None,
         }
     }
 

@@ -115,6 +115,7 @@ mod tests {
             time_max: None,
             missed: Missed::default(),
             depth: Depth::default().next(),
+            completion_url: None,
         }
     }
 

@@ -99,7 +99,8 @@ impl HttpSender {
             Ok(HttpAnswer { status, headers, mut body, keeps }) => {
                 let message = response_message(host, status, &headers, &body, secrets);
                 if status.is_success() {
-                    outcome::succeeded(message)
+                    let is_accepted = status == StatusCode::ACCEPTED;
+                    ActionOutcome { is_accepted, ..outcome::succeeded(message) }
                 } else {
                     let retry_after = retry_after(status, &headers, context.sent_at);
                     let body = match keeps {

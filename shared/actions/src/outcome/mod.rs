@@ -28,6 +28,7 @@ const SERVICE_TEXT_CHARS_MAX: usize = 1_024;
 pub(crate) const fn succeeded(message: String) -> ActionOutcome {
     ActionOutcome {
         outcome: Outcome::Succeeded,
+        is_accepted: false,
         cause: None,
         message,
         retry_after: None,
@@ -38,7 +39,7 @@ pub(crate) const fn succeeded(message: String) -> ActionOutcome {
 /// An attempt that failed.
 pub(crate) fn failed(cause: impl Into<Cause>, message: String) -> ActionOutcome {
     let (outcome, cause) = (Outcome::Failed, Some(cause.into()));
-    ActionOutcome { outcome, cause, message, retry_after: None, body: None }
+    ActionOutcome { outcome, is_accepted: false, cause, message, retry_after: None, body: None }
 }
 
 /// An attempt to send a message to a service that failed, unless it was not made.

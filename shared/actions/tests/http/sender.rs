@@ -79,6 +79,7 @@ pub(crate) fn context() -> AttemptContext {
         time_max: None,
         missed: Missed::default(),
         depth: Depth::default().next(),
+        completion_url: None,
     }
 }
 

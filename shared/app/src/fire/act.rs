@@ -20,7 +20,11 @@ use crate::error::AppError;
 /// How an action ended.
 pub(super) struct ActionResult {
     pub(super) started_at: DateTime<Utc>,
+    /// When it ended, if that was not just now.
+    pub(super) ended_at: Option<DateTime<Utc>>,
     pub(super) outcome: Outcome,
+    /// Whether its target may say later how it ended.
+    pub(super) is_accepted: bool,
     pub(super) cause: Option<Cause>,
     pub(super) message: String,
     /// How long the target asked to wait before another attempt.
@@ -66,8 +70,18 @@ impl Executor {
         let ended = self.ports.sender.send(&target, &context).await?;
         let is_cause = |kind| ended.cause.as_ref().is_some_and(|cause| cause.kind == kind);
         place.ended(!is_cause(CauseKind::Timeout));
-        let ActionOutcome { outcome, cause, message, retry_after, body } = ended;
-        Ok(ActionResult { started_at, outcome, cause, message, retry_after, body })
+        let ActionOutcome { outcome, is_accepted, cause, message, retry_after, body } = ended;
+        let ended_at = None;
+        Ok(ActionResult {
+            started_at,
+            ended_at,
+            outcome,
+            is_accepted,
+            cause,
+            message,
+            retry_after,
+            body,
+        })
     }
 
     /// The target of an attempt, or the message of an attempt whose action is gone.
@@ -117,6 +131,7 @@ impl Executor {
             time_max: loaded.time_max(attempt.role),
             missed: loaded.snapshot.counters.missed(),
             depth: attempt.occurrence.depth().max(loaded.depth()).next(),
+            completion_url: self.completion_url(claim, loaded),
         }
     }
 
@@ -124,6 +139,15 @@ impl Executor {
     pub(super) fn failed_at_once(&self, cause: CauseKind, message: String) -> ActionResult {
         let started_at = self.ports.clock.now();
         let (outcome, cause) = (Outcome::Failed, Some(cause.into()));
-        ActionResult { started_at, outcome, cause, message, retry_after: None, body: None }
+        ActionResult {
+            started_at,
+            ended_at: None,
+            outcome,
+            is_accepted: false,
+            cause,
+            message,
+            retry_after: None,
+            body: None,
+        }
     }
 }

@@ -11,6 +11,8 @@
 //! | claim, whose answer is lost | the same, and a worker that does not know | the worker, which asks again under the same id, or gives it back: see [`held`](super::held) |
 //! | read and check | the same | the same |
 //! | act | an action that may have been done, and no record | the message is delivered again: the action is done again |
+//! | act, and the target answers that it goes on | the same; what its target reported meanwhile | the same, unless the end was reported: see [`open`](super::open) |
+//! | leave open | an attempt without a worker, and the timer of its deadline | a report, or the timer |
 //! | keep the body | the same, and the body of a failure that has no record | the same; the body is deleted when its time is over |
 //! | record | how the attempt ended, and nothing that follows | the message is delivered again, finds the record, and goes on from it |
 //! | leave out | which occurrences an outage cost, and a lease | the message is delivered again, and leaves the attempt out again |
@@ -107,6 +109,7 @@ impl Executor {
             None => None,
             Some(Waited::Slot(slot)) => Box::pin(self.before_slot(job, slot, stop)).await?,
             Some(Waited::Seat) => Box::pin(self.before_seat(job, attempt)).await?,
+            Some(Waited::Completion) => return Box::pin(self.end(job, attempt, place, stop)).await,
         };
         if let Some(performed) = waits {
             return Ok(performed);
@@ -153,6 +156,7 @@ impl Executor {
         Ok(match claimed? {
             Claimed::Won => None,
             Claimed::Held { left } => Some(again_after(left, place)),
+            Claimed::Open(open) => Some(Box::pin(self.end_if_over(job, *open, place)).await?),
             Claimed::Ended(record) => {
                 // The block owns the record, which is large: so it is in the box, and not in the future of
                 // every attempt.
@@ -180,6 +184,9 @@ impl Executor {
         // Boxed, as all steps here are: one that is over then takes no memory, while thousands wait in
         // the next one.
         match Box::pin(self.begin(&mut held, prefetched, place)).await {
+            Ok((result, loaded)) if result.is_accepted => {
+                Box::pin(self.accepted(held, result, loaded, place)).await.map(Some)
+            }
             Ok((result, loaded)) => {
                 let ended = self.record_and_follow(held, result, Some(loaded), place);
                 Box::pin(ended).await.map(Some)

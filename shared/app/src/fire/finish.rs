@@ -142,7 +142,7 @@ impl Executor {
             Claimed::Won => self.give_back(&Held::of(&request.claim)).await,
             // Its worker records that.
             Claimed::Exhausted => self.send(&[attempt_message(job, attempt.clone())]).await?,
-            Claimed::Held { .. } | Claimed::Ended(_) => {}
+            Claimed::Held { .. } | Claimed::Ended(_) | Claimed::Open(_) => {}
         }
         Ok(())
     }
@@ -229,7 +229,14 @@ impl Executor {
         let FollowPolicy { retries, on_failure, .. } = self.policy(job, Role::Main, loaded).await?;
         let last = last_occurrence(timetable);
         let outages = self.heartbeat.known_outages();
-        let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
+        // Each attempt of a series may have been open for that long.
+        let within = loaded.completion().map(|it| it.within.delta()).unwrap_or_default();
+        let rounds = i32::try_from(retries.count).unwrap_or(i32::MAX).saturating_add(1);
+        let open = within.checked_mul(rounds).unwrap_or(TimeDelta::MAX);
+        let from = |held_up: TimeDelta| {
+            let held_up = held_up.checked_add(&open).unwrap_or(TimeDelta::MAX);
+            last.map_or(now, |last| seen_from(last, retries, held_up, &spans))
+        };
         let from = |held_up| seen_before_outages(from(held_up), &outages, &spans);
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;

@@ -35,12 +35,29 @@ pub(super) struct Held<'a> {
     pub(super) claim: &'a Claim,
     /// Whether a seat was asked for and not refused. The answer may be lost.
     may_have_seat: bool,
+    /// Whether it is an open attempt that has ended, and the claim under which it was made.
+    is_open: bool,
 }
 
 impl<'a> Held<'a> {
     /// A claim that was won.
     pub(super) const fn of(claim: &'a Claim) -> Self {
-        Self { claim, may_have_seat: false }
+        Self { claim, may_have_seat: false, is_open: false }
+    }
+
+    /// The claim of an open attempt that has ended, whose seat is given back.
+    pub(super) const fn of_open(claim: &'a Claim) -> Self {
+        Self { claim, may_have_seat: false, is_open: true }
+    }
+
+    /// Whether it is an open attempt that has ended.
+    pub(super) const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether it has a seat, once it acts.
+    pub(super) const fn has_seat(&self) -> bool {
+        self.may_have_seat
     }
 
     /// Notes that a seat is asked for.

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::action::Action;
 use minutehand_domain::attempt::{Attempt, Occurrence, Role};
 use minutehand_domain::chain::Depth;
+use minutehand_domain::completion::Completion;
 use minutehand_domain::firing::{FollowPolicy, JobStanding, OnFailure};
 use minutehand_domain::job::{JobDefinition, JobState};
 use minutehand_domain::policies::Policies;
@@ -144,6 +145,11 @@ impl LoadedJob {
     pub(super) fn time_max(&self, role: Role) -> Option<Duration> {
         let own = self.definition.get()?.time_max().filter(|_| role != Role::Notice)?;
         Some(Duration::from_millis(own.millis()))
+    }
+
+    /// Whether its target may answer 202 and report the end later, once its definition is parsed.
+    pub(super) fn completion(&self) -> Option<Completion> {
+        self.definition.get()?.completion()
     }
 
     /// How deep the request was that put the job, once its definition is parsed.

@@ -20,6 +20,7 @@ mod held;
 mod incident;
 mod loaded_job;
 mod notice;
+mod open;
 mod pause;
 mod place;
 mod record;
@@ -39,12 +40,14 @@ mod worker;
 
 use std::sync::Arc;
 
+use crate::completion::CompletionUrls;
+
 use minutehand_domain::firing::limits::Spans;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_ports::{
     ActionSender, Alerts, Attempts, Clock, Counters, DispatchQueue, EventSink, FailureBodies,
-    History, IdSource, Pulses, Removal, RetryTimers, Sealer, Seats, SettleStep, Slots, Snapshots,
-    Timers, Turns,
+    History, IdSource, OpenAttempts, Pulses, Removal, RetryTimers, Sealer, Seats, SettleStep,
+    Slots, Snapshots, Timers, Turns,
 };
 
 pub(crate) use dispatch::attempt_message;
@@ -80,6 +83,8 @@ pub struct FirePorts {
     pub ids: Arc<dyn IdSource>,
     /// Keeps the bodies of failures, if they are kept.
     pub bodies: Option<Arc<dyn FailureBodies>>,
+    /// Where targets report the end of their work, if they can.
+    pub completions: Option<Arc<CompletionUrls>>,
 }
 
 /// The traits of the store that the executor needs.
@@ -87,6 +92,8 @@ pub struct FirePorts {
 pub struct FireStore {
     /// Claims and records attempts.
     pub attempts: Arc<dyn Attempts>,
+    /// Attempts whose targets are at work.
+    pub open: Arc<dyn OpenAttempts>,
     /// The states of alerts.
     pub alerts: Arc<dyn Alerts>,
     /// The turns of jobs that let no attempts overlap.
@@ -114,6 +121,7 @@ pub struct FireStore {
 /// A store that implements all that firing needs of one.
 pub trait StoreOfFiring:
     Attempts
+    + OpenAttempts
     + Alerts
     + Turns
     + Slots
@@ -130,6 +138,7 @@ pub trait StoreOfFiring:
 
 impl<S> StoreOfFiring for S where
     S: Attempts
+        + OpenAttempts
         + Alerts
         + Turns
         + Slots
@@ -150,6 +159,7 @@ impl FireStore {
     pub fn new(store: Arc<impl StoreOfFiring + 'static>) -> Self {
         Self {
             attempts: store.clone(),
+            open: store.clone(),
             alerts: store.clone(),
             turns: store.clone(),
             slots: store.clone(),

@@ -72,8 +72,10 @@ impl Executor {
     ) -> Result<Option<Record>, AppError> {
         let claim = held.claim;
         let Claim { job, attempt, .. } = claim;
-        let ActionResult { started_at, outcome, cause, message, retry_after, body } = result;
-        let ended_at = self.ports.clock.now().max(started_at);
+        let ActionResult {
+            started_at, ended_at, outcome, cause, message, retry_after, body, ..
+        } = result;
+        let ended_at = ended_at.unwrap_or_else(|| self.ports.clock.now()).max(started_at);
         let body_bytes = match body {
             None => 0,
             Some(body) => Box::pin(self.keep_body(claim, started_at, body, loaded)).await,
@@ -92,7 +94,7 @@ impl Executor {
         };
         let ended = Undecided { job, attempt, retry_after };
         Box::pin(self.decide_then(ended, &mut record, loaded)).await;
-        let recorded = self.record(claim, &record, loaded).await?;
+        let recorded = self.record(held, &record, loaded).await?;
         self.give_back_seat(held).await;
         Ok(match recorded {
             Recorded::Kept => {
@@ -108,13 +110,19 @@ impl Executor {
     /// because the store was busy.
     async fn record(
         &self,
-        claim: &Claim,
+        held: &Held<'_>,
         record: &Record,
         loaded: Option<&LoadedJob>,
     ) -> Result<Recorded, AppError> {
+        let (claim, store) = (held.claim, &self.ports.store);
         // Bounded by the lease.
         loop {
-            match self.ports.store.attempts.record(claim, record).await {
+            let recorded = if held.is_open() {
+                store.open.record_ending(claim, record).await
+            } else {
+                store.attempts.record(claim, record).await
+            };
+            match recorded {
                 Err(error)
                     if error.is_retryable() && self.ports.clock.work_now() < claim.lease_until =>
                 {

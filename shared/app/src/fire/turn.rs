@@ -19,7 +19,9 @@ use minutehand_domain::firing::{
 };
 use minutehand_domain::recent::LastSkip;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{Claim, ClaimRequest, OwnAttempt, StoreError, TurnsRead, TurnsWrite};
+use minutehand_ports::store::{
+    AttemptSeen, Claim, ClaimRequest, OwnAttempt, StoreError, TurnsRead, TurnsWrite,
+};
 
 use super::attempt::again_after;
 use super::execute::{Executor, Performed};
@@ -72,6 +74,11 @@ impl Executor {
             }
             match self.step(&request.claim, &read) {
                 TurnStep::Held { lease_until } => {
+                    // The lease of one that is open says nothing.
+                    let seen = self.ports.store.open.see(&job.uid, attempt).await?;
+                    if let AttemptSeen::Open(open) = seen {
+                        return Box::pin(self.end_if_over(job, *open, place)).await;
+                    }
                     let left = lease_until - self.ports.clock.work_now();
                     return Ok(again_after(left, place));
                 }

@@ -36,6 +36,7 @@ mod load;
 mod occurrences;
 mod present;
 mod reach;
+mod reports;
 mod run;
 mod secrets;
 mod timing;
@@ -55,9 +56,10 @@ use minutehand_domain::reach::Reach;
 use minutehand_ports::store::ResourceGroup;
 use minutehand_ports::{
     ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
-    DeadLetters, Disk, DispatchQueue, FailureBodies, History, IdSource, Jobs, Sealer,
+    DeadLetters, Disk, DispatchQueue, FailureBodies, History, IdSource, Jobs, OpenAttempts, Sealer,
 };
 
+use crate::completion::CompletionUrls;
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
@@ -79,6 +81,7 @@ pub use journal::Author;
 pub use load::{Load, LoadGroup, Peak, WantedLoad};
 pub use occurrences::{PastOccurrence, PastOccurrences, PastOutcome};
 pub use present::{Present, PresentCounts, PresentState};
+pub use reports::{Report, Reported};
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
 pub use why::Explanation;
 
@@ -96,6 +99,8 @@ pub struct ManagePorts {
     pub jobs: Arc<dyn Jobs>,
     /// The states of alerts.
     pub alerts: Arc<dyn Alerts>,
+    /// Attempts whose targets are at work.
+    pub open: Arc<dyn OpenAttempts>,
     /// Reads what jobs have done.
     pub history: Arc<dyn History>,
     /// Reads for people, as the store was a moment ago.
@@ -120,6 +125,8 @@ pub struct ManagePorts {
     pub bodies: Option<Arc<dyn FailureBodies>>,
     /// Sends test alerts, if this process may call targets. Else a worker does.
     pub sender: Option<Arc<dyn ActionSender>>,
+    /// Where targets report the end of their work, if they can.
+    pub completions: Option<Arc<CompletionUrls>>,
 }
 
 /// The settings of an installation.

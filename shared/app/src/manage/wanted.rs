@@ -115,8 +115,21 @@ impl Manage {
             JobLimits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_authentication(authenticates(wanted))?;
         self.check_aws(wanted.action.targets())?;
+        self.check_completion(wanted)?;
         open_certificates(wanted, self.ports.certificates.as_ref())?;
         Ok(limits)
+    }
+
+    /// Refuses a completion of which no target could be told.
+    fn check_completion(&self, wanted: &JobDefinition) -> Result<(), Refusal> {
+        if wanted.completion().is_none() || self.ports.completions.is_some() {
+            return Ok(());
+        }
+        Err(Refusal::about(
+            "minutehand.completion",
+            "needs the public address of this server, which is not known. Start the server with --public-url, \
+             or leave this out. It is not available on AWS.",
+        ))
     }
 
     /// Refuses actions that are sent to AWS if the installation has no AWS, as each attempt would fail,

@@ -1,4 +1,4 @@
-//! `job resume` and `job redrive`: what is done after failures.
+//! `job resume` and `job redrive`, which are for failures, and `job cancel`.
 
 use clap::Args;
 
@@ -46,6 +46,30 @@ pub(super) async fn redrive(work: &Work, args: &RedriveArgs) -> Result<()> {
     let (name, times) = (work.defaults().short_job(&path), work.times(zone));
     let of = times.written(&answer.value.redrive_of);
     work.screen.line(&format!("{name} runs now, for the occurrence {of}"))?;
+    work.screen.hint(&format!("minutehand job history {name}"));
+    Ok(())
+}
+
+/// The arguments of `job cancel`.
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// Name of the job, or COLLECTION/JOB
+    name: String,
+    /// Instant of the occurrence, as the history has it: '2027-01-03T09:00:00Z', 'yesterday 02:30'
+    #[arg(value_name = "INSTANT", allow_hyphen_values = true)]
+    at: String,
+}
+
+pub(super) async fn cancel(work: &Work, args: &CancelArgs) -> Result<()> {
+    let path = work.defaults().job(&args.name)?;
+    let (at, zone) = instant_of(work, &path, &args.at).await?;
+    let answer = work.client().cancel_occurrence(&path, &at).await?;
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, &answer.text);
+    }
+    let (name, times) = (work.defaults().short_job(&path), work.times(zone));
+    let of = times.written(&answer.value.at);
+    work.screen.line(&format!("{name}: the attempt of {of} is cancelled"))?;
     work.screen.hint(&format!("minutehand job history {name}"));
     Ok(())
 }

@@ -94,6 +94,8 @@ enum JobCommand {
     Run(run::RunArgs),
     /// Run a job once for an occurrence that failed for good
     Redrive(again::RedriveArgs),
+    /// End an attempt that is open: its target answered 202 and has not reported the end
+    Cancel(again::CancelArgs),
     /// Delete jobs
     #[command(visible_alias = "rm")]
     Delete(many::ManyArgs),
@@ -122,6 +124,7 @@ impl ServerCommand for JobArgs {
             JobCommand::Disable(args) => switch::switch(&work, &args, false).await,
             JobCommand::Resume(args) => again::resume(&work, &args).await,
             JobCommand::Redrive(args) => again::redrive(&work, &args).await,
+            JobCommand::Cancel(args) => again::cancel(&work, &args).await,
             JobCommand::Run(args) => run::run(&work, &args).await,
             JobCommand::Delete(args) => delete::delete(&work, &args).await,
             JobCommand::History(args) => history::history(&work, &args).await,

@@ -36,6 +36,9 @@ pub(crate) struct PolicyArgs {
     /// Longest time of an action, 1s to 60s [default: 60s]
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     pub(crate) timeout: Option<String>,
+    /// Let the target answer 202 and report the end within this time, 1m to 24h: 2h
+    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    pub(crate) completion: Option<String>,
     /// What comes while an attempt runs: allow, or skip to leave it out [default: allow]
     #[arg(long, value_name = "WHAT", help_heading = HEADING)]
     pub(crate) overlap: Option<String>,
@@ -61,6 +64,10 @@ impl PolicyArgs {
         }
         if let Some(text) = &self.timeout {
             policies.insert("timeout".to_owned(), instant::written_span("--timeout", text)?);
+        }
+        if let Some(text) = &self.completion {
+            let within = instant::written_span("--completion", text)?;
+            policies.insert("completion".to_owned(), json!({ "within": within }));
         }
         if let Some(text) = &self.jitter {
             policies.insert(
@@ -181,6 +188,9 @@ fn in_words(extensions: &Value) -> Vec<String> {
     }
     if let Some(max) = text("/timeout") {
         words.push(format!("gives up an action after {max}"));
+    }
+    if let Some(within) = text("/completion/within") {
+        words.push(format!("may answer 202 and report the end within {within}"));
     }
     if let Some(depth) = number("/depth") {
         words.push(format!("was put by a job, number {depth} in a chain"));

@@ -60,6 +60,19 @@ pub(super) fn check_signing(job: &JobDefinition) -> Result<(), Refusal> {
     }
 }
 
+/// Refuses a completion of which no target could be told.
+pub(super) fn check_completion(job: &JobDefinition) -> Result<(), Refusal> {
+    let is_request = matches!(job.action.action.target, Target::Http(_) | Target::Https(_));
+    if job.completion().is_none() || is_request {
+        return Ok(());
+    }
+    Err(Refusal::about(
+        "minutehand.completion",
+        "has no effect, because only a request can be answered 202; use an action of type Http or Https, \
+         or leave this out.",
+    ))
+}
+
 /// Refuses a pause that never comes.
 pub(super) fn check_pause(job: &JobDefinition) -> Result<(), Refusal> {
     if job.pause_on_failure().is_none() || job.recurrence.is_some() {

@@ -3,7 +3,7 @@
 use minutehand_recurrence::{Frequency, Recurrence, Rule, read_start_time};
 use serde_json::{Map, Value};
 
-use super::checks::{check_backoff, check_pause, check_signing};
+use super::checks::{check_backoff, check_completion, check_pause, check_signing};
 use crate::action::{MainAction, check_templates};
 use crate::collection::{CollectionDefinition, CollectionState};
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
@@ -36,6 +36,7 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
     check_backoff(&job, plan)?;
     check_signing(&job)?;
     check_pause(&job)?;
+    check_completion(&job)?;
     if job.has_templates() {
         check_templates(&job.action)?;
     }

@@ -21,13 +21,15 @@ pub const SEAT_LOOK_MAX: TimeDelta = TimeDelta::minutes(1);
 /// An attempt waits for this part of the time that it is late.
 const PART: i32 = 4;
 
-/// What an attempt had to wait for before it may start.
+/// What an attempt waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Waited {
     /// Its slot.
     Slot(Slot),
     /// A seat.
     Seat,
+    /// Its end: its target is at work, or has reported the end. The message asks to end it.
+    Completion,
 }
 
 /// How long an attempt of a job waits until it looks for a seat again. Attempts that are due at one

@@ -11,7 +11,8 @@
 //! | a retry, a run, or one whose worker has died | waits: it was owed, or has begun |
 //!
 //! An attempt that ends does not change the order. Its record says that the turn is free. A worker that
-//! dies keeps the turn until its lease is over.
+//! dies keeps the turn until its lease is over. An attempt that is left open gets a lease that is longer than it may
+//! be open.
 
 use std::time::Duration;
 

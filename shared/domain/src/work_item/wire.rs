@@ -8,7 +8,7 @@
 //!
 //! | property | meaning |
 //! |---|---|
-//! | `v` | version: 7 for an alert that follows no attempt, which a reader of version 6 would bury; 6 for alerts in a format or under rules, which a reader of version 5 would send as an event; 5 for attempts that take turns, which a reader of version 4 would start at once; 4 for attempts under policies, which a reader of version 3 would start without; 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
+//! | `v` | version: 8 for the end of an open attempt, of which a reader of version 7 knows nothing; 7 for an alert that follows no attempt, which a reader of version 6 would bury; 6 for alerts in a format or under rules, which a reader of version 5 would send as an event; 5 for attempts that take turns, which a reader of version 4 would start at once; 4 for attempts under policies, which a reader of version 3 would start without; 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
 //! | `do` | `x` (attempt), `conclude` (check finished), `delete` (delete job), `purge` (purge collection), `alert` (send an alert that follows no attempt) |
 //! | `j` | the job: `u` identity, `c` identity of its collection, `k` name; of an `x`, the job of its first attempt |
 //! | `a` | the attempts of an `x`, at least one: see [`pack`](super::pack) |
@@ -20,8 +20,8 @@
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
 //! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant), `l` (waits in a
 //! timer), `s` (when it was first sent, if it was due before), `p` (under policies), `o` (takes turns), `b`
-//! (what it waited for: its slot, as the instant in ticks and the number of the book, or `true` for a
-//! seat), `k` (alert), `q` (the caller who asked for the run) and `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none, `false`, none and the job of the message.
+//! (what it waited for: its slot, as the instant in ticks and the number of the book, `true` for a
+//! seat, or `false` for its end), `k` (alert), `q` (the caller who asked for the run) and `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none, `false`, none and the job of the message.
 //!
 //! A reader that does not know `q` makes the same attempt, and its record does not name the caller.
 //!
@@ -38,7 +38,7 @@ use crate::firing::{Slot, Waited};
 use crate::tick::{from_ticks, ticks};
 
 /// The newest version that can be read.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 /// The version of every message that readers of version 1 understand.
 const VERSION_1: u32 = 1;
 /// The version of a message with a notice.
@@ -51,6 +51,8 @@ const VERSION_4: u32 = 4;
 const VERSION_5: u32 = 5;
 /// The version of a message with an alert in a format or under rules.
 const VERSION_6: u32 = 6;
+/// The version of a message with an alert that follows no attempt.
+const VERSION_7: u32 = 7;
 /// The property with the deliveries before.
 const DELIVERIES: &str = "w";
 
@@ -132,7 +134,7 @@ fn message(work_item: &WorkItem) -> Value {
             json!({"v": VERSION_1, "do": "purge", "c": collection_uid})
         }
         WorkItem::Alert { collection_uid, alert } => {
-            json!({"v": VERSION, "do": "alert", "c": collection_uid, "t": alert.to_wire()})
+            json!({"v": VERSION_7, "do": "alert", "c": collection_uid, "t": alert.to_wire()})
         }
     }
 }
@@ -140,6 +142,7 @@ fn message(work_item: &WorkItem) -> Value {
 /// The oldest version whose readers understand an attempt.
 fn version_of(attempt: &Attempt) -> u32 {
     match (attempt.under_policy, attempt.role) {
+        _ if attempt.waited == Some(Waited::Completion) => VERSION,
         _ if attempt.is_alert => VERSION_6,
         _ if attempt.takes_turn => VERSION_5,
         (true, _) => VERSION_4,
@@ -238,6 +241,7 @@ fn write_attempt(attempt: &Attempt) -> Value {
         None => {}
         Some(Waited::Slot(Slot { at, book })) => insert("b", json!([ticks(at), book])),
         Some(Waited::Seat) => insert("b", true.into()),
+        Some(Waited::Completion) => insert("b", false.into()),
     }
     if attempt.is_alert {
         insert("k", true.into());
@@ -298,8 +302,10 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
 }
 
 fn read_waited(waited: &Value) -> Result<Waited, UnreadableMessage> {
-    if *waited == Value::Bool(true) {
-        return Ok(Waited::Seat);
+    match waited {
+        Value::Bool(true) => return Ok(Waited::Seat),
+        Value::Bool(false) => return Ok(Waited::Completion),
+        _ => {}
     }
     let book = waited.get(1).and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok());
     let slot = Slot { at: instant(waited.get(0), "b")?, book: book.ok_or_else(|| wrong("b"))? };

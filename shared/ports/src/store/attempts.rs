@@ -5,7 +5,7 @@ use minutehand_domain::firing::LeftOut;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
 
-use super::{Page, PageRequest, StoreError};
+use super::{OpenAttempt, Page, PageRequest, StoreError};
 
 /// A worker's hold on an attempt, until the lease ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub enum Claimed {
     Exhausted,
     /// The attempt has ended.
     Ended(Record),
+    /// The attempt is open, or its end was reported while its worker died: it is not made again.
+    Open(Box<OpenAttempt>),
 }
 
 /// How often an attempt may be claimed. The last claim is only for recording that the workers of

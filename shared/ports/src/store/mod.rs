@@ -20,6 +20,7 @@ mod error;
 mod installation;
 mod jobs;
 mod layer;
+mod open_attempts;
 mod page;
 mod pulses;
 mod removal;
@@ -43,6 +44,9 @@ pub use error::StoreError;
 pub use installation::{Brought, Carried, CollectionStanding, Found, Installation, Part};
 pub use jobs::{AskedRun, JobRecord, Jobs, JobsLayer, Recount, SaveJob, Saved, TimerRecord};
 pub use layer::{Answering, Call, Layer};
+pub use open_attempts::{
+    AttemptSeen, LeaveOpen, LeftOpen, OpenAttempt, OpenAttempts, OpenAttemptsLayer, OpenSpan, Said,
+};
 pub use page::{Page, PageRequest};
 pub use pulses::{PulseOf, PulseRecord, Pulses, PulsesLayer};
 pub use removal::{Removal, RemovalLayer};

@@ -34,7 +34,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::call::etags;
 
-pub(crate) use again::{redrive as redrive_occurrence, resume};
+pub(crate) use again::{cancel as cancel_occurrence, redrive as redrive_occurrence, resume};
 pub(crate) use ahead::{overview, upcoming};
 pub(crate) use alerts::{get as alert, of_job as job_alert, test as test_alert};
 pub(crate) use body::body;

@@ -195,10 +195,10 @@ impl Told<'_> {
             (None, Some(Waited::Slot(_) | Waited::Seat)) => {
                 ", because the limits of its job collection held it up".to_owned()
             }
-            (None, None) if started_at - self.at > LATE => {
+            (None, None | Some(Waited::Completion)) if started_at - self.at > LATE => {
                 ", because it waited to be sent or for a worker".to_owned()
             }
-            (None, None) => String::new(),
+            (None, None | Some(Waited::Completion)) => String::new(),
         };
         format!("{late} late{why}")
     }

@@ -56,9 +56,17 @@ impl Table {
         call: MeteredCall,
         writes: Vec<Write>,
     ) -> Result<bool, StoreError> {
+        Ok(self.write_all(call, writes).await?.is_none())
+    }
+
+    /// The same; says which conditions failed, write by write, or `None` if all is written.
+    pub(crate) async fn write_all(
+        &self,
+        call: MeteredCall,
+        writes: Vec<Write>,
+    ) -> Result<Option<Vec<bool>>, StoreError> {
         let items = writes.into_iter().map(|write| self.transact_item(write));
-        let failed = self.transact_for(call, items.collect::<Result<_, _>>()?).await?;
-        Ok(failed.is_none())
+        self.transact_for(call, items.collect::<Result<_, _>>()?).await
     }
 
     fn transact_item(&self, write: Write) -> Result<TransactWriteItem, StoreError> {

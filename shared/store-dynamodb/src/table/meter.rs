@@ -20,6 +20,12 @@ pub enum MeteredCall {
     Snapshot,
     /// Recording how attempts ended.
     Record,
+    /// Leaving attempts open.
+    LeaveOpen,
+    /// Saying how open attempts end, and how far they are.
+    SayEnding,
+    /// Reading open attempts.
+    See,
     /// Recording occurrences that were left out.
     LeaveOut,
     /// Adding occurrences that failed for good to their list.
@@ -79,6 +85,8 @@ impl MeteredCall {
             | Self::Claim
             | Self::Release
             | Self::Record
+            | Self::LeaveOpen
+            | Self::SayEnding
             | Self::LeaveOut
             | Self::AddFailure
             | Self::Turns
@@ -96,6 +104,7 @@ impl MeteredCall {
             | Self::Change => true,
             Self::Due
             | Self::Snapshot
+            | Self::See
             | Self::ReadTurns
             | Self::ReadAlerts
             | Self::ReadSlots

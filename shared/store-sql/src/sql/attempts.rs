@@ -18,7 +18,7 @@ macro_rules! mine {
 macro_rules! columns {
     () => {
         "SELECT job_uid, nominal_at, generation, occurrence, role, number, attempt_due_at, process, claim_id, \
-         claims, lease_until, asked_by, started_at, ended_at, outcome, message, repeat_count, body_bytes, what_next, \
+         claims, lease_until, asked_by, open_until, ending, progress, started_at, ended_at, outcome, message, repeat_count, body_bytes, what_next, \
          next_at, cause FROM attempts "
     };
 }
@@ -43,7 +43,7 @@ statements! {
          ELSE attempts.claims END, \
          process = excluded.process, claim_id = excluded.claim_id, \
          lease_until = excluded.lease_until, expires_at = excluded.expires_at \
-         WHERE attempts.ended_at IS NULL AND CASE \
+         WHERE attempts.ended_at IS NULL AND attempts.open_until IS NULL AND attempts.ending IS NULL AND CASE \
          WHEN attempts.claims = 0 THEN ?13 = 1 OR attempts.lease_until <= ?12 \
          ELSE (attempts.process = ?7 AND attempts.claim_id = ?8) OR attempts.lease_until < ?12 \
          OR (?7 <> 0 AND attempts.process <> ?7 /*pg AND FALSE*/) END \
@@ -65,6 +65,36 @@ statements! {
         "UPDATE attempts SET started_at = ?9, ended_at = ?10, outcome = ?11, message = ?12, repeat_count = ?13, \
          body_bytes = ?14, what_next = ?15, next_at = ?16, expires_at = ?17, cause = ?18, lease_until = NULL, claims = 0 WHERE ",
         mine!()
+    );
+
+    /// Leaves an attempt open. The caller's claim ends with that.
+    LEAVE_OPEN = concat!(
+        "UPDATE attempts SET process = 0, started_at = ?9, open_until = ?10, lease_until = ?11, expires_at = ?12 \
+         WHERE ending IS NULL AND open_until IS NULL AND ", mine!()
+    );
+
+    /// Keeps the turn of an attempt that is left open. What was decided on the order before it is decided anew.
+    KEEP_TURN = "UPDATE turns SET number = number + 1, process = 0, lease_until = ?4, expires_at = ?5 \
+         WHERE job_uid = ?1 AND process = ?2 AND claim_id = ?3";
+
+    /// Keeps the seat of an attempt that is left open.
+    KEEP_SEAT = "UPDATE seats SET process = 0, lease_until = ?4 WHERE collection_uid = ?1 AND process = ?2 AND claim_id = ?3";
+
+    /// Says how an attempt ended that is open or, if its target says so, under way.
+    SAY_ENDING = concat!(
+        "UPDATE attempts SET ending = ?7 WHERE ", this!(), " AND ended_at IS NULL AND ending IS NULL AND claims > 0 \
+         AND CASE WHEN open_until IS NULL THEN ?9 = 1 ELSE open_until >= ?8 END"
+    );
+
+    NOTE_PROGRESS = concat!(
+        "UPDATE attempts SET progress = ?7 WHERE ", this!(), " AND ended_at IS NULL AND ending IS NULL AND claims > 0"
+    );
+
+    /// Records the ending that was said. Whose claim it was is of no matter.
+    RECORD_ENDING = concat!(
+        "UPDATE attempts SET started_at = ?7, ended_at = ?8, outcome = ?9, message = ?10, repeat_count = ?11, \
+         body_bytes = ?12, what_next = ?13, next_at = ?14, expires_at = ?15, cause = ?16, lease_until = NULL, claims = 0 WHERE ",
+        this!(), " AND ended_at IS NULL AND ending IS NOT NULL"
     );
 
     /// A page of history behind a position.
@@ -133,8 +163,9 @@ statements! {
     FIRST_TURNS = concat!("INSERT INTO turns (job_uid, number, turn, process, claim_id, lease_until, \
          waiting, expires_at) SELECT ?1, ?2 + 1, ?3, ?4, ?5, ?6, ?7, ?8 WHERE 1 = 1", alive!("?4"), "ON CONFLICT DO NOTHING");
 
-    /// Stores an order of turns in place of the one that was read.
-    NEXT_TURNS = concat!("UPDATE turns SET number = ?2 + 1, turn = ?3, process = ?4, claim_id = ?5, \
+    /// Stores an order of turns in place of the one that was read. A holder that stays is of the process that it was of.
+    NEXT_TURNS = concat!("UPDATE turns SET number = ?2 + 1, turn = ?3, \
+         process = CASE WHEN claim_id = ?5 THEN process ELSE ?4 END, claim_id = ?5, \
          lease_until = ?6, waiting = ?7, expires_at = ?8 WHERE job_uid = ?1 AND number = ?2", alive!("?4"));
 
     GIVE_BACK_TURN = "UPDATE turns SET number = number + 1, turn = NULL, claim_id = NULL \
@@ -162,12 +193,13 @@ statements! {
          WHERE collection_uid = ?1 AND per_second = ?4 AND next_at BETWEEN ?5 AND ?6 \
          RETURNING collection_uid, next_at - ?2, book";
 
-    /// The seats that are taken: leases that are over and claims of earlier processes have none.
+    /// The seats that are taken: leases that are over and claims of earlier processes have none. Those of open
+    /// attempts are of no process.
     TAKEN_SEATS = "SELECT count(*) FROM seats \
-         WHERE collection_uid = ?1 AND lease_until >= ?2 AND (?3 = 0 OR process = ?3 /*pg OR TRUE*/)";
+         WHERE collection_uid = ?1 AND lease_until >= ?2 AND (?3 = 0 OR process IN (?3, 0) /*pg OR TRUE*/)";
 
     FREE_SEATS = "DELETE FROM seats WHERE collection_uid = ?1 \
-         AND (lease_until < ?2 OR (?3 <> 0 AND process <> ?3 /*pg AND FALSE*/)) AND NOT (process = ?3 AND claim_id = ?4)";
+         AND (lease_until < ?2 OR (?3 <> 0 AND process NOT IN (?3, 0) /*pg AND FALSE*/)) AND NOT (process = ?3 AND claim_id = ?4)";
 
     TAKE_SEAT = concat!("INSERT INTO seats (collection_uid, process, claim_id, lease_until) \
          SELECT ?1, ?2, ?3, ?4 WHERE (SELECT count(*) FROM seats WHERE collection_uid = ?1 \
@@ -176,5 +208,5 @@ statements! {
 
     OWN_SEAT = "SELECT 1 FROM seats WHERE collection_uid = ?1 AND process = ?2 AND claim_id = ?3";
 
-    GIVE_BACK_SEAT = "DELETE FROM seats WHERE collection_uid = ?1 AND process = ?2 AND claim_id = ?3";
+    GIVE_BACK_SEAT = "DELETE FROM seats WHERE collection_uid = ?1 AND process IN (?2, 0) AND claim_id = ?3";
 }

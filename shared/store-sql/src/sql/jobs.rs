@@ -189,6 +189,12 @@ statements! {
     KEEP_RETRY = "INSERT INTO retries (job_uid, attempt, collection_uid, job_key, due_at, \
          attempt_due_at, policy, asked_by) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
 
+    /// The timer of a deadline, in place of the one in which the attempt waited, if it did.
+    SET_RETRY = "INSERT INTO retries (job_uid, attempt, collection_uid, job_key, due_at, \
+         attempt_due_at, policy, asked_by) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7) \
+         ON CONFLICT (job_uid, attempt) DO UPDATE SET due_at = excluded.due_at, \
+         attempt_due_at = excluded.attempt_due_at, policy = excluded.policy";
+
     REMOVE_RETRY = "DELETE FROM retries WHERE job_uid = ?1 AND attempt = ?2";
 
     RETRIES = "SELECT job_uid, attempt, attempt_due_at, policy, asked_by FROM retries WHERE job_uid = ?1 ORDER BY attempt LIMIT ?2";

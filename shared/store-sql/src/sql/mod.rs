@@ -39,7 +39,7 @@ pub(crate) mod processes;
 pub(crate) mod queue;
 
 /// The tables, as numbered changes: the first one makes version 1. One that was released never changes.
-pub(crate) const MIGRATIONS: [&str; 8] = [
+pub(crate) const MIGRATIONS: [&str; 9] = [
     include_str!("0001_tables.sql"),
     include_str!("0002_processes.sql"),
     include_str!("0003_cause.sql"),
@@ -48,6 +48,7 @@ pub(crate) const MIGRATIONS: [&str; 8] = [
     include_str!("0006_alerts.sql"),
     include_str!("0007_asked_by.sql"),
     include_str!("0009_present.sql"),
+    include_str!("0010_open_attempts.sql"),
 ];
 
 /// The oldest program that works with a database of this schema, as the number of the schema that it knows.

@@ -6,6 +6,8 @@ use minutehand_domain::job::JobState;
 use super::run::Left;
 use super::spec::Segment;
 use super::{EVER, Judge, LAG};
+use crate::simulation::play::Scenario;
+use crate::simulation::reports::WITHIN;
 use crate::simulation::time::SECOND;
 
 /// The final state of an occurrence.
@@ -68,7 +70,9 @@ impl Judge<'_> {
                 // What waits for its turn waits for others of the job.
                 let takes_turns = self.takes_turns(uid, 0, EVER).is_some();
                 let waits = if takes_turns { LAG } else { 0 };
-                let chain = (retries + 1) * (interval + waits + 60 * SECOND);
+                let is_open = self.run.scenario == Scenario::Completion;
+                let takes = 60 * SECOND + if is_open { WITHIN + LAG } else { 0 };
+                let chain = (retries + 1) * (interval + waits + takes);
                 // What waits while the collection is off goes on when it is on again.
                 let on_since = self.ons.get(collection_uid).and_then(|ons| Some(ons.last()?.0));
                 let since = segment.begins_at.max(on_since.unwrap_or(0));

@@ -48,11 +48,7 @@ impl<'a> Judge<'a> {
             let mut running: Vec<i64> = Vec::new();
             for fire in fires {
                 running.retain(|until| *until > fire.at);
-                let mut until = fire.at + fire.took;
-                if let Some(life) = self.run.lives.iter().rfind(|life| life.from <= fire.at) {
-                    until = until.min(life.until);
-                }
-                running.push(until);
+                running.push(self.works_until(fire));
                 let limit = self.limit(collection, fire.at - LEASE..=fire.at, |limits| {
                     limits.concurrent.map(Concurrent::get)
                 });

@@ -42,6 +42,7 @@ mod late;
 mod limits;
 mod missed;
 mod notices;
+mod opens;
 mod overlaps;
 mod pauses;
 mod recorded;
@@ -111,7 +112,11 @@ pub(super) fn judge_counted(run: &Run) -> (Vec<String>, Excused) {
     judge.early();
     judge.doubled();
     judge.missed();
-    judge.late();
+    // What waits for a turn or a seat waits for minutes.
+    if run.scenario != Scenario::Completion {
+        judge.late();
+    }
+    judge.opens();
     judge.flood();
     judge.starts();
     judge.overlaps();
@@ -129,7 +134,9 @@ pub(super) fn judge_counted(run: &Run) -> (Vec<String>, Excused) {
     judge.redriven();
     judge.recorded();
     judge.expiries();
-    judge.explained();
+    if run.scenario != Scenario::Completion {
+        judge.explained();
+    }
     judge.kept(&run.kept, usize::eq);
     if let Some(later) = &run.later {
         // What expires is not taken off.
@@ -235,7 +242,9 @@ impl<'a> Judge<'a> {
             gone: BTreeMap::new(),
             lag: match run.scenario {
                 // Many runs at once wait for their slots or seats, and others behind them.
-                Scenario::Harsh | Scenario::Limits | Scenario::Seats => LAG_HARSH,
+                Scenario::Harsh | Scenario::Limits | Scenario::Seats | Scenario::Completion => {
+                    LAG_HARSH
+                }
                 Scenario::Lossy => LAG_LOSSY,
                 Scenario::Burst => LAG_BURST,
                 Scenario::Mixed

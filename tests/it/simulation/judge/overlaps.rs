@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use minutehand_domain::attempt::Role;
 
-use super::{DECIDED_WITHIN, Judge, LEASE, PLACE, READ_WITHIN, SKEW};
+use super::{DECIDED_WITHIN, EVER, Judge, LEASE, PLACE, READ_WITHIN, SKEW};
 use crate::simulation::world::{Fire, TurnNote, TurnWhat};
 
 impl Judge<'_> {
@@ -23,10 +23,7 @@ impl Judge<'_> {
         let mut running: BTreeMap<&str, (&Fire, i64)> = BTreeMap::new();
         let mut bad = Vec::new();
         for fire in self.run.fires.iter().filter(|it| it.role == Role::Main) {
-            let mut until = fire.at + fire.took;
-            if let Some(life) = self.run.lives.iter().rfind(|life| life.from <= fire.at) {
-                until = until.min(life.until);
-            }
+            let until = self.works_until(fire);
             if let Some((other, other_until)) = running.get(fire.uid.as_str())
                 && fire.at < *other_until
                 && self.takes_turns(&fire.uid, other.at - DECIDED_WITHIN, fire.at) == Some(true)
@@ -76,6 +73,11 @@ impl Judge<'_> {
         let mut of_job = self.run.turns.iter().filter(|it| it.uid == left_out.uid);
         of_job.any(|note| {
             let holds = match note.what {
+                TurnWhat::Takes
+                    if self.run.opened.contains_key(&format!("{}.{}", note.uid, note.id)) =>
+                {
+                    EVER
+                }
                 TurnWhat::Takes => LEASE,
                 TurnWhat::Waits => PLACE,
                 TurnWhat::Back | TurnWhat::Ended | TurnWhat::LeftOut => return false,

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::completion::EndedBy;
 use minutehand_ports::store::TimerRecord;
 
 use crate::simulation::earlier::is_forgotten;
 use crate::simulation::machine::Life;
 use crate::simulation::memory::{Changed, JobItem, Tables};
 use crate::simulation::play::{Outage, Scenario};
+use crate::simulation::reports::SentReport;
 use crate::simulation::time::micros;
 use crate::simulation::way::Obstacles;
 use crate::simulation::why::Explained;
@@ -54,6 +56,11 @@ pub(in crate::simulation) struct Run {
     /// The turns of jobs that let no attempts overlap.
     pub(in crate::simulation) turns: Vec<TurnNote>,
     pub(in crate::simulation) kept: Kept,
+    /// What targets reported.
+    pub(in crate::simulation) reports: Vec<SentReport>,
+    /// When attempts were left open, and when that ended.
+    pub(in crate::simulation) opened: BTreeMap<String, i64>,
+    pub(in crate::simulation) endings: BTreeMap<String, i64>,
     /// What the service says of the occurrences; empty if it was not asked.
     pub(in crate::simulation) explained: Vec<Explained>,
     pub(in crate::simulation) ended_at: i64,
@@ -117,6 +124,8 @@ pub(in crate::simulation) struct Executed {
     pub(in crate::simulation) id: String,
     /// How long the target asked to wait.
     pub(in crate::simulation) asked: Option<i64>,
+    /// What ended it, if it was open or its target reported the end before.
+    pub(in crate::simulation) ended_by: Option<EndedBy>,
 }
 
 /// A job that exists at the end.
@@ -160,7 +169,9 @@ impl Run {
                     // Of a worker that was lost nobody knows what its target said.
                     let is_answered = !record.message.contains("workers were lost");
                     let asked = world.asked(&executed.id).filter(|_| is_answered);
-                    executions.push(Executed { is_forgotten, asked, ..executed });
+                    let ended_by = item.open.ending.as_ref().map(|ending| ending.by);
+                    let asked = asked.filter(|_| ended_by.is_none());
+                    executions.push(Executed { is_forgotten, asked, ended_by, ..executed });
                 }
             }
         }
@@ -200,6 +211,9 @@ impl Run {
             lives,
             redrives: world.redrives.lock().unwrap().clone(),
             kept: Kept::of(&tables),
+            reports: world.reports.sent.lock().unwrap().clone(),
+            opened: world.reports.opened.lock().unwrap().clone(),
+            endings: world.reports.ended.lock().unwrap().clone(),
             explained: Vec::new(),
             ended_at: world.time.now(),
             later: None,
@@ -257,6 +271,7 @@ impl Executed {
             is_forgotten: false,
             id,
             asked: None,
+            ended_by: None,
         }
     }
 }

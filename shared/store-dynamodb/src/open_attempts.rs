@@ -1,0 +1,184 @@
+//! Open attempts: items of attempts with a deadline.
+//!
+//! | step | condition | a crash after it leaves |
+//! |---|---|---|
+//! | leave open, with the timer of the deadline, turn and seat, as one transaction | the claim is the caller's, and no ending is said | an attempt that its ending or its deadline ends |
+//! | say an ending | none is said, the attempt has not ended; of a report that the deadline is not over, of others that the attempt is open | an ending, which the timer's message records |
+//! | record the ending | an ending is said, and the attempt has not ended | the record, as that of any attempt |
+//!
+//! Leases of open attempts, of their turns and of their seats end long after the deadline, so a worker of an earlier
+//! version takes an open attempt for one that another worker holds.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::attempt_key::attempt_key;
+use minutehand_domain::completion::Ending;
+use minutehand_domain::firing::Waited;
+use minutehand_ports::store::{
+    AttemptSeen, Claim, LeaveOpen, LeftOpen, LongRetry, OpenAttempt, OpenSpan, Recorded, Said,
+};
+use minutehand_ports::{OpenAttempts, StoreError};
+
+use crate::attempts::{SeenClaim, close_when, expiry, read};
+use crate::conditions::{OPENS, RECORDS_ENDING, SAYS_ENDING};
+use crate::store::DynamoStore;
+use crate::table::item::{Item, Reader, number, text, ticks};
+use crate::table::keys::{self, Key};
+use crate::table::{MeteredCall, Write, WriteOutcome};
+use crate::{retries, seats, turns};
+
+/// The deadline of an attempt that is or was open.
+pub(crate) const OPEN_UNTIL: &str = "open_until";
+/// How an attempt ended that is or was open, before it is recorded.
+pub(crate) const ENDING: &str = "ending";
+/// What the target of an attempt last said of its progress.
+const PROGRESS: &str = "progress";
+
+/// How often a transaction is tried without a turn or a seat that is lost.
+const TRIES_MAX: usize = 3;
+
+#[async_trait]
+impl OpenAttempts for DynamoStore {
+    async fn leave_open(&self, claim: &Claim, open: &LeaveOpen) -> Result<LeftOpen, StoreError> {
+        let LeaveOpen { started_at, until, held_until, has_seat } = *open;
+        let Claim { job, attempt, claim_id, .. } = claim;
+        let at = keys::execution(&job.uid, &attempt_key(attempt));
+        let row = Write::update(
+            at.clone(),
+            format!(
+                "SET started_at = :started, {OPEN_UNTIL} = :until, lease_until = :held, \
+                 expires_at = :expires"
+            ),
+        )
+        .when(OPENS)
+        .with(":mine", text(claim_id))
+        .with(":started", ticks(started_at))
+        .with(":until", ticks(until))
+        .with(":held", ticks(held_until))
+        .with(":expires", expiry(until, self.history));
+        let ends = Attempt { due_at: until, waited: Some(Waited::Completion), ..attempt.clone() };
+        let timer = LongRetry { job: job.clone(), attempt: ends };
+        let timer_at = keys::retry(&job.uid, &attempt_key(attempt));
+        let timer = Write::put(timer_at, retries::timer(&timer));
+        let turn = attempt.takes_turn.then(|| turns::keep(claim, held_until, self.history));
+        let seat = has_seat.then(|| seats::keep(claim, held_until));
+        let mut others: Vec<Write> = turn.into_iter().chain(seat).collect();
+        for _ in 0..TRIES_MAX {
+            let writes = [vec![row.clone(), timer.clone()], others.clone()].concat();
+            let failed = self.table.write_all(MeteredCall::LeaveOpen, writes).await?;
+            let Some(failed) = failed else { return Ok(LeftOpen::Open) };
+            if failed.first().is_none_or(|failed| *failed) {
+                break;
+            }
+            // A turn or a seat that the claim no longer has is not kept.
+            let mut is_lost = failed.into_iter().skip(2);
+            others.retain(|_| !is_lost.next().unwrap_or_default());
+        }
+        let Some(item) = self.table.get_for(Some(MeteredCall::See), at).await? else {
+            return Ok(LeftOpen::Lost);
+        };
+        let seen = SeenClaim::read(&item)?;
+        let is_mine = seen.claim_id == *claim_id;
+        Ok(match (seen.record, seen.is_open, seen.ending) {
+            (Some(record), ..) => LeftOpen::Already(record),
+            (None, true, _) if is_mine => LeftOpen::Open,
+            (None, false, Some(ending)) if is_mine => LeftOpen::Over(ending),
+            (None, ..) => LeftOpen::Lost,
+        })
+    }
+
+    async fn say(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ending: &Ending,
+    ) -> Result<Said, StoreError> {
+        let is_report = ending.by.is_report();
+        let allowed = if is_report {
+            format!(" AND (attribute_not_exists({OPEN_UNTIL}) OR {OPEN_UNTIL} >= :at)")
+        } else {
+            format!(" AND attribute_exists({OPEN_UNTIL})")
+        };
+        let write = Write::update(item_key(job_uid, attempt), format!("SET {ENDING} = :ending"))
+            .when(format!("{SAYS_ENDING}{allowed}"))
+            .with(":ending", text(ending.to_stored()))
+            .with(":none", number(0));
+        let write = if is_report { write.with(":at", ticks(ending.at)) } else { write };
+        let item = match self.table.write(MeteredCall::SayEnding, write).await? {
+            WriteOutcome::Done => return Ok(Said::First),
+            WriteOutcome::ConditionFailed(item) => item,
+        };
+        let Some(seen) = item.as_ref().map(SeenClaim::read).transpose()? else {
+            return Ok(Said::Nothing);
+        };
+        Ok(match seen {
+            SeenClaim { ending: Some(other), .. } => Said::Already(other),
+            SeenClaim { record: None, is_open: true, .. } if is_report => Said::Late,
+            _ => Said::Nothing,
+        })
+    }
+
+    async fn note_progress(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        line: &str,
+    ) -> Result<bool, StoreError> {
+        let write = Write::update(item_key(job_uid, attempt), format!("SET {PROGRESS} = :line"))
+            .when(SAYS_ENDING)
+            .with(":line", text(line))
+            .with(":none", number(0));
+        let written = self.table.write(MeteredCall::SayEnding, write).await?;
+        Ok(matches!(written, WriteOutcome::Done))
+    }
+
+    async fn see(&self, job_uid: &str, attempt: &Attempt) -> Result<AttemptSeen, StoreError> {
+        let at = item_key(job_uid, attempt);
+        let Some(item) = self.table.get_for(Some(MeteredCall::See), at).await? else {
+            return Ok(AttemptSeen::Nothing);
+        };
+        let seen = SeenClaim::read(&item)?;
+        Ok(match seen {
+            SeenClaim { record: Some(record), .. } => AttemptSeen::Recorded(record),
+            SeenClaim { is_open: true, .. } => AttemptSeen::Open(Box::new(read_open(&item)?)),
+            _ => AttemptSeen::Claimed,
+        })
+    }
+
+    async fn record_ending(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        let write = close_when(RECORDS_ENDING, claim, record, self.history);
+        let item = match self.table.write(MeteredCall::Record, write).await? {
+            WriteOutcome::Done => return Ok(Recorded::Kept),
+            WriteOutcome::ConditionFailed(item) => item,
+        };
+        let seen = item.as_ref().map(SeenClaim::read).transpose()?;
+        Ok(seen.and_then(|seen| seen.record).map_or(Recorded::Lost, Recorded::Already))
+    }
+}
+
+fn item_key(job_uid: &str, attempt: &Attempt) -> Key {
+    keys::execution(job_uid, &attempt_key(attempt))
+}
+
+/// Reads the item of an open attempt.
+pub(crate) fn read_open(item: &Item) -> Result<OpenAttempt, StoreError> {
+    let reader = Reader::new(item);
+    let (started_at, until): (Option<DateTime<Utc>>, _) =
+        (reader.optional_ticks("started_at")?, reader.optional_ticks(OPEN_UNTIL)?);
+    let open = started_at.zip(until);
+    Ok(OpenAttempt {
+        attempt: read(item)?.attempt,
+        claim_id: reader.text("claim_id")?.to_owned(),
+        open: open.map(|(started_at, until)| OpenSpan { started_at, until }),
+        ending: read_ending(&reader)?,
+        progress: reader.optional_text(PROGRESS)?.map(str::to_owned),
+    })
+}
+
+/// Reads how an attempt ended before it is recorded.
+pub(crate) fn read_ending(reader: &Reader<'_>) -> Result<Option<Ending>, StoreError> {
+    let Some(stored) = reader.optional_text(ENDING)? else { return Ok(None) };
+    let ending = Ending::read_stored(stored).ok_or_else(|| reader.corrupt(ENDING, "it is none"))?;
+    Ok(Some(ending))
+}

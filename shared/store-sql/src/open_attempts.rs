@@ -1,0 +1,135 @@
+//! Open attempts: rows of attempts with a deadline, which belong to no process.
+//!
+//! | step | condition | a crash after it leaves |
+//! |---|---|---|
+//! | leave open, with the timer of the deadline, turn and seat | the claim is the caller's, and no ending is said | an attempt that its ending or its deadline ends |
+//! | say an ending | none is said, the attempt has not ended; of a report that the deadline is not over, of others that the attempt is open | an ending, which the timer's message records |
+//! | record the ending | an ending is said, and the attempt has not ended | the record, as that of any attempt |
+//!
+//! The row, the turn and the seat of an open attempt have the number 0 in place of a process. So neither the next
+//! process nor one that takes others for dead gives them away.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use minutehand_domain::attempt::{Attempt, Record};
+use minutehand_domain::attempt_key::attempt_key;
+use minutehand_domain::completion::Ending;
+use minutehand_domain::firing::Waited;
+use minutehand_ports::store::{AttemptSeen, Claim, LeaveOpen, LeftOpen, Recorded, Said};
+use minutehand_ports::{OpenAttempts, StoreError};
+
+use crate::attempts::{Seen, expiry, key};
+use crate::script::{ScriptOutcome, Statement};
+use crate::sql::attempts as sql;
+use crate::sql::jobs;
+use crate::store::{SqlStore, changes, record};
+use crate::timers::policy;
+use crate::value::{id, params};
+
+#[async_trait]
+impl OpenAttempts for SqlStore {
+    async fn leave_open(&self, claim: &Claim, open: &LeaveOpen) -> Result<LeftOpen, StoreError> {
+        let LeaveOpen { started_at, until, held_until, has_seat } = *open;
+        let Claim { job, attempt, .. } = claim;
+        let mut row = self.held(claim);
+        row.extend(params![started_at, until, held_until, expiry(until, self.history)]);
+        let ends = Attempt { waited: Some(Waited::Completion), ..attempt.clone() };
+        let timer = params![
+            id(&job.uid),
+            attempt_key(attempt),
+            id(&job.collection_uid),
+            job.key.as_str(),
+            until,
+            policy(&ends),
+            attempt.asked_by.as_deref(),
+        ];
+        let expires_at = expiry(held_until, self.history);
+        let turn =
+            params![id(&job.uid), self.taker(), id(&claim.claim_id), held_until, expires_at,];
+        let mut statements = vec![
+            changes(sql::LEAVE_OPEN, row),
+            Statement::new(jobs::SET_RETRY, timer),
+            Statement::new(sql::KEEP_TURN, turn),
+        ];
+        if has_seat {
+            let mut seat = self.seat(claim);
+            seat.extend(params![held_until]);
+            statements.push(Statement::new(sql::KEEP_SEAT, seat));
+        }
+        let mut script = record(&job.collection_uid, statements);
+        script.otherwise = Some(Statement::new(sql::ONE, key(&job.uid, attempt)));
+        let row = match self.perform(script).await? {
+            ScriptOutcome::Done(_) => return Ok(LeftOpen::Open),
+            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
+        };
+        let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(LeftOpen::Lost) };
+        let is_mine = seen.claim_id == claim.claim_id;
+        Ok(match (seen.record, seen.open_until, seen.ending) {
+            (Some(record), ..) => LeftOpen::Already(record),
+            (None, Some(_), _) if is_mine => LeftOpen::Open,
+            (None, None, Some(ending)) if is_mine => LeftOpen::Over(ending),
+            (None, ..) => LeftOpen::Lost,
+        })
+    }
+
+    async fn say(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ending: &Ending,
+    ) -> Result<Said, StoreError> {
+        let is_report = ending.by.is_report();
+        let not_over = if is_report { ending.at } else { DateTime::<Utc>::UNIX_EPOCH };
+        let mut parameters = key(job_uid, attempt);
+        parameters.extend(params![ending.to_stored(), not_over, is_report]);
+        let mut script = record("", vec![changes(sql::SAY_ENDING, parameters)]);
+        script.otherwise = Some(Statement::new(sql::ONE, key(job_uid, attempt)));
+        let row = match self.perform(script).await? {
+            ScriptOutcome::Done(_) => return Ok(Said::First),
+            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
+        };
+        let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(Said::Nothing) };
+        Ok(match seen {
+            Seen { ending: Some(other), .. } => Said::Already(other),
+            Seen { record: None, open_until: Some(_), .. } if is_report => Said::Late,
+            _ => Said::Nothing,
+        })
+    }
+
+    async fn note_progress(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        line: &str,
+    ) -> Result<bool, StoreError> {
+        let mut parameters = key(job_uid, attempt);
+        parameters.extend(params![line]);
+        self.does(record("", vec![changes(sql::NOTE_PROGRESS, parameters)])).await
+    }
+
+    async fn see(&self, job_uid: &str, attempt: &Attempt) -> Result<AttemptSeen, StoreError> {
+        let one = Statement::new(sql::ONE, key(job_uid, attempt));
+        let row = self.read_now("", one).await?.into_iter().next();
+        let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(AttemptSeen::Nothing) };
+        Ok(match seen {
+            Seen { record: Some(record), .. } => AttemptSeen::Recorded(record),
+            Seen { open_until: Some(_), .. } => AttemptSeen::Open(Box::new(seen.open())),
+            _ => AttemptSeen::Claimed,
+        })
+    }
+
+    async fn record_ending(&self, claim: &Claim, ended: &Record) -> Result<Recorded, StoreError> {
+        let Claim { job, attempt, .. } = claim;
+        let mut parameters = key(&job.uid, attempt);
+        parameters.extend(self.record_values(ended));
+        let close = changes(sql::RECORD_ENDING, parameters);
+        let mut script = record(&job.collection_uid, vec![close]);
+        script.otherwise = Some(Statement::new(sql::ONE, key(&job.uid, attempt)));
+        let row = match self.perform(script).await? {
+            ScriptOutcome::Done(_) => return Ok(Recorded::Kept),
+            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
+        };
+        let seen = row.map(Seen::read).transpose()?.and_then(|seen| seen.record);
+        Ok(seen.map_or(Recorded::Lost, Recorded::Already))
+    }
+}
