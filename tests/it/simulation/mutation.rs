@@ -159,7 +159,7 @@ pub(super) enum Mutation {
     EarlyReportIsLost,
     /// At the deadline a worker records a failure, whatever was reported meanwhile.
     DeadlineDoesNotAsk,
-    /// An open attempt is taken for one whose worker died, as an earlier version would.
+    /// An open attempt and its messages are taken for those of one whose worker died, as an earlier version would.
     OpenLapses,
     /// The turn of an open attempt ends with the lease of its worker.
     TurnLapses,

@@ -570,6 +570,9 @@ impl World {
             (Some(Mutation::GapByIdle), WorkItem::Attempt { job, attempt }) => {
                 WorkItem::Attempt { job, attempt: Attempt { sent_late_at: None, ..attempt } }
             }
+            (Some(Mutation::OpenLapses), WorkItem::Attempt { job, attempt }) => {
+                WorkItem::Attempt { job, attempt: Attempt { waited: None, ..attempt } }
+            }
             (_, work_item) => work_item,
         }
     }

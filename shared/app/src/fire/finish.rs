@@ -22,13 +22,14 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Record, Role};
-use minutehand_domain::firing::limits::LONG_RETRIES_MAX;
+use minutehand_domain::firing::limits::{LONG_RETRIES_MAX, Spans};
 use minutehand_domain::firing::{
     FinishCheck, FollowPolicy, JobProgress, LeftOut, check_finished, held_up, last_occurrence,
     seen_before_outages, seen_from,
 };
 use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::JobState;
+use minutehand_domain::retry::Retries;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::Event;
 use minutehand_ports::store::{Claimed, Finish, JobSnapshot, PageRequest, PulseRecord};
@@ -229,14 +230,7 @@ impl Executor {
         let FollowPolicy { retries, on_failure, .. } = self.policy(job, Role::Main, loaded).await?;
         let last = last_occurrence(timetable);
         let outages = self.heartbeat.known_outages();
-        // Each attempt of a series may have been open for that long.
-        let within = loaded.completion().map(|it| it.within.delta()).unwrap_or_default();
-        let rounds = i32::try_from(retries.count).unwrap_or(i32::MAX).saturating_add(1);
-        let open = within.checked_mul(rounds).unwrap_or(TimeDelta::MAX);
-        let from = |held_up: TimeDelta| {
-            let held_up = held_up.checked_add(&open).unwrap_or(TimeDelta::MAX);
-            last.map_or(now, |last| seen_from(last, retries, held_up, &spans))
-        };
+        let from = |held_up| last.map_or(now, |last| since(loaded, last, retries, held_up, &spans));
         let from = |held_up| seen_before_outages(from(held_up), &outages, &spans);
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;
@@ -345,6 +339,22 @@ impl Executor {
         }
         Ok(None)
     }
+}
+
+/// From which time on the attempts must be known: each of a series may also have been open for as long as its
+/// job lets it.
+fn since(
+    loaded: &LoadedJob,
+    last: DateTime<Utc>,
+    retries: Retries,
+    held_up: TimeDelta,
+    spans: &Spans,
+) -> DateTime<Utc> {
+    let within = loaded.completion().map(|it| it.within.delta()).unwrap_or_default();
+    let attempts = i32::try_from(retries.count).unwrap_or(i32::MAX).saturating_add(1);
+    let open = within.checked_mul(attempts).unwrap_or(TimeDelta::MAX);
+    let held_up = held_up.checked_add(&open).unwrap_or(TimeDelta::MAX);
+    seen_from(last, retries, held_up, spans)
 }
 
 /// Whether an attempt may have been the last of its job.

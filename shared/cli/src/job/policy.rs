@@ -36,7 +36,7 @@ pub(crate) struct PolicyArgs {
     /// Longest time of an action, 1s to 60s [default: 60s]
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     pub(crate) timeout: Option<String>,
-    /// Let the target answer 202 and report the end within this time, 1m to 24h: 2h
+    /// Time for a target that answers 202 to report: 2h
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     pub(crate) completion: Option<String>,
     /// What comes while an attempt runs: allow, or skip to leave it out [default: allow]
