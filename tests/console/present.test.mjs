@@ -13,15 +13,22 @@ const LATER = '2027-03-14T04:05:00Z';
 async function startHolding() {
   const held = [];
   const seen = [];
+  const reports = [];
   const server = createServer((request, response) => {
     request.resume();
+    if (request.url === '/long') {
+      reports.push(request.headers['x-minutehand-completion']);
+      response.statusCode = 202;
+      return response.end();
+    }
     seen.push(request.url);
-    held.push(response);
+    return held.push(response);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     seen,
+    reports,
     release: () => held.splice(0).forEach((response) => response.end('done')),
     stop: () => new Promise((resolve) => {
       server.close(resolve);
@@ -34,7 +41,7 @@ async function startHolding() {
 async function start() {
   const data = mkdtempSync(join(tmpdir(), 'minutehand-present-'));
   const target = await startHolding();
-  const at = (clock, ...args) => startServer({ data, args: ['--clock-start', clock, '--allow-private-targets', '--drain', '0', ...args] });
+  const at = (clock, ...args) => startServer({ data, args: ['--clock-start', clock, '--allow-private-targets', '--drain', '0', '--public-url', 'https://jobs.example.org', ...args] });
   const first = await at(START);
   const job = (name) => ({
     action: { type: 'Http', request: { method: 'POST', uri: `${target.url}/${name}` }, retryPolicy: { retryType: 'None' } },
@@ -45,6 +52,7 @@ async function start() {
   await first.putCollection('other');
   for (const name of ['a', 'b', 'c']) await first.putJob('shop', name, job(name));
   await first.putJob('other', 'slow', job('slow'));
+  await first.putJob('other', 'long', { ...job('long'), minutehand: { completion: { within: 'PT2H' } } });
   await first.run('shop', 'a');
   await eventually(() => target.seen.length === 1, () => `the first attempt does not start\n${first.log()}`);
   for (const name of ['b', 'c']) await first.run('shop', name);
@@ -120,6 +128,23 @@ using('Run now shows its attempt at once, and ends with its outcome', place('job
   world.target.release();
   await page.getByText(/^The run of slow succeeded after /).waitFor();
   await present.waitFor({ state: 'detached' });
+});
+
+using('an attempt whose target is at work says so, and can be cancelled', place('job', 'other', 'long'), async (page) => {
+  await page.getByText('a target that answers 202 reports its end within 2 h').waitFor();
+  await world.server.run('other', 'long');
+  const present = page.getByRole('region', { name: 'Now', exact: true });
+  await present.getByText(/its deadline is in /).waitFor();
+  const [url] = world.target.reports;
+  const alive = await fetch(url.replace('https://jobs.example.org', world.server.url) + '/alive', { method: 'POST', body: '7 of 9' });
+  assert.equal(alive.status, 200);
+  await present.getByText(/: 7 of 9, its deadline/).waitFor();
+  assert.deepEqual(await defects(page), []);
+  await present.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click();
+  await present.waitFor({ state: 'detached' });
+  await page.getByRole('table').getByText(/cancelled/).first().waitFor();
+  assert.deepEqual(await defects(page), []);
 });
 
 using('each page says how old it is, and when reads fail', place('job', 'other', 'slow'), async (page) => {

@@ -22,8 +22,8 @@ pub use manage::{
     CollectionView, Coming, Condition, DeadLetterView, Etags, ExecutionView, Explanation, Failures,
     FailuresPosition, FoundJobs, JobAlertSetting, JobCheck, JobDescription, JobRow, JobStatus,
     JobView, LETTERS_MAX, LateJob, LeftOutView, Load, LoadGroup, Manage, ManagePorts,
-    ManageSettings, Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak, Present,
-    PresentCounts, PresentState, PutOutcome, Redriven, Report, Reported, ResourceSettings,
+    ManageSettings, OpenState, Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak,
+    Present, PresentCounts, PresentState, PutOutcome, Redriven, Report, Reported, ResourceSettings,
     ResourceView, Upcoming, UpcomingOccurrence, WantedFailures, WantedJobs, WantedLoad,
     WantedOccurrences,
 };

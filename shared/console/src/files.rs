@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 6] = [
         is_hashed: true,
     },
     File {
-        name: "app.654079abf572.js",
-        bytes: include_bytes!("../dist/app.654079abf572.js.gz"),
+        name: "app.b86d86381be2.js",
+        bytes: include_bytes!("../dist/app.b86d86381be2.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"654079abf57215951ce3659cd4be2f7b\"",
+        etag: "\"b86d86381be2e2e856966a68cdd02317\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"0012753f72bb4d6b092bf10b77712beb\"",
+        etag: "\"9124d62c49ef062fec3a6e7fd64bf1ef\"",
         is_hashed: false,
     },
     File {

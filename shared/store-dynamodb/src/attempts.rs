@@ -26,8 +26,8 @@ use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::tick;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Page, PageRequest, PresentAttempt,
-    Recorded, Standing,
+    CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, OpenAttempt, Page, PageRequest,
+    PresentAttempt, Recorded, Standing,
 };
 use minutehand_ports::{Attempts, History, StoreError};
 
@@ -433,7 +433,11 @@ pub(crate) fn read_present(
     let HistoryEntry { attempt, record, waits } = read(item)?;
     let lease_until = Reader::new(item).optional_ticks("lease_until")?;
     let Some(lease_until) = lease_until.filter(|_| record.is_none()) else { return Ok(None) };
-    let standing = Standing::of_claim(waits, lease_until, work_now);
+    let OpenAttempt { open, progress, .. } = read_open(item)?;
+    let standing = match open {
+        Some(span) => Standing::Open { span, progress },
+        None => Standing::of_claim(waits, lease_until, work_now),
+    };
     Ok(Some(PresentAttempt { job: job.clone(), attempt, standing }))
 }
 

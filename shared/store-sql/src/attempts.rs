@@ -27,6 +27,7 @@ use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::name::PathSegment;
 use minutehand_ports::store::{
     CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, OpenAttempt, OpenSpan, Recorded,
+    Standing,
 };
 use minutehand_ports::{Attempts, StoreError};
 
@@ -279,12 +280,16 @@ impl Seen {
         OpenAttempt { attempt, claim_id, open, ending, progress }
     }
 
-    /// The attempt of a row that has not ended, whether it waits, and until when it is claimed. If there is one
-    /// process alone, the claims of others are void.
-    pub(crate) fn claimed(self, alone: i64) -> (Attempt, bool, DateTime<Utc>) {
+    /// The attempt of a row that has not ended, and what it does. If there is one process alone, the claims of
+    /// others are void.
+    pub(crate) fn present(self, alone: i64, work_now: DateTime<Utc>) -> (Attempt, Standing) {
+        if let (Some(started_at), Some(until)) = (self.started_at, self.open_until) {
+            let span = OpenSpan { started_at, until };
+            return (self.attempt, Standing::Open { span, progress: self.progress });
+        }
         let is_void = alone != ANY_PROCESS && self.process != alone;
-        let lease_until = self.lease_until.filter(|_| !is_void);
-        (self.attempt, self.claims == 0, lease_until.unwrap_or(DateTime::UNIX_EPOCH))
+        let lease_until = self.lease_until.filter(|_| !is_void).unwrap_or(DateTime::UNIX_EPOCH);
+        (self.attempt, Standing::of_claim(self.claims == 0, lease_until, work_now))
     }
 
     /// The row as the history shows it.

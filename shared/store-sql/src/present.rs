@@ -49,8 +49,7 @@ impl SqlStore {
             let uid = Columns::new("attempts", row.iter().take(1).cloned().collect()).id()?;
             // Its job may be gone, or not have been there yet.
             let Some(job) = jobs.get(&uid).cloned() else { continue };
-            let (attempt, waits, lease_until) = Seen::read(row)?.claimed(self.process);
-            let standing = Standing::of_claim(waits, lease_until, work_now);
+            let (attempt, standing) = Seen::read(row)?.present(self.process, work_now);
             items.push(PresentAttempt { job, attempt, standing });
         }
         let mut seen: HashSet<_> = items.iter().map(key).collect();

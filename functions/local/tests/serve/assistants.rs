@@ -81,7 +81,7 @@ fn a_token_has_the_same_scope_for_tools_as_for_the_api() {
         "{few:?}"
     );
     let added: Vec<_> = more.iter().filter(|tool| !few.contains(tool)).collect();
-    assert_eq!(added, ["run_job", "redrive", "test_alert"]);
+    assert_eq!(added, ["run_job", "redrive", "cancel", "test_alert"]);
     let added: Vec<_> = most.iter().filter(|tool| !more.contains(tool)).collect();
     let changing =
         ["create_collection", "update_collection", "create_job", "update_job", "delete_job"];

@@ -213,10 +213,10 @@ impl Manage {
             let Some(record) = on(&job.collection_uid, &collections) else { continue };
             counts.entry(job.collection_uid.clone()).or_default().add(present);
             let due_at = present.attempt.due_at;
-            if let PresentState::Waiting(what) = present.state
+            if let PresentState::Waiting(what) = &present.state
                 && due_at <= behind_before
             {
-                late.push((due_at, job.clone(), record, Some(what)));
+                late.push((due_at, job.clone(), record, Some(*what)));
             }
         }
         let behind = late.len() - late_timers;

@@ -80,7 +80,7 @@ pub use jobs::PutOutcome;
 pub use journal::Author;
 pub use load::{Load, LoadGroup, Peak, WantedLoad};
 pub use occurrences::{PastOccurrence, PastOccurrences, PastOutcome};
-pub use present::{Present, PresentCounts, PresentState};
+pub use present::{OpenState, Present, PresentCounts, PresentState};
 pub use reports::{Report, Reported};
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
 pub use why::Explanation;

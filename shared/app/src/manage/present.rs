@@ -7,7 +7,7 @@ use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::limits::LEASE;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::Clock;
-use minutehand_ports::store::{PresentAttempt, Standing, WaitsFor};
+use minutehand_ports::store::{OpenSpan, PresentAttempt, Standing, WaitsFor};
 
 use super::Manage;
 use crate::error::AppError;
@@ -27,15 +27,26 @@ pub struct Present {
 }
 
 /// Whether an attempt runs or waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PresentState {
     /// It runs.
     Running {
-        /// Since when, to two seconds.
+        /// Since when; to two seconds, unless it is open.
         since: DateTime<Utc>,
+        /// What is known of the work of its target, if it is open.
+        open: Option<OpenState>,
     },
     /// It is due, and waits.
     Waiting(WaitsFor),
+}
+
+/// An attempt whose target is at work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenState {
+    /// Its deadline.
+    pub until: DateTime<Utc>,
+    /// What its target last said of its progress.
+    pub progress: Option<String>,
 }
 
 /// How many attempts of a collection run and wait.
@@ -51,10 +62,10 @@ pub struct PresentCounts {
 
 impl PresentCounts {
     pub(super) fn add(&mut self, present: &Present) {
-        match present.state {
+        match &present.state {
             PresentState::Running { .. } => self.running += 1,
             PresentState::Waiting(what) => {
-                *self.waiting.entry(what).or_default() += 1;
+                *self.waiting.entry(*what).or_default() += 1;
                 let due_at = present.attempt.due_at;
                 self.waiting_since =
                     Some(self.waiting_since.map_or(due_at, |since| since.min(due_at)));
@@ -102,7 +113,7 @@ impl AllPresent {
             }
             let [running, waiting] = found.entry(job.uid.clone()).or_default();
             let (kept, since) = match state {
-                PresentState::Running { since } => (running, *since),
+                PresentState::Running { since, .. } => (running, *since),
                 PresentState::Waiting(_) => (waiting, attempt.due_at),
             };
             *kept = Some(kept.map_or(since, |kept| kept.min(since)));
@@ -146,7 +157,11 @@ fn present(found: PresentAttempt, clock: &dyn Clock) -> Option<Present> {
             let claimed_for = clock.work_now() - (lease_until - LEASE);
             let claimed_at = now.checked_sub_signed(clock.scheduled_during(claimed_for))?;
             let since = claimed_at.max(due_at).min(now);
-            (due_at <= now).then_some(PresentState::Running { since })
+            (due_at <= now).then_some(PresentState::Running { since, open: None })
+        }
+        Standing::Open { span: OpenSpan { started_at, until }, progress } => {
+            let open = Some(OpenState { until, progress });
+            Some(PresentState::Running { since: started_at, open })
         }
         Standing::Waits(what) => {
             let waits = now - due_at >= clock.scheduled_during(WAITS_AFTER);

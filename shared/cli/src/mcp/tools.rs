@@ -81,6 +81,11 @@ enum Tool {
         about = "Run a job once for an occurrence that failed for good; failures has its instant."
     )]
     Redrive(write::Redrive),
+    #[command(
+        about = "Cancel an attempt whose target answered 202 and has not reported the end: it fails. \
+                       get_job shows it as present, with openUntil."
+    )]
+    Cancel(write::Redrive),
     #[command(about = "Send a test alert of a collection now, and say what came back.")]
     TestAlert(read::InCollection),
     #[command(about = "Delete a job with its history. This cannot be undone.")]
@@ -116,7 +121,7 @@ impl Rights {
     /// What a tool needs.
     fn needed(tool: &Command) -> Self {
         match tool.get_name() {
-            "run_job" | "redrive" | "test_alert" => Self::Run,
+            "run_job" | "redrive" | "cancel" | "test_alert" => Self::Run,
             _ if effect(tool) == Effect::Reads => Self::Read,
             _ => Self::Write,
         }
@@ -134,7 +139,7 @@ enum Effect {
 fn effect(tool: &Command) -> Effect {
     match tool.get_name() {
         "create_collection" | "create_job" | "run_job" | "redrive" | "test_alert" => Effect::Adds,
-        "update_collection" | "update_job" | "delete_job" => Effect::Destroys,
+        "update_collection" | "update_job" | "delete_job" | "cancel" => Effect::Destroys,
         _ => Effect::Reads,
     }
 }
@@ -216,6 +221,7 @@ pub(super) async fn call(
         Tool::Failures(wanted) => read::failures(work, &wanted).await,
         Tool::Overview => read::overview(work).await,
         Tool::Redrive(wanted) => write::redrive(work, &wanted).await,
+        Tool::Cancel(wanted) => write::cancel(work, &wanted).await,
         Tool::ListJobs(wanted) => read::jobs(work, &wanted).await,
         Tool::GetJob(wanted) => read::job(work, &wanted).await,
         Tool::JobHistory(wanted) => read::history(work, &wanted).await,

@@ -66,12 +66,12 @@ pub(super) struct UpdateCollection {
     alerts: AlertOptions,
 }
 
-/// The arguments of `redrive`.
+/// The arguments of `redrive` and `cancel`.
 #[derive(Debug, Args)]
 pub(super) struct Redrive {
     #[command(flatten)]
     job: Named,
-    /// Instant of the occurrence that failed
+    /// Instant of the occurrence
     #[arg(long)]
     at: String,
 }
@@ -172,6 +172,12 @@ pub(super) async fn redrive(work: &Work, wanted: &Redrive) -> Result<Value> {
     let path = wanted.job.path(work)?;
     let (at, _) = instant_of(work, &path, &wanted.at).await?;
     document(&work.client().redrive_occurrence(&path, &at).await?.text)
+}
+
+pub(super) async fn cancel(work: &Work, wanted: &Redrive) -> Result<Value> {
+    let path = wanted.job.path(work)?;
+    let (at, _) = instant_of(work, &path, &wanted.at).await?;
+    document(&work.client().cancel_occurrence(&path, &at).await?.text)
 }
 
 pub(super) async fn run(work: &Work, wanted: &Run) -> Result<Value> {

@@ -101,6 +101,9 @@ export interface Present {
   state: 'running' | 'waiting';
   since: string;
   waitsFor: string | null;
+  /** If its target answered 202 and is at work: until when it reports the end, and what it last said. */
+  openUntil?: string | null;
+  progress?: string | null;
 }
 
 /** Why something failed, in a few words. */

@@ -388,6 +388,9 @@ export const api = {
   async redriveOccurrence(place: Place, collection: string, job: string, at: string) {
     await send('POST', `${ownPath(place, collection, job)}/occurrences/${enc(at)}/redrive`);
   },
+  async cancelOccurrence(place: Place, collection: string, job: string, at: string) {
+    await send('POST', `${ownPath(place, collection, job)}/occurrences/${enc(at)}/cancel`);
+  },
   async occurrences(place: Place, collection: string, job: string, from: string | null): Promise<Page<PastOccurrence>> {
     const query = new URLSearchParams({ limit: String(OCCURRENCES) });
     if (from !== null) query.set('position', from);

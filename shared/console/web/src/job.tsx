@@ -32,6 +32,7 @@ const QUIET = 10;
 export function JobPage({ collection, name }: { collection: string; name: string }) {
   const key = `${place.value.subscription}/${place.value.group}/${collection}/${name}`;
   const [asking, setAsking] = useState<'run' | 'delete' | null>(null);
+  const [cancelling, setCancelling] = useState<string | null>(null);
   const [shows, setShows] = useState<{ due: number } | null>(null);
   const [ran, setRan] = useState(0);
   const [isBusy, setBusy] = useState(false);
@@ -185,6 +186,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
             line={lineOf(collection, isHere)}
             usual={usually(all)}
             asked={ran > 0 && !run && !job.data.present?.some(({ kind }) => kind === 'run') ? ran : null}
+            onCancel={may('run') ? setCancelling : null}
           />
           <Tape
             job={job.data}
@@ -243,6 +245,19 @@ export function JobPage({ collection, name }: { collection: string; name: string
             reload();
           }}
           onClose={() => setAsking(null)}
+        />
+      )}
+      {cancelling !== null && (
+        <Confirm
+          title={`Cancel this attempt of ${name}?`}
+          verb="Cancel it"
+          text="The attempt fails, and its retries follow. Its target is not told."
+          onYes={async () => {
+            await api.cancelOccurrence(place.value, collection, name, cancelling);
+            say('The attempt is cancelled.');
+            reload();
+          }}
+          onClose={() => setCancelling(null)}
         />
       )}
       {asking === 'delete' && (

@@ -75,6 +75,22 @@ const POLICIES: readonly Policy[] = [
     said: (read) => (read('timeout') ? `an action is given up after ${isoSpan(read('timeout'))}` : null),
   },
   {
+    name: 'Completion',
+    lines: [
+      {
+        path: 'completion.within',
+        label: 'A target that answers 202 reports its end within',
+        as: 'span',
+        placeholder: '202 is the end',
+        when: (_, properties) => isHttp(properties),
+      },
+    ],
+    said: (read) =>
+      read('completion.within')
+        ? `a target that answers 202 reports its end within ${isoSpan(read('completion.within'))}`
+        : null,
+  },
+  {
     name: 'Templates',
     lines: [
       {

@@ -6,7 +6,7 @@ import { waitsFor } from './needing';
 import { isBehind } from './needs';
 import { span } from './spans';
 import { tick } from './state';
-import { now, withOffset, zoneOf } from './time';
+import { now, until, withOffset, zoneOf } from './time';
 
 /** How much wider than the usual time, or what has passed, the whole is. */
 const ROOM = 1.25;
@@ -19,6 +19,7 @@ export function PresentOf({
   line,
   usual,
   asked,
+  onCancel,
 }: {
   job: Description;
   /** The collection of the job, for its limits. */
@@ -26,6 +27,8 @@ export function PresentOf({
   usual: number | null;
   /** When a run was asked for of which nothing is known yet. */
   asked: number | null;
+  /** Ends an attempt whose target is at work; `null` if the caller may not. */
+  onCancel: ((at: string) => void) | null;
 }) {
   tick.value;
   const all = job.present ?? [];
@@ -65,6 +68,16 @@ export function PresentOf({
                   {runs ? 'running' : 'waiting'} for {span(passed(one))}
                 </b>
                 {!runs && <span class="muted">: {waitsFor(one.waitsFor, line ?? {})}</span>}
+                {one.openUntil && (
+                  <span class="muted" title={withOffset(Date.parse(one.openUntil), zone)}>
+                    {one.progress ? `: ${one.progress}` : ''}, its deadline is {until(Date.parse(one.openUntil))}{' '}
+                    {onCancel && (
+                      <button type="button" class="btn sm" onClick={() => onCancel(one.at)}>
+                        Cancel
+                      </button>
+                    )}
+                  </span>
+                )}
               </span>
             </li>
           );

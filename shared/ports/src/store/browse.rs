@@ -9,8 +9,8 @@ use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
 
 use super::{
-    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
-    StoreError,
+    CollectionRecord, Due, HistoryEntry, JobRecord, OpenSpan, Page, PageRequest, PulseRecord,
+    ResourceGroup, StoreError,
 };
 
 /// An attempt that is due, or about to be, and has not ended.
@@ -25,12 +25,19 @@ pub struct PresentAttempt {
 }
 
 /// What an attempt does that has not ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// A worker has claimed it, until this instant of the clock of work.
     Claimed {
         /// When the claim ends, unless it is taken again.
         lease_until: DateTime<Utc>,
+    },
+    /// It is open: its target is at work.
+    Open {
+        /// Its start and its deadline.
+        span: OpenSpan,
+        /// What its target last said of its progress.
+        progress: Option<String>,
     },
     /// It waits.
     Waits(WaitsFor),

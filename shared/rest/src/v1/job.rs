@@ -64,9 +64,9 @@ fn job_document(job: &JobDescription, durations: Durations) -> Value {
 
 /// An attempt that runs or waits.
 fn present(Present { attempt, state }: &Present) -> Value {
-    let (name, since, waits_for) = match state {
-        PresentState::Running { since } => ("running", *since, None),
-        PresentState::Waiting(what) => ("waiting", attempt.due_at, Some(what.name())),
+    let (name, since, open, waits_for) = match state {
+        PresentState::Running { since, open } => ("running", *since, open.as_ref(), None),
+        PresentState::Waiting(what) => ("waiting", attempt.due_at, None, Some(what.name())),
     };
     json!({
         "at": format_instant(attempt.occurrence.nominal_at()),
@@ -77,6 +77,8 @@ fn present(Present { attempt, state }: &Present) -> Value {
         "state": name,
         "since": format_instant(since),
         "waitsFor": waits_for,
+        "openUntil": open.map(|it| format_instant(it.until)),
+        "progress": open.and_then(|it| it.progress.as_deref()),
     })
 }
 
