@@ -38,6 +38,17 @@ Token that clients send as 'Authorization: Bearer T'. The environment variable M
 safer: arguments appear in process lists; if it is empty, it counts as not set [default: created at \
 the first start, and printed]";
 
+/// The environment variable for the URL that is pinged, which is a secret.
+pub(super) const HEARTBEAT_VARIABLE: &str = "MINUTEHAND_HEARTBEAT_URL";
+
+const HEARTBEAT_HELP: &str =
+    "URL to GET each minute while jobs fire, so that another watcher notices if they do not";
+
+const HEARTBEAT_LONG_HELP: &str = "\
+URL to GET each minute while timers are swept and attempts are made, so that another watcher, such as \
+Healthchecks, notices if they are not. The environment variable MINUTEHAND_HEARTBEAT_URL is safer: \
+arguments appear in process lists";
+
 const STORAGE_HELP: &str = "Azure Storage queues: the domain suffix of accounts, or a URL";
 
 const STORAGE_LONG_HELP: &str = "\
@@ -260,6 +271,8 @@ pub struct ServeArgs {
     /// Targets that answer 202 report the end of their work below it. Jobs with 'minutehand.completion' need it.
     #[arg(long, value_name = "URL", value_parser = public_url, help_heading = FIRING)]
     pub(super) public_url: Option<String>,
+    #[arg(long, value_name = "URL", help = HEARTBEAT_HELP, long_help = HEARTBEAT_LONG_HELP, value_parser = url, help_heading = FIRING, hide_short_help = true)]
+    pub(super) heartbeat_url: Option<Url>,
     /// Enforce the limits of Azure's plans, such as 50 jobs in a collection of the plan Standard; a
     /// collection's own quota always applies
     #[arg(
@@ -365,7 +378,7 @@ fn public_url(text: &str) -> Result<String, String> {
     Ok(bare.as_str().trim_end_matches('/').to_owned())
 }
 
-fn url(text: &str) -> Result<Url, String> {
+pub(super) fn url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok().filter(Url::has_host);
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
     url.ok_or_else(|| "give an http or https URL, like http://127.0.0.1:4566".to_owned())

@@ -20,6 +20,8 @@ pub(super) struct Condition {
     swept_at: Mutex<Option<Instant>>,
     /// Not set if this process writes no archive.
     archive: OnceLock<ArchiveHealth>,
+    /// Whether the last ping of `--heartbeat-url` was answered; `None` without one.
+    ping: Mutex<Option<bool>>,
     /// The processes that share the database; `None` if this one is alone.
     pub(super) peers: Option<Arc<Peers>>,
 }
@@ -32,6 +34,7 @@ impl Condition {
             unswept: Mutex::new(None),
             swept_at: Mutex::new(None),
             archive: OnceLock::new(),
+            ping: Mutex::new(None),
         }
     }
 
@@ -55,6 +58,16 @@ impl Condition {
     /// Whether the archive can be written; `None` if this process writes none.
     pub(super) fn is_archive_ok(&self) -> Option<bool> {
         self.archive.get().map(|health| health.trouble().is_none())
+    }
+
+    /// Takes note of a ping of `--heartbeat-url`, or that none is sent.
+    pub(super) fn note_ping(&self, is_answered: bool) {
+        *self.ping.lock().unwrap_or_else(PoisonError::into_inner) = Some(is_answered);
+    }
+
+    /// Whether the last ping was sent and answered; `None` without `--heartbeat-url`.
+    pub(super) fn is_ping_ok(&self) -> Option<bool> {
+        *self.ping.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes note of a pass.

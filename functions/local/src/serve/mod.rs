@@ -43,6 +43,7 @@ mod state_count;
 mod sweep;
 mod tasks;
 mod under_way;
+mod watcher;
 mod worker;
 
 pub(crate) use build_info::written_by;

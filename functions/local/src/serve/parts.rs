@@ -31,6 +31,7 @@ use super::settings::{ClockSettings, ServeSettings, Storage};
 use super::starts::with_limited_starts;
 use super::state_count::StateCount;
 use super::under_way::UnderWay;
+use super::watcher::{HeartbeatUrl, Watcher};
 use crate::archive::{DailyBackups, NewestBackup};
 
 /// The location of collections that name none, and the region that targets are told.
@@ -156,6 +157,12 @@ impl Parts {
         let key = self.home.sealer.derived("completion");
         let urls = CompletionUrls::new(settings.public_url.as_deref()?, key.as_slice());
         urls.map(Arc::new)
+    }
+
+    /// What pings another watcher.
+    pub(super) fn watcher(&self, url: HeartbeatUrl) -> Watcher {
+        let (condition, jobs) = (self.condition.clone(), self.jobs.clone());
+        Watcher { url, condition, jobs, clock: self.clock.clone() }
     }
 
     /// The sweeper, which need not be told of the timers that it moves itself.

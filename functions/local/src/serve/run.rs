@@ -96,6 +96,9 @@ async fn run(
         print_line(&format!("database: shared, as process {}", peers.name));
         tasks.start_dropped("peers", peers.clone().watch(parts.clock.clone()));
     }
+    if let Some(url) = settings.heartbeat.clone() {
+        tasks.start_dropped("heartbeat", parts.watcher(url).ping());
+    }
     start_firing(&parts, &settings, archiver, files, &mut tasks)?;
     let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
     let _tls = start_api(&parts, settings, listener, files.connections, &mut tasks)?;

@@ -17,8 +17,9 @@ use minutehand_runtime::{LevelFilter, LogFormat, Rate, chain, system_now};
 use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
 
-use super::args::{ServeArgs, ServeRole, TOKEN_VARIABLE};
+use super::args::{HEARTBEAT_VARIABLE, ServeArgs, ServeRole, TOKEN_VARIABLE, url};
 use super::database::{DatabasePlace, GivenKey, refuse_without_database};
+use super::watcher::HeartbeatUrl;
 use crate::archive::is_known;
 
 /// The data directory if none is given.
@@ -68,6 +69,8 @@ pub struct ServeSettings {
     pub(super) plan_limits: PlanLimits,
     /// The address at which targets and users reach this server.
     pub(super) public_url: Option<String>,
+    /// Where another watcher takes pings while jobs fire.
+    pub(super) heartbeat: Option<HeartbeatUrl>,
     /// How long a shutdown waits for actions under way.
     pub(super) drain: Duration,
     pub(super) log: LogFormat,
@@ -193,6 +196,7 @@ impl ServeSettings {
             },
             plan_limits: args.plan_limits,
             public_url: args.public_url.clone(),
+            heartbeat: heartbeat(args, &environment, &mut problems),
             drain: Duration::from_secs(args.drain),
             log: args.log,
             log_level: args.log_level,
@@ -421,6 +425,24 @@ fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {
         ));
     }
     Tls::Off
+}
+
+fn heartbeat(
+    args: &ServeArgs,
+    environment: impl Fn(&str) -> Option<String>,
+    problems: &mut Problems,
+) -> Option<HeartbeatUrl> {
+    if args.heartbeat_url.is_some() {
+        return args.heartbeat_url.clone().map(HeartbeatUrl);
+    }
+    let said = environment(HEARTBEAT_VARIABLE).filter(|said| !said.is_empty())?;
+    match url(&said) {
+        Ok(url) => Some(HeartbeatUrl(url)),
+        Err(want) => {
+            problems.add(format!("{HEARTBEAT_VARIABLE}: {want}"));
+            None
+        }
+    }
 }
 
 fn roles(given: &[ServeRole]) -> Roles {

@@ -62,4 +62,6 @@ mod server;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod watcher;
+#[cfg(test)]
 mod zones;

@@ -52,6 +52,7 @@ fn conflicting_arguments_are_refused() {
     refuses(&["--token", "two words"], 2, &["--token is not a valid token"]);
     for url in ["login", "ftp://login", "https://"] {
         refuses(&["--oauth-authority", url], 2, &["give an http or https URL"]);
+        refuses(&["--heartbeat-url", url], 2, &["give an http or https URL"]);
     }
     refuses(&["--tls-cert", "c"], 2, &["--tls-cert needs its private key: add --tls-key"]);
     refuses(&["--tls-key", "k"], 2, &["--tls-key needs its certificate: add --tls-cert"]);

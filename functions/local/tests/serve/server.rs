@@ -45,7 +45,13 @@ pub(crate) struct Ended {
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
     command.arg("serve").stdin(Stdio::null());
-    for variable in ["MINUTEHAND_TOKEN", "MINUTEHAND_DATABASE", "MINUTEHAND_KEY", "PGPASSWORD"] {
+    for variable in [
+        "MINUTEHAND_TOKEN",
+        "MINUTEHAND_DATABASE",
+        "MINUTEHAND_KEY",
+        "MINUTEHAND_HEARTBEAT_URL",
+        "PGPASSWORD",
+    ] {
         command.env_remove(variable);
     }
     command

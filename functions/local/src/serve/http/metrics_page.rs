@@ -95,6 +95,10 @@ impl PrometheusPage {
             let help = "1 if the archive could be written when it was last tried, else 0.";
             gauge(text, "archive_ok", help, u8::from(is_ok))?;
         }
+        if let Some(is_ok) = self.condition.is_ping_ok() {
+            let help = "1 if the last ping of --heartbeat-url was sent and answered, else 0.";
+            gauge(text, "heartbeat_ok", help, u8::from(is_ok))?;
+        }
         // Where the system does not tell it, there is no line.
         let disk = self.data.as_ref().and_then(|data| statvfs(data).ok());
         if let Some(disk) = disk {

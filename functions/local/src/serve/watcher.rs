@@ -1,0 +1,158 @@
+//! `--heartbeat-url`: another watcher is told each minute that jobs fire, so it notices a silent server.
+//!
+//! Nothing is sent while jobs do not fire. So the watcher needs no more than to miss pings, and tells a server
+//! that has stopped from nothing else.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::Request;
+use chrono::TimeDelta;
+use http_body_util::Full;
+use minutehand_outbound::{Pool, exchange, pool};
+use minutehand_ports::{Clock, Pulses as _, chain};
+use minutehand_rest::Readiness as _;
+use minutehand_store_sql::SqlStore;
+use url::Url;
+
+use super::condition::Condition;
+
+/// The time between two pings.
+const PING_EVERY: Duration = Duration::from_mins(1);
+/// The time between two looks before the first ping: a server that starts is well within seconds.
+const FIRST_LOOKS: Duration = Duration::from_secs(1);
+/// A sweeper or an executor without a sign of life for longer does not work. They give one every 50 seconds.
+const SILENT_AFTER: TimeDelta = TimeDelta::minutes(3);
+
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
+const ANSWER_BYTES_MAX: usize = 64 * 1_024;
+
+/// Where a watcher takes pings. Whoever knows it can send them, so it is a secret.
+#[derive(Clone)]
+pub(super) struct HeartbeatUrl(pub(super) Url);
+
+impl fmt::Debug for HeartbeatUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HeartbeatUrl({})", self.host())
+    }
+}
+
+impl HeartbeatUrl {
+    fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+}
+
+/// Pings a watcher.
+pub(super) struct Watcher {
+    pub(super) url: HeartbeatUrl,
+    pub(super) condition: Arc<Condition>,
+    pub(super) jobs: Arc<SqlStore>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Watcher {
+    /// Pings for ever.
+    pub(super) async fn ping(self) {
+        let pool = match pool(self.url.0.scheme() == "https", CONNECT_TIME_MAX) {
+            Ok(pool) => pool,
+            Err(error) => {
+                let error = chain(&error);
+                tracing::error!(error, "--heartbeat-url: TLS cannot be used, no ping is sent");
+                return std::future::pending().await;
+            }
+        };
+        let (mut wait, mut said) = (FIRST_LOOKS, None);
+        loop {
+            self.clock.wait(wait).await;
+            let trouble = match self.trouble().await {
+                Some(trouble) => Some(format!("no ping is sent: {trouble}")),
+                None => {
+                    wait = PING_EVERY;
+                    self.send(&pool).await.err()
+                }
+            };
+            self.condition.note_ping(trouble.is_none());
+            // What goes on is said once.
+            if trouble != said {
+                let host = self.url.host();
+                match &trouble {
+                    Some(trouble) if wait == PING_EVERY => {
+                        tracing::warn!(host, trouble, "--heartbeat-url");
+                    }
+                    Some(trouble) => tracing::debug!(host, trouble, "--heartbeat-url"),
+                    None => tracing::info!(host, "--heartbeat-url: pings arrive"),
+                }
+                said = trouble;
+            }
+        }
+    }
+
+    /// Why jobs do not fire; `None` if they do.
+    async fn trouble(&self) -> Option<String> {
+        let known = self.condition.lost_database().or_else(|| self.condition.trouble());
+        if known.is_some() {
+            return known;
+        }
+        let pulses = match self.jobs.read_pulses().await {
+            Ok(pulses) => pulses,
+            Err(error) => return Some(format!("the store does not answer: {}", chain(&error))),
+        };
+        let silent_before = self.clock.now() - self.clock.scheduled_during(SILENT_AFTER);
+        let of = [("sweeper", pulses.sweepers), ("executor", pulses.workers)];
+        let silent = of
+            .into_iter()
+            .find(|(_, pulse)| pulse.beat_at.is_none_or(|beat_at| beat_at < silent_before));
+        silent.map(|(name, _)| format!("no {name} gives a sign of life"))
+    }
+
+    /// Sends one ping. The error is why it did not arrive, without the path of the URL.
+    async fn send(&self, pool: &Pool) -> Result<(), String> {
+        let request = Request::get(self.url.0.as_str())
+            .header("user-agent", concat!("minutehand/", env!("CARGO_PKG_VERSION")))
+            .body(Full::<Bytes>::default())
+            .map_err(|error| chain(&error))?;
+        let answer = exchange(pool, request, ANSWER_TIME_MAX, ANSWER_BYTES_MAX).await;
+        let status = answer.map_err(|error| chain(&error))?.status;
+        if status.is_success() { Ok(()) } else { Err(format!("the answer is {status}")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use minutehand_domain::firing::Pulse;
+    use minutehand_ports::store::PulseOf;
+    use minutehand_runtime::ProcessClock;
+    use minutehand_store_sql::SqlQueue;
+    use minutehand_store_sql::sqlite::Database;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn without_a_sweeper_or_an_executor_nothing_is_sent() {
+        let (database, _threads) = Database::in_memory().unwrap();
+        let clock = Arc::new(ProcessClock::new());
+        let queue = SqlQueue::open(database.clone(), clock.clone()).await.unwrap();
+        let jobs = Arc::new(SqlStore::new(database));
+        let url = HeartbeatUrl(Url::parse("https://watch.example.org/secret").unwrap());
+        assert_eq!(format!("{url:?}"), "HeartbeatUrl(watch.example.org)");
+        let condition = Arc::new(Condition::of(queue, None));
+        let watcher = Watcher { url, condition, jobs: jobs.clone(), clock: clock.clone() };
+        let beat = async |of, ago| {
+            let old = jobs.read_pulses().await.unwrap().of(of).beat_at;
+            let beat_at = Some(clock.now() - TimeDelta::seconds(ago));
+            let pulse = Pulse { beat_at, ..Pulse::default() };
+            assert!(jobs.beat(of, old, &pulse).await.unwrap());
+        };
+        assert_eq!(watcher.trouble().await.unwrap(), "no sweeper gives a sign of life");
+        beat(PulseOf::Sweepers, 100).await;
+        assert_eq!(watcher.trouble().await.unwrap(), "no executor gives a sign of life");
+        beat(PulseOf::Workers, 1).await;
+        assert_eq!(watcher.trouble().await, None);
+        beat(PulseOf::Sweepers, 200).await;
+        assert_eq!(watcher.trouble().await.unwrap(), "no sweeper gives a sign of life");
+    }
+}
