@@ -241,8 +241,8 @@ enum Command {
 
 const ENVIRONMENT: minutehand_cli::Environment =
     minutehand_cli::Environment { variable: environment, now };
-const COMPLETION: minutehand_cli::Completion =
-    minutehand_cli::Completion { environment: ENVIRONMENT, properties, words: typed_words };
+const COMPLETION: minutehand_cli::ShellCompletion =
+    minutehand_cli::ShellCompletion { environment: ENVIRONMENT, properties, words: typed_words };
 
 #[derive(clap::Args)]
 struct HealthArgs {

@@ -302,7 +302,7 @@ fn report(failure: &Failure, screen: Option<&Screen>) {
 
 /// What completes the values of a command line.
 #[derive(Debug, Clone, Copy)]
-pub struct Completion {
+pub struct ShellCompletion {
     /// What the commands take from the process.
     pub environment: Environment,
     /// Lists what a property of a job may begin with, as far as it is typed.
@@ -313,15 +313,15 @@ pub struct Completion {
 
 /// Adds completion of values to a command line. Names are asked of the server of the context.
 #[must_use]
-pub fn with_values(program: clap::Command, completion: Completion) -> clap::Command {
+pub fn with_values(program: clap::Command, completion: ShellCompletion) -> clap::Command {
     fn completer<F>(list: F) -> ArgValueCompleter
     where
         F: Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
     {
         ArgValueCompleter::new(move |word: &std::ffi::OsStr| list(&word.to_string_lossy()))
     }
-    fn add(command: clap::Command, in_job: bool, completion: Completion) -> clap::Command {
-        let Completion { environment, properties, words } = completion;
+    fn add(command: clap::Command, in_job: bool, completion: ShellCompletion) -> clap::Command {
+        let ShellCompletion { environment, properties, words } = completion;
         let is_redrive = command.get_name() == "redrive";
         let in_collection = command.get_name() == "collection";
         let in_job = in_job || command.get_name() == "job";

@@ -9,7 +9,7 @@ use std::time::Duration;
 use minutehand_recurrence::named;
 use serde_json::{Value, json};
 
-use crate::completion::in_words;
+use crate::duration::in_words;
 
 /// The most characters of the text of a cause.
 const TEXT_CHARS_MAX: usize = 60;

@@ -10,7 +10,7 @@ use minutehand_recurrence::named;
 
 use crate::attempt::Outcome;
 use crate::cause::{Cause, CauseKind};
-use crate::duration::Span;
+use crate::duration::{Span, in_words};
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
@@ -144,16 +144,6 @@ impl Ending {
     }
 }
 
-/// A time in few words: `2 h`, `90 min`, `75 s`.
-#[must_use]
-pub(crate) fn in_words(time: Duration) -> String {
-    match time.as_secs() {
-        seconds if seconds >= 3_600 && seconds % 3_600 == 0 => format!("{} h", seconds / 3_600),
-        seconds if seconds >= 60 && seconds % 60 == 0 => format!("{} min", seconds / 60),
-        _ => format!("{} s", time.as_secs_f64()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,12 +179,5 @@ mod tests {
         assert_eq!(cause(EndedBy::Failure, " \n"), "failure reported");
         assert_eq!(cause(EndedBy::Deadline, ""), "no completion within 2 h");
         assert_eq!(cause(EndedBy::Cancel, "ann"), "cancelled");
-    }
-
-    #[test]
-    fn a_time_has_its_largest_whole_unit() {
-        for (seconds, words) in [(7_200, "2 h"), (5_400, "90 min"), (75, "75 s"), (60, "1 min")] {
-            assert_eq!(in_words(Duration::from_secs(seconds)), words);
-        }
     }
 }

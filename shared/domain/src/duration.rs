@@ -4,6 +4,7 @@
 //! of its clients use ISO 8601 (`P1DT2H`). In ISO 8601 a year counts as 365 days and a month as 30.
 
 use std::fmt;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 
@@ -181,6 +182,16 @@ fn trimmed(millis: u64) -> String {
     format!("{millis:03}").trim_end_matches('0').to_owned()
 }
 
+/// A time in few words: `2 h`, `90 min`, `75 s`.
+#[must_use]
+pub(crate) fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds >= 3_600 && seconds % 3_600 == 0 => format!("{} h", seconds / 3_600),
+        seconds if seconds >= 60 && seconds % 60 == 0 => format!("{} min", seconds / 60),
+        _ => format!("{} s", time.as_secs_f64()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +246,13 @@ mod tests {
             "٣",
         ] {
             assert_eq!(Span::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_has_its_largest_whole_unit() {
+        for (seconds, words) in [(7_200, "2 h"), (5_400, "90 min"), (75, "75 s"), (60, "1 min")] {
+            assert_eq!(in_words(Duration::from_secs(seconds)), words);
         }
     }
 }

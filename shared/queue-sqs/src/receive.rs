@@ -129,7 +129,7 @@ mod tests {
         let work_items: Vec<_> = fixture("sqs-mixed").into_iter().map(|it| it.work_items).collect();
         assert!(work_items[0].is_ok());
         assert!(matches!(work_items[1], Err(UnreadableMessage::NotJson(_))));
-        assert!(matches!(work_items[2], Err(UnreadableMessage::Newer { found: 8 })));
+        assert!(matches!(work_items[2], Err(UnreadableMessage::Newer { found: 9 })));
         assert!(work_items[3].is_ok());
     }
 

@@ -34,7 +34,7 @@ use minutehand_ports::{Attempts, History, StoreError};
 use crate::attributes::ASKED_BY;
 use crate::conditions::{CLAIM, TAKE_OVER, UNDER_CLAIM};
 use crate::message::{read_message, write_message};
-use crate::open_attempts::{OPEN_UNTIL, read_ending, read_open};
+use crate::open_item::{OPEN_UNTIL, read_ending, read_open};
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
@@ -70,7 +70,10 @@ impl Attempts for DynamoStore {
                     let seen = SeenClaim::read(&item)?;
                     match decide(request, &seen) {
                         Decision::Answer(claimed) => return Ok(claimed),
-                        Decision::Open => return Ok(Claimed::Open(Box::new(read_open(&item)?))),
+                        Decision::Open => {
+                            let attempt = read(&item)?.attempt;
+                            return Ok(Claimed::Open(Box::new(read_open(&item, attempt)?)));
+                        }
                         Decision::TakeOver { claims } => {
                             write = take_over(claim, (&seen, claims), self.history);
                             if_done = won(claims);
@@ -433,7 +436,7 @@ pub(crate) fn read_present(
     let HistoryEntry { attempt, record, waits } = read(item)?;
     let lease_until = Reader::new(item).optional_ticks("lease_until")?;
     let Some(lease_until) = lease_until.filter(|_| record.is_none()) else { return Ok(None) };
-    let OpenAttempt { open, progress, .. } = read_open(item)?;
+    let OpenAttempt { attempt, open, progress, .. } = read_open(item, attempt)?;
     let standing = match open {
         Some(span) => Standing::Open { span, progress },
         None => Standing::of_claim(waits, lease_until, work_now),

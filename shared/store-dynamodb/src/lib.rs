@@ -81,6 +81,7 @@ mod journal;
 mod left_out;
 mod message;
 mod open_attempts;
+mod open_item;
 mod pulses;
 mod removal;
 mod retries;

@@ -10,30 +10,21 @@
 //! version takes an open attempt for one that another worker holds.
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::completion::Ending;
 use minutehand_domain::firing::Waited;
-use minutehand_ports::store::{
-    AttemptSeen, Claim, LeaveOpen, LeftOpen, LongRetry, OpenAttempt, OpenSpan, Recorded, Said,
-};
+use minutehand_ports::store::{AttemptSeen, Claim, LeaveOpen, LeftOpen, LongRetry, Recorded, Said};
 use minutehand_ports::{OpenAttempts, StoreError};
 
 use crate::attempts::{SeenClaim, close_when, expiry, read};
 use crate::conditions::{OPENS, RECORDS_ENDING, SAYS_ENDING};
+use crate::open_item::{ENDING, OPEN_UNTIL, PROGRESS, read_open};
 use crate::store::DynamoStore;
-use crate::table::item::{Item, Reader, number, text, ticks};
+use crate::table::item::{number, text, ticks};
 use crate::table::keys::{self, Key};
 use crate::table::{MeteredCall, Write, WriteOutcome};
 use crate::{retries, seats, turns};
-
-/// The deadline of an attempt that is or was open.
-pub(crate) const OPEN_UNTIL: &str = "open_until";
-/// How an attempt ended that is or was open, before it is recorded.
-pub(crate) const ENDING: &str = "ending";
-/// What the target of an attempt last said of its progress.
-const PROGRESS: &str = "progress";
 
 /// How often a transaction is tried without a turn or a seat that is lost.
 const TRIES_MAX: usize = 3;
@@ -141,7 +132,9 @@ impl OpenAttempts for DynamoStore {
         let seen = SeenClaim::read(&item)?;
         Ok(match seen {
             SeenClaim { record: Some(record), .. } => AttemptSeen::Recorded(record),
-            SeenClaim { is_open: true, .. } => AttemptSeen::Open(Box::new(read_open(&item)?)),
+            SeenClaim { is_open: true, .. } => {
+                AttemptSeen::Open(Box::new(read_open(&item, read(&item)?.attempt)?))
+            }
             _ => AttemptSeen::Claimed,
         })
     }
@@ -159,26 +152,4 @@ impl OpenAttempts for DynamoStore {
 
 fn item_key(job_uid: &str, attempt: &Attempt) -> Key {
     keys::execution(job_uid, &attempt_key(attempt))
-}
-
-/// Reads the item of an open attempt.
-pub(crate) fn read_open(item: &Item) -> Result<OpenAttempt, StoreError> {
-    let reader = Reader::new(item);
-    let (started_at, until): (Option<DateTime<Utc>>, _) =
-        (reader.optional_ticks("started_at")?, reader.optional_ticks(OPEN_UNTIL)?);
-    let open = started_at.zip(until);
-    Ok(OpenAttempt {
-        attempt: read(item)?.attempt,
-        claim_id: reader.text("claim_id")?.to_owned(),
-        open: open.map(|(started_at, until)| OpenSpan { started_at, until }),
-        ending: read_ending(&reader)?,
-        progress: reader.optional_text(PROGRESS)?.map(str::to_owned),
-    })
-}
-
-/// Reads how an attempt ended before it is recorded.
-pub(crate) fn read_ending(reader: &Reader<'_>) -> Result<Option<Ending>, StoreError> {
-    let Some(stored) = reader.optional_text(ENDING)? else { return Ok(None) };
-    let ending = Ending::read_stored(stored).ok_or_else(|| reader.corrupt(ENDING, "it is none"))?;
-    Ok(Some(ending))
 }

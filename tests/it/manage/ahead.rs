@@ -269,7 +269,7 @@ async fn a_collection_that_starves_is_behind_wherever_one_looks() {
     let daily: Value =
         serde_json::from_str(&ask(&api, "GET", &own("jobs/daily"), "").await.1).unwrap();
     let one = json!([{"at": NOW, "kind": "run", "action": "action", "retry": 0, "dueAt": NOW,
-        "state": "waiting", "since": NOW, "waitsFor": "limit"}]);
+        "state": "waiting", "since": NOW, "waitsFor": "limit", "openUntil": null, "progress": null}]);
     assert_eq!(daily["present"], one);
     let why = ask(&api, "GET", &own(&format!("jobs/daily/why?at={NOW}")), "").await.1;
     assert!(why.contains("waitsForPlace"), "{why}");

@@ -269,7 +269,7 @@ pub struct ServeArgs {
     /// Address at which this server is reached from outside, such as https://jobs.example.org
     ///
     /// Targets that answer 202 report the end of their work below it. Jobs with 'minutehand.completion' need it.
-    #[arg(long, value_name = "URL", value_parser = public_url, help_heading = FIRING)]
+    #[arg(long, value_name = "URL", value_parser = public_url, hide_short_help = true, help_heading = FIRING)]
     pub(super) public_url: Option<String>,
     #[arg(long, value_name = "URL", help = HEARTBEAT_HELP, long_help = HEARTBEAT_LONG_HELP, value_parser = url, help_heading = FIRING, hide_short_help = true)]
     pub(super) heartbeat_url: Option<Url>,

@@ -65,7 +65,7 @@ impl Watcher {
                 return std::future::pending().await;
             }
         };
-        let (mut wait, mut said) = (FIRST_LOOKS, None);
+        let (mut wait, mut said) = (FIRST_LOOKS, None::<Option<String>>);
         loop {
             self.clock.wait(wait).await;
             let trouble = match self.trouble().await {
@@ -77,7 +77,7 @@ impl Watcher {
             };
             self.condition.note_ping(trouble.is_none());
             // What goes on is said once.
-            if trouble != said {
+            if said.as_ref() != Some(&trouble) {
                 let host = self.url.host();
                 match &trouble {
                     Some(trouble) if wait == PING_EVERY => {
@@ -86,7 +86,7 @@ impl Watcher {
                     Some(trouble) => tracing::debug!(host, trouble, "--heartbeat-url"),
                     None => tracing::info!(host, "--heartbeat-url: pings arrive"),
                 }
-                said = trouble;
+                said = Some(trouble);
             }
         }
     }

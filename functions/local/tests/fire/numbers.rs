@@ -115,11 +115,15 @@ fn the_operations_page_has_a_row_for_every_metric_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let (data, archive) = (dir.path().join("data"), dir.path().join("archive"));
     std::fs::create_dir(&archive).unwrap();
+    let watcher = ["--heartbeat-url", "http://127.0.0.1:9/"];
     let words = ["--no-auth", "--data", data.to_str().unwrap(), "--archive"];
-    let mut server = Server::start(words.into_iter().chain(archive.to_str()));
-    // From then on its time is told.
+    let mut server = Server::start(words.into_iter().chain(archive.to_str()).chain(watcher));
+    // From then on its time is told. Whether the watcher answers is told a moment after the start.
     server.wait_for("backed up");
-    let page = page_with_counts(&server);
+    let mut page = page_with_counts(&server);
+    while !page.contains("minutehand_heartbeat_ok") {
+        page = page_with_counts(&server);
+    }
     let told: BTreeSet<&str> =
         page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
     let document = include_str!("../../../../shared/docs/operations.md");

@@ -135,6 +135,7 @@ fn every_body_of_the_documents_is_taken() {
     command.args(["--listen", "127.0.0.1:0", "--memory", "--no-auth"]);
     // No job fires: all begin later than the clock of the server.
     command.args(["--clock-start", "2026-12-01T00:00:00Z", "--aws-endpoint", "http://127.0.0.1:9"]);
+    command.args(["--public-url", "http://127.0.0.1:9"]);
     command.envs([("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "key")]);
     command.env("AWS_REGION", "eu-west-1");
     let server = Server::spawn(command);

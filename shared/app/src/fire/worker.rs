@@ -429,7 +429,7 @@ mod tests {
         let after = |seconds| RetryAfter(Duration::from_secs(seconds));
         let not_json = decode("{").unwrap_err();
         let not_ours = decode("{}").unwrap_err();
-        let newer = decode(r#"{"v":8}"#).unwrap_err();
+        let newer = decode(r#"{"v":9}"#).unwrap_err();
         let last = RECEIVES_MAX;
         let eof = "the message is not a work item: \
                    EOF while parsing an object at line 1 column 1";
@@ -478,8 +478,8 @@ mod tests {
                 Ending::Unreadable(&newer),
                 last,
                 bury(
-                    "delivered 20 times; the last time the message has version 8, \
-                     and this worker reads up to 7",
+                    "delivered 20 times; the last time the message has version 9, \
+                     and this worker reads up to 8",
                 ),
                 Some("MessageNewer"),
             ),
@@ -531,7 +531,7 @@ mod tests {
 
     #[test]
     fn unreadable_messages_and_dead_letters_are_counted() {
-        let (newer, bad) = (decode(r#"{"v":8}"#).unwrap_err(), decode("{}").unwrap_err());
+        let (newer, bad) = (decode(r#"{"v":9}"#).unwrap_err(), decode("{}").unwrap_err());
         assert_eq!(handle(Err(&newer), 1).2, [1, 0]);
         assert_eq!(handle(Err(&bad), RECEIVES_MAX - 1).2, [1, 0]);
         assert_eq!(handle(Err(&bad), RECEIVES_MAX).2, [1, 1]);

@@ -526,7 +526,7 @@ mod tests {
         for (message, expected) in [
             ("", "the message is not a work item: EOF while parsing a value at line 1 column 0"),
             ("[]", "the message is not a work item: property 'v' is missing or invalid"),
-            (r#"{"v":8,"do":"dance"}"#, "the message has version 8, and this worker reads up to 7"),
+            (r#"{"v":9,"do":"dance"}"#, "the message has version 9, and this worker reads up to 8"),
             (
                 r#"{"v":1,"do":"dance"}"#,
                 "the message is not a work item: property 'do' is missing or invalid",

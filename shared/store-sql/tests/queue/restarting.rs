@@ -126,7 +126,7 @@ async fn unreadable_messages_are_delivered_as_errors_and_can_be_buried() {
     process.close().await;
     let database = Connection::open(dir.path().join(DATABASE)).unwrap();
     let damage = "UPDATE messages SET body = CASE id
-        WHEN 1 THEN '{\"v\":8,\"do\":\"dance\"}'
+        WHEN 1 THEN '{\"v\":9,\"do\":\"dance\"}'
         WHEN 2 THEN substr(body, 1, 9)
         WHEN 3 THEN CAST(x'FF00FE' AS TEXT)
         ELSE body END";

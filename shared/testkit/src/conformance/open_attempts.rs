@@ -299,14 +299,14 @@ async fn an_open_attempt_runs_since_its_start(subject: &Subject) {
     assert!(subject.store.note_progress(JOB, &attempt, "50 %").await.unwrap());
     let span = OpenSpan { started_at: at(61), until: at(661) };
     let standing = Standing::Open { span, progress: Some("50 %".to_owned()) };
-    let runs = PresentAttempt { job: job_ref(), attempt: attempt.clone(), standing };
+    let runs = [PresentAttempt { job: job_ref(), attempt: attempt.clone(), standing }];
     // However late it is by the clock of work, and for each process.
     for now in [at(300), at(100_000)] {
         for subject in [subject, &subject.next_process()] {
             let browse = subject.browse();
-            assert_eq!(browse.present_of(&job_ref(), now, now).await.unwrap(), [runs.clone()]);
+            assert_eq!(browse.present_of(&job_ref(), now, now).await.unwrap(), runs);
             if let Some(all) = browse.present(now, now).await.unwrap() {
-                assert_eq!(all.items, [runs.clone()]);
+                assert_eq!(all.items, runs);
             }
         }
     }
