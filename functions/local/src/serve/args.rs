@@ -38,6 +38,14 @@ Token that clients send as 'Authorization: Bearer T'. The environment variable M
 safer: arguments appear in process lists; if it is empty, it counts as not set [default: created at \
 the first start, and printed]";
 
+const PUBLIC_URL_HELP: &str =
+    "Address at which this server is reached from outside, such as https://jobs.example.org";
+
+const PUBLIC_URL_LONG_HELP: &str = "\
+Address at which this server is reached from outside, such as https://jobs.example.org
+
+Targets that answer 202 report the end of their work below it. Jobs with 'minutehand.completion' need it.";
+
 /// The environment variable for the URL that is pinged, which is a secret.
 pub(super) const HEARTBEAT_VARIABLE: &str = "MINUTEHAND_HEARTBEAT_URL";
 
@@ -266,10 +274,7 @@ pub struct ServeArgs {
         help_heading = FIRING
     )]
     pub(super) oauth_authority: String,
-    /// Address at which this server is reached from outside, such as https://jobs.example.org
-    ///
-    /// Targets that answer 202 report the end of their work below it. Jobs with 'minutehand.completion' need it.
-    #[arg(long, value_name = "URL", value_parser = public_url, hide_short_help = true, help_heading = FIRING)]
+    #[arg(long, value_name = "URL", help = PUBLIC_URL_HELP, long_help = PUBLIC_URL_LONG_HELP, value_parser = public_url, hide_short_help = true, help_heading = FIRING)]
     pub(super) public_url: Option<String>,
     #[arg(long, value_name = "URL", help = HEARTBEAT_HELP, long_help = HEARTBEAT_LONG_HELP, value_parser = url, help_heading = FIRING, hide_short_help = true)]
     pub(super) heartbeat_url: Option<Url>,

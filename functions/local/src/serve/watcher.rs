@@ -68,12 +68,11 @@ impl Watcher {
         let (mut wait, mut said) = (FIRST_LOOKS, None::<Option<String>>);
         loop {
             self.clock.wait(wait).await;
-            let trouble = match self.trouble().await {
-                Some(trouble) => Some(format!("no ping is sent: {trouble}")),
-                None => {
-                    wait = PING_EVERY;
-                    self.send(&pool).await.err()
-                }
+            let trouble = if let Some(trouble) = self.trouble().await {
+                Some(format!("no ping is sent: {trouble}"))
+            } else {
+                wait = PING_EVERY;
+                self.send(&pool).await.err()
             };
             self.condition.note_ping(trouble.is_none());
             // What goes on is said once.

@@ -1,14 +1,15 @@
 //! Reads for people: they answer what the ports of changes have stored.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_domain::completion::{EndedBy, Ending};
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Pulse};
 use minutehand_domain::journal::{DocumentChange, JournalEntry, JournalRun, Operation};
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::timing::Timing;
 use minutehand_ports::store::{
-    Claimed, JobRecord, PageRequest, Pause, PresentAttempt, PulseOf, SaveJob, Saved, Standing,
-    WaitsFor,
+    Claimed, JobRecord, LeaveOpen, LeftOpen, OpenSpan, PageRequest, Pause, PresentAttempt, PulseOf,
+    Recorded, Said, SaveJob, Saved, Standing, WaitsFor,
 };
 use minutehand_ports::{Collections, Jobs};
 
@@ -30,6 +31,7 @@ behaviours! { $ browse as conformance_of_browse:
     the_attempts_of_one_instant_are_those_alone,
     attempts_before_an_instant_come_newest_first,
     an_attempt_that_has_not_ended_runs_or_waits,
+    an_open_attempt_runs_since_its_start,
     occurrences_that_were_left_out_come_newest_first,
     timers_are_those_of_the_index,
     pulses_are_those_that_were_stored,
@@ -197,6 +199,36 @@ async fn an_attempt_that_has_not_ended_runs_or_waits(subject: &Subject) {
     assert_eq!(of_job(150).await, [standing(Standing::Waits(WaitsFor::Limit))]);
     subject.execute(&scheduled(120), record(120)).await;
     assert_eq!(of_job(150).await, [standing(Standing::Waits(WaitsFor::Limit))]);
+}
+
+async fn an_open_attempt_runs_since_its_start(subject: &Subject) {
+    subject.and_job().await;
+    let (attempt, store) = (scheduled(60), &subject.store);
+    let (started_at, until) = (second(61), second(661));
+    let open = LeaveOpen { started_at, until, held_until: second(86_400), has_seat: false };
+    let claim_of_one = held(&attempt, "one");
+    assert_eq!(subject.claim(claim(&attempt, "one")).await, Claimed::Won);
+    assert_eq!(store.leave_open(&claim_of_one, &open).await.unwrap(), LeftOpen::Open);
+    assert!(store.note_progress(JOB, &attempt, "50 %").await.unwrap());
+    let span = OpenSpan { started_at, until };
+    let standing = Standing::Open { span, progress: Some("50 %".to_owned()) };
+    let runs = [PresentAttempt { job: job_ref(), attempt: attempt.clone(), standing }];
+    // However late it is by the clock of work, and for each process.
+    for now in [second(300), second(100_000)] {
+        for subject in [subject, &subject.next_process()] {
+            let browse = subject.browse();
+            assert_eq!(browse.present_of(&job_ref(), now, now).await.unwrap(), runs);
+            if let Some(all) = browse.present(now, now).await.unwrap() {
+                assert_eq!(all.items, runs);
+            }
+        }
+    }
+    let ending = Ending::new(second(100), EndedBy::Success, "");
+    assert_eq!(store.say(JOB, &attempt, &ending).await.unwrap(), Said::First);
+    let recorded = store.record_ending(&claim_of_one, &record(60)).await.unwrap();
+    assert_eq!(recorded, Recorded::Kept);
+    let now = second(300);
+    assert_eq!(subject.browse().present_of(&job_ref(), now, now).await.unwrap(), []);
 }
 
 async fn occurrences_that_were_left_out_come_newest_first(subject: &Subject) {

@@ -7,7 +7,7 @@ use minutehand_domain::limits::Concurrent;
 use minutehand_ports::RetryTimers;
 use minutehand_ports::store::{
     AttemptSeen, Claim, Claimed, DueTimer, LeaveOpen, LeftOpen, LongRetry, OpenAttempt, OpenSpan,
-    OwnAttempt, PresentAttempt, Recorded, Said, Standing, TurnsWrite,
+    OwnAttempt, Recorded, Said, TurnsWrite,
 };
 
 use super::Subject;
@@ -29,7 +29,6 @@ behaviours! { $ open_attempts as conformance_of_open_attempts:
     an_open_attempt_keeps_its_seat,
     an_open_attempt_is_that_of_the_next_process,
     progress_is_noted_until_the_end,
-    an_open_attempt_runs_since_its_start,
     of_endings_that_come_at_once_one_counts,
 }
 
@@ -290,29 +289,6 @@ async fn progress_is_noted_until_the_end(subject: &Subject) {
     assert_eq!(subject.sees(&attempt).await, AttemptSeen::Open(Box::new(as_seen)));
     assert_eq!(subject.says(&attempt, &ending(100, EndedBy::Success)).await, Said::First);
     assert!(!notes("100 %").await);
-}
-
-async fn an_open_attempt_runs_since_its_start(subject: &Subject) {
-    subject.and_job().await;
-    let attempt = scheduled(60);
-    subject.is_open(&attempt).await;
-    assert!(subject.store.note_progress(JOB, &attempt, "50 %").await.unwrap());
-    let span = OpenSpan { started_at: at(61), until: at(661) };
-    let standing = Standing::Open { span, progress: Some("50 %".to_owned()) };
-    let runs = [PresentAttempt { job: job_ref(), attempt: attempt.clone(), standing }];
-    // However late it is by the clock of work, and for each process.
-    for now in [at(300), at(100_000)] {
-        for subject in [subject, &subject.next_process()] {
-            let browse = subject.browse();
-            assert_eq!(browse.present_of(&job_ref(), now, now).await.unwrap(), runs);
-            if let Some(all) = browse.present(now, now).await.unwrap() {
-                assert_eq!(all.items, runs);
-            }
-        }
-    }
-    assert_eq!(subject.says(&attempt, &ending(100, EndedBy::Success)).await, Said::First);
-    assert_eq!(subject.ends(&held(&attempt, "a"), record(60)).await, Recorded::Kept);
-    assert_eq!(subject.browse().present_of(&job_ref(), at(300), at(300)).await.unwrap(), []);
 }
 
 async fn of_endings_that_come_at_once_one_counts(subject: &Subject) {
