@@ -69,6 +69,42 @@ using('the count is one on every page', place('overview'), async (page) => {
   await page.getByText(`of ${COUNT}`).waitFor();
 });
 
+using('what is snoozed needs nobody on any page until it wakes', place('overview'), async (page) => {
+  await line(page, 'shop / twice').getByRole('button', { name: 'Snooze… twice' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Snooze twice?' });
+  await dialog.waitFor();
+  assert.deepEqual(await defects(page), []);
+  await dialog.getByRole('button', { name: 'For 4 hours' }).click();
+  await heading(page, 'Five jobs need you. Everything else is on time.');
+  await needs(page).getByText('1 snoozed').click();
+  await needs(page).getByText(/^snoozed until Sun 14 Mar/).waitFor();
+  assert.deepEqual(await defects(page), []);
+  const { properties } = await world.server.job('shop', 'twice');
+  assert.match(properties.minutehand.snoozedUntil, /^2027-03-14T0/);
+  await page.goto(`${world.server.url}/console/${place('jobs', 'shop')}`);
+  await page.getByRole('button', { name: `Failing ${COUNT - 1}`, exact: true }).waitFor();
+  await page.goto(`${world.server.url}/console/${place('journal', 'shop')}`);
+  await page.getByText(/minutehand\.snoozedUntil|minutehand: nothing/).first().waitFor();
+  await page.goto(`${world.server.url}/console/${place('job', 'shop', 'twice')}`);
+  await page.getByText(/^Snoozed until/).waitFor();
+  await page.getByRole('button', { name: 'Wake twice' }).click();
+  await page.getByText('twice is not snoozed any more.').waitFor();
+  await page.getByRole('button', { name: 'Snooze… twice' }).waitFor();
+  await page.getByRole('link', { name: `Overview ${COUNT} need you`, exact: true }).waitFor();
+});
+
+using('a snoozed collection snoozes its jobs', place('overview'), async (page) => {
+  const until = new Date(Date.parse('2027-03-15T04:00:00Z')).toISOString();
+  const path = world.server.collectionPath('shop');
+  await world.server.call('PATCH', path, { properties: { minutehand: { snoozedUntil: until } } });
+  await page.reload();
+  await heading(page, 'Everything is on time.');
+  await needs(page).getByText(`${COUNT + 1} snoozed`).click();
+  assert.equal(await needs(page).getByRole('button', { name: /^Wake/ }).count(), 1);
+  await needs(page).getByRole('button', { name: 'Wake shop' }).click();
+  await heading(page, 'Six jobs need you. Everything else is on time.');
+});
+
 using('a server that runs fast is not called silent', place('overview'), async (page) => {
   await instead(page, '/me', async (route) => {
     const answer = await (await route.fetch()).json();

@@ -16,7 +16,8 @@ use crate::merge::merge;
 use crate::output::ask;
 use crate::output::plural;
 use crate::output::table::harmless;
-use crate::work::{Work, in_collection};
+use crate::snooze;
+use crate::work::{Work, in_collection, zone_of_collection};
 
 /// The arguments of `collection`.
 #[derive(Debug, Args)]
@@ -60,6 +61,8 @@ enum CollectionCommand {
     Enable(SwitchArgs),
     /// Switch collections off: none of their jobs fires
     Disable(SwitchArgs),
+    /// Show a collection and its jobs as needing nobody until an instant; they fire and alert as before
+    Snooze(snooze::SnoozeCollection),
     /// Delete a collection with all its jobs
     #[command(visible_alias = "rm")]
     Delete {
@@ -213,6 +216,7 @@ impl ServerCommand for CollectionArgs {
             CollectionCommand::Load(args) => load(&work, args).await,
             CollectionCommand::Enable(args) => switch(&work, args, true).await,
             CollectionCommand::Disable(args) => switch(&work, args, false).await,
+            CollectionCommand::Snooze(args) => snooze::collection(&work, args).await,
             CollectionCommand::Delete { name, yes } => delete(&work, name, *yes).await,
         }
     }
@@ -297,6 +301,11 @@ async fn show(work: &Work, name: &str) -> Result<()> {
         {
             text.extend([work.screen.bad(&alert::trouble(work, trouble)), "\n".to_owned()]);
         }
+    }
+    let extensions = collection.properties.rest.get("minutehand");
+    let times = work.times(zone_of_collection(&collection.properties.rest));
+    if let Some(until) = extensions.and_then(|it| snooze::told(it, &times)) {
+        text.extend(["Snoozed ", &until, ": it needs nobody.\n"]);
     }
     if collection.properties.state != "Enabled" {
         text.push_str("Its jobs do not fire while it is off.\n");

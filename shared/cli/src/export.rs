@@ -18,6 +18,7 @@ use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
 use crate::fleet::{Fleet, JOBS_MAX, Members};
 use crate::output::plural;
+use crate::snooze;
 use crate::work::Work;
 
 /// The type of a collection in a template, and of its jobs.
@@ -146,11 +147,15 @@ impl<'a> Exported<'a> {
     async fn of(work: &Work, members: &'a Members, is_whole: bool) -> Result<Self> {
         let Members { path, jobs, .. } = members;
         let answer = work.client().collection(path).await?;
+        let mut document: Value = serde_json::from_str(&answer.text).unwrap_or_default();
+        if let Some(Value::Object(properties)) = document.get_mut("properties") {
+            snooze::leave_out(properties);
+        }
         let jobs = jobs.iter().filter(|job| !is_over(job));
         Ok(Self {
             path,
             name: work.defaults().short_collection(path),
-            document: serde_json::from_str(&answer.text).unwrap_or_default(),
+            document,
             is_whole,
             jobs: jobs.map(|job| (job.short_name(), definition(job))).collect(),
         })
@@ -289,10 +294,11 @@ fn literal(value: &Value) -> Value {
     }
 }
 
-/// The properties of a job without what only the server sets.
+/// The properties of a job without what only the server sets, and without a snooze.
 pub(crate) fn definition(job: &Job) -> Map<String, Value> {
     let mut properties = job.properties.clone();
     properties.remove("status");
+    snooze::leave_out(&mut properties);
     if job.state() == "enabled" {
         properties.remove("state");
     }

@@ -28,6 +28,7 @@ mod environment;
 mod export;
 mod failure;
 mod failures;
+mod find;
 mod fleet;
 mod import;
 mod input;
@@ -44,6 +45,7 @@ mod output;
 mod processes;
 mod reference;
 mod repeat;
+mod snooze;
 mod timing;
 mod top;
 mod version;
@@ -111,6 +113,8 @@ pub enum Command {
     Alert(AtServer<alert::AlertArgs>),
     /// Show the occurrences that failed for good
     Failures(AtServer<failures::FailuresArgs>),
+    /// Find jobs of the subscription by a part of their names
+    Find(AtServer<find::FindArgs>),
     /// Show who changed and ran what in a collection
     Journal(AtServer<journal::JournalArgs>),
     /// Look at messages that are no longer delivered, send them again, or delete them
@@ -192,6 +196,7 @@ impl Command {
             Self::Calendar(it) => &it.options,
             Self::Alert(it) => &it.options,
             Self::Failures(it) => &it.options,
+            Self::Find(it) => &it.options,
             Self::Journal(it) => &it.options,
             Self::Dead(it) => &it.options,
             Self::Processes(it) => &it.options,
@@ -268,6 +273,7 @@ async fn carry_out(
         Command::Calendar(args) => at_server::run(args, environment).await,
         Command::Alert(args) => at_server::run(args, environment).await,
         Command::Failures(args) => at_server::run(args, environment).await,
+        Command::Find(args) => at_server::run(args, environment).await,
         Command::Journal(args) => at_server::run(args, environment).await,
         Command::Dead(args) => at_server::run(args, environment).await,
         Command::Processes(args) => at_server::run(args, environment).await,

@@ -10,7 +10,7 @@ use crate::path::{CollectionPath, JobPath, escaped};
 use crate::transport::{Client, Method, Request};
 use crate::types::{
     AlertAnswer, AlertTestAnswer, DatabaseItem, DeadLetterItem, DeadLettersAnswer, FailureItem,
-    JobAlertAnswer, JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem,
+    FoundJob, JobAlertAnswer, JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem,
     UpcomingItem,
 };
 
@@ -171,6 +171,25 @@ impl Client {
     pub async fn overview(&self, subscription: &str) -> Result<Answer<OverviewAnswer>, Error> {
         let path = format!("/minutehand/v1/subscriptions/{}/overview", escaped(subscription));
         self.get(path).await
+    }
+
+    /// Finds jobs of a subscription by a part of their names; the second value is whether all names were looked at, or
+    /// enough were found.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn find(
+        &self,
+        subscription: &str,
+        text: &str,
+        max: usize,
+    ) -> Result<(Vec<Listed<FoundJob>>, bool), Error> {
+        let (subscription, text) = (escaped(subscription), escaped(text));
+        let path = format!("/minutehand/v1/subscriptions/{subscription}/find?q={text}&limit={max}");
+        let answer: Answer<Value> = self.get(path).await?;
+        let is_whole = answer.value.get("isWhole").and_then(Value::as_bool).unwrap_or_default();
+        Ok((self.listed(&answer.value, "items")?, is_whole))
     }
 
     /// The occurrences of a subscription that failed for good since an instant, the newest first; perhaps

@@ -44,7 +44,7 @@ pub use transport::{Client, Method};
 pub use types::{
     AlertAnswer, AlertTestAnswer, AlertsOf, Beat, CancelAnswer, ClockNote, CollectionDocument,
     CollectionProperties, ComingOccurrence, DatabaseItem, DeadLetterItem, DeadLettersAnswer,
-    Description, Evidence, FailureItem, Headline, HistoryExtensions, HistoryItem,
+    Description, Evidence, FailureItem, FoundJob, Headline, HistoryExtensions, HistoryItem,
     HistoryProperties, Job, JobAlertAnswer, JobAlertState, JournalChange, Late, ListedJob,
     LoadAnswer, LostAlerts, Near, NextAnswer, NotFiringReason, NotedRun, Numbers, OverviewAnswer,
     ProcessItem, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,

@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 6] = [
         is_hashed: true,
     },
     File {
-        name: "app.b86d86381be2.js",
-        bytes: include_bytes!("../dist/app.b86d86381be2.js.gz"),
+        name: "app.7ada7ba38fc6.js",
+        bytes: include_bytes!("../dist/app.7ada7ba38fc6.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"b86d86381be2e2e856966a68cdd02317\"",
+        etag: "\"7ada7ba38fc6188ce0f834bf43a8a4e1\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"9124d62c49ef062fec3a6e7fd64bf1ef\"",
+        etag: "\"4b4b5c37ee3dad57c768c098e1d8699c\"",
         is_hashed: false,
     },
     File {

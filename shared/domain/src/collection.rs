@@ -1,5 +1,6 @@
 //! Job collections.
 
+use chrono::{DateTime, Utc};
 use minutehand_recurrence::named;
 
 use crate::action::FailureAction;
@@ -80,6 +81,12 @@ impl CollectionDefinition {
             concurrent: it.max_concurrent,
         };
         self.extensions.as_ref().map_or(CollectionLimits::NONE, limits)
+    }
+
+    /// Until when neither it nor its jobs are shown as needing someone.
+    #[must_use]
+    pub fn snoozed_until(&self) -> Option<DateTime<Utc>> {
+        self.extensions.as_ref()?.snoozed_until
     }
 
     /// The time zone of jobs that name none.

@@ -5,6 +5,8 @@
 //! property, so [`keep_extensions`](crate::document::keep_extensions) keeps all of it in a PUT that
 //! leaves it out.
 
+use chrono::{DateTime, Utc};
+use minutehand_recurrence::format_instant;
 use minutehand_recurrence::zone::{self, Zone};
 
 use crate::action::{FAILURE_ACTION, FailureAction};
@@ -24,6 +26,7 @@ use crate::policies::{
 };
 use crate::refusal::Refusal;
 use crate::sign::{SIGN, Signing};
+use crate::snooze::SNOOZED_UNTIL;
 
 /// The property that holds the extensions.
 pub const EXTENSIONS: &str = "minutehand";
@@ -66,6 +69,8 @@ pub struct JobExtensions {
     pub pause_on_failure: Option<PauseOnFailure>,
     /// Why the scheduler has disabled the job, if it has.
     pub paused: Option<Paused>,
+    /// Until when it is not shown as needing someone.
+    pub snoozed_until: Option<DateTime<Utc>>,
     /// How deep the request was that put the job, if a job sent it.
     pub depth: Depth,
 }
@@ -82,6 +87,8 @@ pub struct CollectionExtensions {
     pub max_per_second: Option<PerSecond>,
     /// How many attempts of its jobs may run at the same time.
     pub max_concurrent: Option<Concurrent>,
+    /// Until when neither it nor its jobs are shown as needing someone.
+    pub snoozed_until: Option<DateTime<Utc>>,
 }
 
 impl JobExtensions {
@@ -99,6 +106,7 @@ impl JobExtensions {
         ("sign", SIGN),
         ("pauseOnFailure", PAUSE_ON_FAILURE),
         ("paused", PAUSED),
+        (SNOOZED_UNTIL, Leaf),
         (DEPTH, Leaf),
     ]);
 
@@ -117,6 +125,7 @@ impl JobExtensions {
             sign: fields.part("sign", Signing::read)?,
             pause_on_failure: fields.part("pauseOnFailure", PauseOnFailure::read)?,
             paused: fields.part("paused", Paused::read)?.flatten(),
+            snoozed_until: fields.date(SNOOZED_UNTIL)?,
             depth: read_depth(fields)?,
         })
     }
@@ -142,6 +151,7 @@ impl JobExtensions {
             paused,
             ..
         } = self;
+        let snoozed_until = self.snoozed_until.map(format_instant);
         ObjectBuilder::default()
             .object("retry", retry.as_ref().map(Backoff::write))
             .object("catchUp", catch_up.map(CatchUp::write))
@@ -156,6 +166,7 @@ impl JobExtensions {
             .object("sign", sign.as_ref().map(Signing::write))
             .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))
             .object("paused", paused.as_ref().map(Paused::write))
+            .maybe(SNOOZED_UNTIL, snoozed_until)
             .maybe_found(DEPTH, Some(self.depth.get()).filter(|depth| *depth > 0))
     }
 }
@@ -183,6 +194,7 @@ impl CollectionExtensions {
         ("onFailure", FAILURE_ACTION),
         ("maxPerSecond", Leaf),
         ("maxConcurrent", Leaf),
+        (SNOOZED_UNTIL, Leaf),
     ]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
@@ -195,6 +207,7 @@ impl CollectionExtensions {
             max_concurrent: fields
                 .whole("maxConcurrent", 1, Concurrent::MAX)?
                 .and_then(Concurrent::new),
+            snoozed_until: fields.date(SNOOZED_UNTIL)?,
         };
         let has_limit = extensions.max_per_second.is_some() || extensions.max_concurrent.is_some();
         let on_failure = extensions.on_failure.as_ref();
@@ -210,12 +223,13 @@ impl CollectionExtensions {
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self { time_zone, on_failure, max_per_second, max_concurrent } = self;
+        let Self { time_zone, on_failure, max_per_second, max_concurrent, snoozed_until } = self;
         ObjectBuilder::default()
             .maybe("timeZone", time_zone.as_deref())
             .object("onFailure", on_failure.as_ref().map(FailureAction::write))
             .maybe("maxPerSecond", max_per_second.map(PerSecond::get))
             .maybe("maxConcurrent", max_concurrent.map(Concurrent::get))
+            .maybe(SNOOZED_UNTIL, snoozed_until.map(format_instant))
     }
 }
 

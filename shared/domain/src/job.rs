@@ -97,6 +97,12 @@ impl JobDefinition {
     pub fn paused(&self) -> Option<&Paused> {
         self.extensions.as_ref()?.paused.as_ref()
     }
+
+    /// Until when it is not shown as needing someone.
+    #[must_use]
+    pub fn snoozed_until(&self) -> Option<DateTime<Utc>> {
+        self.extensions.as_ref()?.snoozed_until
+    }
 }
 
 /// The two states that a user can set.

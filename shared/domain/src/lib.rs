@@ -56,6 +56,7 @@ pub mod retry;
 pub mod schedule;
 pub mod secret;
 pub mod sign;
+pub mod snooze;
 pub mod template;
 pub mod tick;
 pub mod timing;

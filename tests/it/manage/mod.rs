@@ -12,6 +12,7 @@ mod journal;
 mod past;
 mod races;
 mod restart;
+mod snooze;
 mod units;
 mod why;
 mod world;

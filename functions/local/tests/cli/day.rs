@@ -232,6 +232,49 @@ fn what_failed_is_repeated_and_policies_are_shown() {
 }
 
 #[test]
+fn a_snooze_is_shown_until_it_is_taken_back_and_is_in_no_file() {
+    let world = World::new();
+    world.must("collection create ops --zone Europe/Berlin");
+    world.must("job create ops/a --every 1h --url http://127.0.0.1:1/");
+    let snoozed = world.must("job snooze ops/a 2h");
+    assert!(snoozed.starts_with("ops/a is snoozed until "), "{snoozed}");
+    assert!(snoozed.ends_with(": it fires and alerts as before\n"), "{snoozed}");
+    assert!(world.must("job show ops/a").contains("\nsnoozed   until "));
+    let snoozed = world.json("collection snooze ops 1d --json");
+    assert!(snoozed["properties"]["minutehand"]["snoozedUntil"].is_string(), "{snoozed}");
+    assert!(world.must("collection show ops").contains("\nSnoozed until "));
+    // A file neither has it nor takes it back.
+    let files = world.must("export ops");
+    assert!(!files.contains("snoozed"), "{files}");
+    std::fs::write(world.home.path().join("ops.yaml"), files).unwrap();
+    assert!(world.must("diff -f ops.yaml").contains("nothing"), "there is a difference");
+    assert_eq!(world.must("job snooze ops/a off"), "ops/a is not snoozed\n");
+    assert!(!world.must("job show ops/a").contains("snoozed"));
+    let refused = world.run("job snooze ops/a 31d");
+    assert!(refused.err.contains("at most 30 days ahead"), "{refused:?}");
+    let refused = world.run("collection snooze ops soon");
+    assert!(refused.err.contains("'soon' is not an instant"), "{refused:?}");
+}
+
+#[test]
+fn jobs_are_found_by_a_part_of_their_names() {
+    let world = World::new();
+    for (collection, job) in
+        [("ops", "nightly-export"), ("billing", "export-invoices"), ("ops", "ping")]
+    {
+        world.run(&format!("collection create {collection}"));
+        world.must(&format!("job create {collection}/{job} --every 1h --url http://127.0.0.1:1/"));
+    }
+    let found = world.must("find EXPORT");
+    let names: Vec<_> = found.lines().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(names, ["billing/export-invoices", "ops/nightly-export"]);
+    assert_eq!(world.must("find ops/p --jsonl").lines().count(), 2);
+    assert_eq!(world.must("find export -n 1 --jsonl").lines().count(), 1);
+    assert_eq!(world.must("find nothing-like-it"), "");
+    assert!(world.run("find x -n 21").err.contains("use a number from 1 to 20"));
+}
+
+#[test]
 fn options_change_a_job_and_keep_the_rest() {
     let world = World::new();
     world.must("collection create ops --zone Europe/Berlin");

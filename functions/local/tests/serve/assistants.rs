@@ -107,6 +107,20 @@ fn a_token_has_the_same_scope_for_tools_as_for_the_api() {
     call(&server, &all, "update_collection", &json!({"name": "ops", "state": "disabled"})).unwrap();
     let listed = call(&server, &read, "list_collections", &json!({})).unwrap();
     assert_eq!(listed["collections"][0]["state"], "Disabled", "{listed}");
+    call(&server, &all, "update_collection", &json!({"name": "ops", "snooze": "1d"})).unwrap();
+    call(&server, &all, "update_job", &json!({"name": "ops/a", "snooze": "2h"})).unwrap();
+    for tool in [
+        json!({"tool": "get_collection", "name": "ops"}),
+        json!({"tool": "get_job", "name": "ops/a"}),
+    ] {
+        let found =
+            call(&server, &read, tool["tool"].as_str().unwrap(), &json!({"name": tool["name"]}));
+        let found = found.unwrap();
+        assert!(found["properties"]["minutehand"]["snoozedUntil"].is_string(), "{found}");
+    }
+    let long = json!({"name": "ops/a", "snooze": "31d"});
+    let refused = call(&server, &all, "update_job", &long).unwrap_err();
+    assert!(refused.contains("at most 30 days ahead"), "{refused}");
     server.stop().is_clean();
 }
 
@@ -124,6 +138,9 @@ fn a_limited_token_reaches_no_more_through_tools() {
     }
     let listed = call(&server, &own, "list_collections", &json!({})).unwrap();
     assert_eq!(listed["collections"].as_array().unwrap().len(), 1, "{listed}");
+    let found = call(&server, &own, "find_jobs", &json!({"text": "A"})).unwrap();
+    assert_eq!(found["jobs"][0]["name"], "mine-a/a", "{found}");
+    assert_eq!((found["jobs"].as_array().unwrap().len(), &found["isWhole"]), (1, &json!(true)));
     let failures = call(&server, &own, "failures", &json!({})).unwrap();
     let found: Vec<_> = failures["failures"].as_array().unwrap().iter().collect();
     assert!(found.iter().all(|failure| failure["name"] == "mine-a/a"), "{failures}");

@@ -81,6 +81,8 @@ pub struct Overview {
     pub collections: Vec<CollectionOverview>,
     /// The number of timers that nothing has moved on although they are due.
     pub late_timers: usize,
+    /// How many of these timers are of collections that are snoozed.
+    pub late_snoozed: usize,
     /// The number of attempts that are due for over a minute, and wait.
     pub behind: usize,
     /// The jobs of both, each once: first the one that is due for longest.
@@ -117,6 +119,8 @@ pub struct CollectionOverview {
     pub limits: CollectionLimits,
     /// How many attempts run and wait; `None` if that is not known.
     pub present: Option<PresentCounts>,
+    /// Until when it is snoozed, if it is.
+    pub snoozed_until: Option<DateTime<Utc>>,
 }
 
 /// A job that is late.
@@ -208,6 +212,10 @@ impl Manage {
             .filter_map(|due| late_job(due, &collections))
             .collect();
         let late_timers = late.len();
+        let late_snoozed = late.iter().filter(|(_, _, record, _)| {
+            record.collection.definition.snoozed_until().is_some_and(|until| until > clock.now())
+        });
+        let late_snoozed = late_snoozed.count();
         let mut counts = Counts::new();
         for (job, present) in present.iter().flat_map(|it| &it.items) {
             let Some(record) = on(&job.collection_uid, &collections) else { continue };
@@ -231,15 +239,16 @@ impl Manage {
         });
         let late_jobs = late_jobs.collect();
         let alerts = self.troubled_alerts(collections.values()).await?;
-        let plan_limits = self.settings.plan_limits;
+        let (plan_limits, now) = (self.settings.plan_limits, clock.now());
         let counts = present.is_some().then_some(counts);
         let present = counts.as_ref().map(|it| it.values().sum());
-        let short = |record| in_short(record, plan_limits, counts.as_ref());
+        let short = |record| in_short(record, plan_limits, counts.as_ref(), now);
         let mut collections: Vec<_> = collections.into_values().map(short).collect();
         collections.sort_by(|one, other| order(one).cmp(&order(other)));
         Ok(Overview {
             collections,
             late_timers,
+            late_snoozed,
             behind,
             late_jobs,
             late_is_least,
@@ -356,10 +365,12 @@ fn in_short(
     record: CollectionRecord,
     plan_limits: PlanLimits,
     counts: Option<&Counts>,
+    now: DateTime<Utc>,
 ) -> CollectionOverview {
     let CollectionRecord { place, collection, job_count: jobs, state_since: since, .. } = record;
     let present = counts.map(|it| it.get(&collection.uid).cloned().unwrap_or_default());
     let definition = collection.definition;
+    let snoozed_until = definition.snoozed_until().filter(|until| *until > now);
     let attempts = definition.limits();
     let limits = JobLimits::of(definition.plan, definition.quota.as_ref(), plan_limits);
     CollectionOverview {
@@ -372,6 +383,7 @@ fn in_short(
         jobs_max: limits.ok().and_then(|limits| limits.jobs_max()),
         limits: attempts,
         present,
+        snoozed_until,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use minutehand_domain::action::Target;
-use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::job::{JobCounters, JobDefinition, JobState};
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::schedule::Schedule;
 use minutehand_ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
@@ -37,6 +37,8 @@ pub struct JobRow {
     pub running_since: Option<DateTime<Utc>>,
     /// Since when an attempt is due that waits.
     pub waiting_since: Option<DateTime<Utc>>,
+    /// Until when it is not shown as needing someone, because it or its collection is snoozed.
+    pub snoozed_until: Option<DateTime<Utc>>,
 }
 
 impl Manage {
@@ -116,6 +118,8 @@ pub(super) fn row(
     let timing = &job.timer.timing;
     let schedule = definition.as_ref().and_then(|it| timing.schedule(it, &job.uid, now).ok());
     let target = definition.as_ref().map(|it| &it.action.action.target);
+    let own = definition.as_ref().and_then(JobDefinition::snoozed_until);
+    let snoozed_until = own.max(collection.collection.definition.snoozed_until());
     JobRow {
         name: job.name.clone(),
         state: job.timer.state,
@@ -127,5 +131,6 @@ pub(super) fn row(
         target: target.map(Target::summary),
         running_since,
         waiting_since,
+        snoozed_until: snoozed_until.filter(|until| *until > now),
     }
 }

@@ -129,7 +129,7 @@ impl Manage {
                 (before.transpose()?, wanted)
             }
         };
-        let limits = self.check(collection, &mut wanted)?;
+        let limits = self.check(collection, before.as_ref(), &mut wanted)?;
         let now = self.ports.clock.now();
         let document = wanted.write();
         document.split()?;

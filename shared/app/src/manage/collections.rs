@@ -10,6 +10,7 @@ use minutehand_domain::location::display_name;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::plan::{JobLimits, Plan, PlanLimits, second_free_collection};
 use minutehand_domain::refusal::{Code, Refusal};
+use minutehand_domain::snooze::check_snooze;
 use minutehand_ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 use serde_json::Value;
 
@@ -284,6 +285,7 @@ impl Manage {
     ) -> Result<(), AppError> {
         JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         self.check_one_free(place, name, wanted.plan).await?;
+        check_snooze(None, wanted.snoozed_until(), self.ports.clock.now())?;
         self.check_failure_action(wanted)
     }
 
@@ -301,6 +303,7 @@ impl Manage {
                 JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
             self.check_jobs_fit(old, limits).await?;
         }
+        check_snooze(before.snoozed_until(), wanted.snoozed_until(), self.ports.clock.now())?;
         self.check_failure_action(wanted)
     }
 

@@ -160,7 +160,7 @@ impl Manage {
     ) -> Result<Option<JobView>, AppError> {
         let now = self.ports.clock.now();
         wanted.set_depth(self.depth);
-        let limits = self.check(collection, &mut wanted)?;
+        let limits = self.check(collection, None, &mut wanted)?;
         let timing = Timing::created(&wanted, now);
         let uid = self.ports.ids.new_id();
         let schedule = allowed_schedule(&limits, &timing, (&wanted, &uid), now)?;
@@ -208,7 +208,7 @@ impl Manage {
         let now = self.ports.clock.now();
         keep_paused(before, &mut wanted);
         wanted.set_depth(self.depth);
-        let limits = self.check(collection, &mut wanted)?;
+        let limits = self.check(collection, Some(before), &mut wanted)?;
         let change = old.timer.timing.changed([before, &wanted], &old.uid, now);
         let (timer, timer_changes) = match change.map_err(Refusal::from)? {
             Change::Keeps => (with_policies(&old, &wanted)?, false),

@@ -9,6 +9,7 @@ use minutehand_domain::extensions::EXTENSIONS;
 use minutehand_domain::job::JobDefinition;
 use minutehand_domain::plan::JobLimits;
 use minutehand_domain::refusal::Refusal;
+use minutehand_domain::snooze::check_snooze;
 use minutehand_ports::store::{CollectionRecord, JobRecord};
 use serde_json::{Value, json};
 
@@ -108,8 +109,11 @@ impl Manage {
     pub(super) fn check(
         &self,
         collection: &CollectionRecord,
+        before: Option<&JobDefinition>,
         wanted: &mut JobDefinition,
     ) -> Result<JobLimits, AppError> {
+        let snoozed_before = before.and_then(JobDefinition::snoozed_until);
+        check_snooze(snoozed_before, wanted.snoozed_until(), self.ports.clock.now())?;
         let definition = &collection.collection.definition;
         let limits =
             JobLimits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::secrets::is_reference;
 use crate::masked::{WITHHELD, is_secret};
 use crate::output::times::read;
+use crate::snooze::SNOOZED_UNTIL;
 
 /// What differs, as a merge patch, and as lines for people.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,10 +20,11 @@ pub(super) struct Difference {
     pub(super) lines: Vec<String>,
 }
 
-/// Properties that only the server sets.
-const SERVERS: [&str; 5] = [
+/// Properties that only the server sets, or a person for a while: a file decides nothing about them.
+const SERVERS: [&str; 6] = [
     "status",
     "paused",
+    SNOOZED_UNTIL,
     "certificateThumbprint",
     "certificateSubjectName",
     "certificateExpiration",

@@ -32,6 +32,7 @@ use clap::{Args, Subcommand};
 
 use crate::at_server::ServerCommand;
 use crate::failure::Result;
+use crate::snooze;
 use crate::work::Work;
 
 /// The arguments of `job`.
@@ -90,6 +91,8 @@ enum JobCommand {
     Disable(many::ManyArgs),
     /// Enable a job that was paused after failures
     Resume(again::ResumeArgs),
+    /// Show a job as needing nobody until an instant; it fires and alerts as before
+    Snooze(snooze::SnoozeJob),
     /// Run a job once, now
     Run(run::RunArgs),
     /// Run a job once for an occurrence that failed for good
@@ -123,6 +126,7 @@ impl ServerCommand for JobArgs {
             JobCommand::Enable(args) => switch::switch(&work, &args, true).await,
             JobCommand::Disable(args) => switch::switch(&work, &args, false).await,
             JobCommand::Resume(args) => again::resume(&work, &args).await,
+            JobCommand::Snooze(args) => snooze::job(&work, &args).await,
             JobCommand::Redrive(args) => again::redrive(&work, &args).await,
             JobCommand::Cancel(args) => again::cancel(&work, &args).await,
             JobCommand::Run(args) => run::run(&work, &args).await,

@@ -14,6 +14,7 @@ use crate::output::marks::marks;
 use crate::output::table::harmless;
 use crate::output::times::{Times, capitalized, span_text};
 use crate::repeat::Repeat;
+use crate::snooze;
 use crate::work::{Work, zone_of};
 
 /// How many of the last results are shown.
@@ -95,6 +96,9 @@ fn page(
         }
         for (title, words) in policy::titled(extensions) {
             line(title, &words);
+        }
+        if let Some(until) = snooze::told(extensions, &times) {
+            line("snoozed", &until);
         }
     }
     if let Some(last) = last {

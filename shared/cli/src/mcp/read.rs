@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::Named;
 use crate::failure::{Failure, Result};
+use crate::find;
 use crate::instant;
 use crate::job::schedule::{ScheduleArgs, timetable};
 use crate::job::why::instant_of;
@@ -87,6 +88,17 @@ pub(super) struct Failures {
     since: Option<String>,
     /// At most this many failures, up to 200 [default: 20]
     #[arg(long, value_parser = items)]
+    limit: Option<u32>,
+}
+
+/// The arguments of `find_jobs`.
+#[derive(Debug, Args)]
+pub(super) struct Find {
+    /// Part of a job's name in any case; COLLECTION/JOB takes a part of both names
+    #[arg(long)]
+    text: String,
+    /// At most this many jobs, up to 20 [default: 20]
+    #[arg(long, value_parser = find::limit)]
     limit: Option<u32>,
 }
 
@@ -206,6 +218,17 @@ pub(super) async fn failures(work: &Work, wanted: &Failures) -> Result<Value> {
         Ok(failure)
     });
     Ok(list("failures", items.collect::<Result<_>>()?, limit))
+}
+
+pub(super) async fn find(work: &Work, wanted: &Find) -> Result<Value> {
+    let subscription = &work.defaults().place.subscription;
+    let limit = wanted.limit.unwrap_or(find::FOUND_MAX) as usize;
+    let (found, is_whole) = work.client().find(subscription, &wanted.text, limit).await?;
+    let items = found.iter().map(|Listed { value, .. }| {
+        json!({"name": find::name(work, value), "state": value.state, "sentence": value.sentence,
+            "next": value.next, "recent": value.recent})
+    });
+    Ok(json!({"jobs": items.collect::<Vec<_>>(), "isWhole": is_whole}))
 }
 
 pub(super) async fn overview(work: &Work) -> Result<Value> {

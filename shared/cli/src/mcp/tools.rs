@@ -34,6 +34,8 @@ enum Tool {
                        of all collections, of one, or of one job. redrive runs one again."
     )]
     Failures(read::Failures),
+    #[command(about = "Find jobs of all collections by a part of their names.")]
+    FindJobs(read::Find),
     #[command(
         about = "Say how all is: what to look at first, numbers of jobs by state, what is late, \
                        alerts that do not arrive."
@@ -219,6 +221,7 @@ pub(super) async fn call(
         Tool::CreateCollection(wanted) => write::create_collection(work, &wanted).await,
         Tool::UpdateCollection(wanted) => write::update_collection(work, &wanted).await,
         Tool::Failures(wanted) => read::failures(work, &wanted).await,
+        Tool::FindJobs(wanted) => read::find(work, &wanted).await,
         Tool::Overview => read::overview(work).await,
         Tool::Redrive(wanted) => write::redrive(work, &wanted).await,
         Tool::Cancel(wanted) => write::cancel(work, &wanted).await,

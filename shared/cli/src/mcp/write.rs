@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use minutehand_client::{JobPath, Precondition};
+use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{Named, Object};
@@ -18,7 +19,8 @@ use crate::job::why::instant_of;
 use crate::job::{ActionArgs, Given, is_credential, put_new, run_and_wait, zoned};
 use crate::masked::masked;
 use crate::merge::merge;
-use crate::work::{Work, in_collection};
+use crate::snooze::{self, SNOOZED_UNTIL};
+use crate::work::{Work, in_collection, zone_of};
 
 /// How long `run_job` waits for the result: an action ends within a minute.
 const RESULT_WAIT: Duration = Duration::from_secs(75);
@@ -60,6 +62,9 @@ pub(super) struct UpdateCollection {
     /// Switch it on or off; none of its jobs fires while it is off
     #[arg(long, value_parser = ["enabled", "disabled"])]
     state: Option<String>,
+    /// Show neither it nor its jobs as needing someone until then, at most 30 days: 2h, 2026-12-01; off ends it
+    #[arg(long)]
+    snooze: Option<String>,
     #[command(flatten)]
     limits: SetLimits,
     #[command(flatten)]
@@ -84,6 +89,9 @@ pub(super) struct Update {
     /// Merge patch of the job's properties; null removes a property
     #[arg(long)]
     properties: Option<Object>,
+    /// Do not show it as needing someone until then, at most 30 days: 2h, 2026-12-01; off ends it
+    #[arg(long)]
+    snooze: Option<String>,
     #[command(flatten)]
     action: ActionArgs,
     #[command(flatten)]
@@ -143,6 +151,11 @@ pub(super) async fn update(work: &Work, wanted: &Update) -> Result<Value> {
     let given = Given { schedule, action, backoff, policies };
     let mut changes = Value::Object(given.patch(&job.value.properties, work.now())?);
     merge(&mut changes, document);
+    if let Some(text) = &wanted.snooze {
+        let until = snooze::until(text, zone_of(&job.value.properties), work.now())?;
+        let until = until.map(format_instant);
+        merge(&mut changes, json!({"minutehand": {SNOOZED_UNTIL: until}}));
+    }
     if changes.as_object().is_none_or(Map::is_empty) {
         return Err(Failure::refused("it is not said what to change").hint(
             "give properties, such as {\"state\":\"disabled\"}, or arguments of create_job",
@@ -163,6 +176,11 @@ pub(super) async fn update_collection(work: &Work, wanted: &UpdateCollection) ->
     if let Some(state) = &wanted.state {
         let state = if state == "enabled" { "Enabled" } else { "Disabled" };
         changes.push(format!("state={state}"));
+    }
+    if let Some(text) = &wanted.snooze {
+        let until = snooze::until(text, None, work.now())?;
+        let until = until.map_or_else(|| "null".to_owned(), format_instant);
+        changes.push(format!("minutehand.{SNOOZED_UNTIL}={until}"));
     }
     let path = work.defaults().collection(Some(&wanted.name))?;
     document(&collection::change(work, &path, &changes, &wanted.alerts).await?)

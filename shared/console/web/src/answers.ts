@@ -195,6 +195,8 @@ export interface JobRow {
   /** Since when an attempt runs, and since when one waits that is due. */
   runningSince: string | null;
   waitingSince: string | null;
+  /** Until when it, or its collection, is snoozed. */
+  snoozedUntil: string | null;
 }
 
 export interface Why {
@@ -252,7 +254,13 @@ export interface OverviewData {
   collections: { all: number; off: number; items: CollectionLine[] };
   jobs: { all: number };
   /** Timers that were not moved on, and attempts that wait (`waiting` of them). */
-  late: { count: number; waiting?: number; isLeast: boolean; items: (JobAt & { waitsFor?: string | null })[] };
+  late: {
+    count: number;
+    waiting?: number;
+    snoozed?: number;
+    isLeast: boolean;
+    items: (JobAt & { waitsFor?: string | null })[];
+  };
   /** What runs and what waits; `null` where the server does not know. */
   running?: number | null;
   waiting?: Waiting | null;
@@ -283,6 +291,7 @@ export interface CollectionLine {
   maxConcurrent?: number | null;
   running?: number | null;
   waiting?: Waiting | null;
+  snoozedUntil?: string | null;
 }
 
 /** A job, and an instant at which it was or is due. */

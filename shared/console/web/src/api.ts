@@ -217,6 +217,7 @@ const WORDS = [
   'recent',
   'runningSince',
   'waitingSince',
+  'snoozedUntil',
 ] as const;
 const NUMBERS = ['executions', 'failures', 'faulted'] as const;
 

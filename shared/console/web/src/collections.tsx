@@ -306,6 +306,9 @@ function Row({
       </td>
       <td>
         <State kind={stateOf(one.properties.state)}>{stateWord(one.properties.state)}</State>
+        {line?.snoozedUntil && (
+          <small class="faint line">snoozed until {civil(Date.parse(line.snoozedUntil), wideZone())}</small>
+        )}
         {!isOn && line?.since && <small class="faint line">since {civil(Date.parse(line.since), wideZone())}</small>}
       </td>
       <td>{one.properties.sku?.name ?? '—'}</td>

@@ -41,10 +41,10 @@ function Duplicate({ collection, from }: { collection: string; from: string }) {
       {(job) => {
         const { status: _, state: __, ...copied } = job.properties;
         const secrets = /"(authentication|queueMessage|sign)"/.test(JSON.stringify(copied));
-        const properties = put(
-          put(copied, 'minutehand.sign', undefined),
-          'minutehand.paused',
-          undefined,
+        const left = ['sign', 'paused', 'snoozedUntil'];
+        const properties = left.reduce<Document>(
+          (all, one) => put(all, `minutehand.${one}`, undefined),
+          copied,
         ) as JobProperties;
         return (
           <Editor

@@ -11,9 +11,11 @@ import { asArm, asCommand, asCurl } from './elsewhere';
 import { History, useOlder } from './history';
 import { useKeys } from './keys';
 import { asError, useLoad } from './load';
+import { needs } from './needs';
 import { occurrences, usually } from './outcome';
 import { saidPolicies, saidRetries } from './policies';
 import { lineOf, outcomeOf, PresentOf, runSince } from './present';
+import { Snooze, Wake } from './snooze';
 import { askedRun, asksRun, go, inPlace, isHere, may, place, route, RUN_ONCE, say, tick, zoneChoice } from './state';
 import { Tape } from './tape';
 import { civil, inZone, now, oclock, until, withOffset, zoneOf } from './time';
@@ -81,6 +83,8 @@ export function JobPage({ collection, name }: { collection: string; name: string
     }
   };
   const isPaused = at(job.data?.properties ?? {}, 'minutehand.paused') !== undefined;
+  const own = { resourceGroup: place.value.group, collection, job: name };
+  const snoozedUntil = Date.parse(String(at(job.data?.properties ?? {}, 'minutehand.snoozedUntil')));
   const attempt = async (act: () => Promise<void>, said: string) => {
     setError(null);
     try {
@@ -136,6 +140,9 @@ export function JobPage({ collection, name }: { collection: string; name: string
                 Resume
               </button>
             )}
+            {needs.value?.data?.jobs.some(
+              ({ last }) => isHere(last) && last.collection === collection && last.job === name,
+            ) && <Snooze of={own} onDone={reload} />}
             {may('run') && (
               <button type="button" class="btn" onClick={ask}>
                 Run now
@@ -166,6 +173,11 @@ export function JobPage({ collection, name }: { collection: string; name: string
           A dead letter is of the occurrence {civil(letter, zoneOf(job.data))}.{' '}
           <a href={`${inPlace('why', collection, name)}?at=${new Date(letter).toISOString()}`}>What became of it</a> ·{' '}
           <a href={inPlace('dead')}>Dead letters</a>
+        </p>
+      )}
+      {snoozedUntil > now() && (
+        <p class="notice">
+          Snoozed until {civil(snoozedUntil, zoneOf(job.data))}: it needs nobody. <Wake of={own} onDone={reload} />
         </p>
       )}
       {job.data?.notFiring.map((why) => (

@@ -7,8 +7,19 @@ import { Confirm } from './dialog';
 import { asError, type Loaded } from './load';
 import { each } from './many';
 import { Marks } from './marks';
-import { behindIn, countOf, lateTimers, type Needed, type Needing, needs } from './needs';
+import {
+  behindIn,
+  countOf,
+  isSnoozed,
+  lateTimers,
+  type Needed,
+  type Needing,
+  needs,
+  snoozedIn,
+  troubledIn,
+} from './needs';
 import { type Alike, causeOf, inLines, nameOf } from './outcome';
+import { type Snoozable, Snooze, Wake } from './snooze';
 import { HOUR, span } from './spans';
 import { go, inPlace, link, may, pageOf, place, say, tick } from './state';
 import { civil, grouped, now, until, wideZone, withOffset } from './time';
@@ -36,7 +47,7 @@ export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> |
   const rows: ComponentChildren[] = behindIn(of).map((one) => (
     <Behind key={`behind ${one.resourceGroup}/${one.collection}`} of={one} />
   ));
-  const late = of.late.items.filter(({ waitsFor }) => !waitsFor).slice(0, LATE);
+  const late = of.late.items.filter((one) => !one.waitsFor && !isSnoozed(of, one)).slice(0, LATE);
   const lateRows = late.map((one) => (
     <Need
       key={`late ${nameOf(one)}`}
@@ -62,7 +73,7 @@ export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> |
     const text = 'Messages that were delivered again and again, and never finished.';
     rows.push(<Linked key="dead" kind="bad" title={title} href={inPlace('dead')} text={text} />);
   }
-  for (const { resourceGroup, collection, trouble } of of.alerts ?? []) {
+  for (const { resourceGroup, collection, trouble } of troubledIn(of)) {
     const why = trouble.cause ? `: ${trouble.cause.text}` : '';
     rows.push(
       <Linked
@@ -90,7 +101,11 @@ export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> |
   }
   const left = lines.slice(LINES).reduce((all, line) => all + ('jobs' in line ? line.jobs.length : 1), 0);
   const recovered = found?.data?.recovered ?? [];
-  if (rows.length === 0 && recovered.length === 0 && !found?.error) return null;
+  const snoozed: (Snoozable & { snoozedUntil?: string | null })[] = [
+    ...snoozedIn(of),
+    ...(found?.data?.snoozed ?? []).map(inShort),
+  ];
+  if (rows.length === 0 && recovered.length + snoozed.length === 0 && !found?.error) return null;
   return (
     <section class="sheet needs" aria-labelledby="needs">
       <header>
@@ -100,6 +115,23 @@ export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> |
       {found?.error && found.data === null && <Panel of={found}>{() => null}</Panel>}
       <ul>{rows}</ul>
       {left > 0 && <p class="none">And {grouped(left)} more jobs that fail.</p>}
+      {snoozed.length > 0 && (
+        <details class="none">
+          <summary>{grouped(snoozed.length)} snoozed</summary>
+          <ul class="which">
+            {snoozed.slice(0, RECOVERED_MAX).map((one) => (
+              <li key={`${one.resourceGroup}/${one.collection}/${one.job}`}>
+                <b>
+                  {one.collection}
+                  {one.job && ` / ${one.job}`}
+                </b>{' '}
+                <span class="muted">snoozed until {civil(Date.parse(one.snoozedUntil ?? ''), zone)}</span>{' '}
+                {(one.job === undefined || !isSnoozed(of, one)) && <Wake of={one} />}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       {recovered.length > 0 && (
         <details class="none">
           <summary>{grouped(recovered.length)} recovered within a day</summary>
@@ -115,6 +147,14 @@ export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> |
     </section>
   );
 }
+
+/** A job that is snoozed. */
+const inShort = ({ last: { resourceGroup, collection, job }, snoozedUntil }: Needing) => ({
+  resourceGroup,
+  collection,
+  job,
+  snoozedUntil,
+});
 
 /** What attempts wait for, in words. */
 export function waitsFor(what: string | null, { maxConcurrent, maxPerSecond }: Partial<CollectionLine>): string {
@@ -160,6 +200,7 @@ function Behind({ of }: { of: CollectionLine }) {
           <a class="btn sm" href={`${where('jobs', collection)}?state=late`}>
             Which<span class="vh"> of {collection} wait</span>
           </a>
+          <Snooze of={{ resourceGroup, collection }} />
         </>
       }
     />
@@ -284,6 +325,7 @@ function OneFailed({ of, zone }: { of: Needing; zone: string }) {
           <a class="btn sm" href={pageOf('job', last)}>
             What happened<span class="vh"> to {last.job}</span>
           </a>
+          <Snooze of={last} />
         </>
       }
     />

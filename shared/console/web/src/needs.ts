@@ -31,6 +31,8 @@ export interface Needing extends Failing {
   recent: string;
   /** When the scheduler paused it. */
   pausedAt: string | null;
+  /** Until when somebody has snoozed it. */
+  snoozedUntil: string | null;
 }
 
 export interface Needed {
@@ -38,6 +40,8 @@ export interface Needed {
   jobs: Needing[];
   /** Jobs that failed within a day, and whose last occurrence succeeded. */
   recovered: Needing[];
+  /** Jobs that need someone, but not before a time. */
+  snoozed: Needing[];
 }
 
 /** What every page shows of it: one reader, so that the counts of all pages are one. */
@@ -65,8 +69,9 @@ export async function readNeeds(): Promise<Needed> {
   found.sort((a, b) => (a.last.at < b.last.at ? 1 : -1));
   const dayAgo = new Date(now() - DAY).toISOString();
   return {
-    jobs: found.filter((one) => one.kind !== 'recovered'),
+    jobs: found.filter((one) => one.kind !== 'recovered' && !one.snoozedUntil),
     recovered: found.filter((one) => one.kind === 'recovered' && one.last.at > dayAgo),
+    snoozed: found.filter((one) => one.kind !== 'recovered' && one.snoozedUntil),
   };
 }
 
@@ -135,7 +140,15 @@ async function state(one: Failing, row: JobRow | null): Promise<Needing | null> 
     .toSorted()
     .at(-Math.max(1, count));
   const since = count > one.times ? null : (first ?? null);
-  const needing = { ...one, recent, inRow: Math.max(1, count), isLeast, since, pausedAt: null };
+  const needing = {
+    ...one,
+    recent,
+    inRow: Math.max(1, count),
+    isLeast,
+    since,
+    pausedAt: null,
+    snoozedUntil: row?.snoozedUntil ?? null,
+  };
   // What is paused stays off, whatever a trial of it came to.
   if (row && stateOf(row.state) === 'off') {
     const pausedAt = await pauseOf(one.last);
@@ -156,6 +169,7 @@ async function pauseOf({ resourceGroup, collection, job }: JobAt): Promise<strin
 
 /** Whether a job of a list needs someone: its last occurrence failed, or the scheduler has paused it. */
 export function needsSomeone(collection: string, row: JobRow): boolean {
+  if (row.snoozedUntil) return false;
   if (stateOf(row.state) !== 'off') return isFailing(row);
   const name = `${place.value.group}/${collection}/${row.name}`.toLowerCase();
   return (
@@ -173,12 +187,25 @@ const BEHIND_MS = MINUTE;
 export const isBehind = (since: string | null | undefined) =>
   since != null && now() - Date.parse(since) >= BEHIND_MS * rate();
 
+/** The collections that are snoozed, and whether one is. */
+export const snoozedIn = ({ collections }: OverviewData): CollectionLine[] =>
+  collections.items.filter(({ snoozedUntil }) => snoozedUntil);
+export const isSnoozed = (
+  of: OverviewData,
+  { resourceGroup, collection }: { resourceGroup: string; collection: string },
+) => snoozedIn(of).some((one) => one.resourceGroup === resourceGroup && one.collection === collection);
+
 /** The collections in which attempts wait for too long. */
 export const behindIn = ({ collections }: OverviewData): CollectionLine[] =>
-  collections.items.filter(({ state, waiting }) => stateOf(state) === 'on' && isBehind(waiting?.since));
+  collections.items.filter(
+    ({ state, waiting, snoozedUntil }) => !snoozedUntil && stateOf(state) === 'on' && isBehind(waiting?.since),
+  );
+
+/** The collections whose alerts do not arrive. */
+export const troubledIn = (of: OverviewData) => (of.alerts ?? []).filter((one) => !isSnoozed(of, one));
 
 /** How many timers nothing has moved on. */
-export const lateTimers = ({ late }: OverviewData) => late.count - (late.waiting ?? 0);
+export const lateTimers = ({ late }: OverviewData) => late.count - (late.waiting ?? 0) - (late.snoozed ?? 0);
 
 /** Whether no sweeper runs. One that sweeps once a minute has done so hours ago on a test clock that is fast. */
 export const isSilent = ({ headline, sweep }: OverviewData) =>
@@ -193,5 +220,5 @@ export function countOf(found: OverviewData | null): number {
   const jobs = needs.value?.data?.jobs.length ?? 0;
   if (!found) return jobs;
   const late = lateTimers(found) + behindIn(found).length;
-  return jobs + late + (found.deadLetters ? 1 : 0) + (found.alerts?.length ?? 0);
+  return jobs + late + (found.deadLetters ? 1 : 0) + troubledIn(found).length;
 }

@@ -51,6 +51,7 @@ pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
         "late": {
             "count": found.late_timers + found.behind,
             "waiting": found.behind,
+            "snoozed": found.late_snoozed,
             "isLeast": found.late_is_least,
             "oldest": found.late_jobs.first().map(|late| format_instant(late.due_at)),
             "items": found.late_jobs.iter().take(LATE_MAX).map(late).collect::<Vec<_>>(),
@@ -81,6 +82,7 @@ fn collection(found: &CollectionOverview) -> Value {
         "maxConcurrent": found.limits.concurrent.map(Concurrent::get),
         "running": found.present.as_ref().map(|it| it.running),
         "waiting": found.present.as_ref().map(waiting),
+        "snoozedUntil": found.snoozed_until.map(format_instant),
     })
 }
 

@@ -22,7 +22,7 @@ const LOOKED_AT_MAX: usize = 5_000;
 /// The most characters of a prefix: a name has no more.
 const PREFIX_CHARS_MAX: usize = 100;
 /// The names of the values of a row.
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "name",
     "state",
     "sentence",
@@ -39,6 +39,7 @@ const COLUMNS: [&str; 16] = [
     "tookMs",
     "runningSince",
     "waitingSince",
+    "snoozedUntil",
 ];
 
 pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
@@ -100,5 +101,6 @@ fn row(row: &JobRow) -> Value {
         row.counters.latest().took_ms(),
         row.running_since.map(format_instant),
         row.waiting_since.map(format_instant),
+        row.snoozed_until.map(format_instant),
     ])
 }
