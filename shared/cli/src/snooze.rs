@@ -1,6 +1,6 @@
 //! `job snooze` and `collection snooze`: nothing of it is shown as needing someone, until an instant.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound as _, Utc};
 use clap::Args;
 use minutehand_client::Precondition;
 use minutehand_recurrence::format_instant;
@@ -66,6 +66,7 @@ pub(crate) fn until(
     if text == "off" {
         return Ok(None);
     }
+    let now = now.trunc_subsecs(0);
     let span = span_of(&text.to_ascii_lowercase()).map(|span| now.checked_add_signed(span));
     match span {
         Some(Some(until)) => Ok(Some(until)),

@@ -1,7 +1,7 @@
 //! What people look at, from `/minutehand/v1`: the journal, dead letters, and what is ahead.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Listed};
@@ -27,6 +27,26 @@ pub enum Chosen {
     All(bool),
     /// Those with these ids.
     Ids(Vec<String>),
+}
+
+/// A job that was found by a part of its name.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundJob {
+    /// The resource group of the collection.
+    pub resource_group: String,
+    /// The collection.
+    pub collection: String,
+    /// The job.
+    pub job: String,
+    /// Its state.
+    pub state: String,
+    /// When it fires, in words, if the server can read it.
+    pub sentence: Option<String>,
+    /// Its next occurrence.
+    pub next: Option<String>,
+    /// How its last occurrences ended, one letter each, the newest last.
+    pub recent: String,
 }
 
 /// Which occurrences are counted.

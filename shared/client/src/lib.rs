@@ -33,7 +33,7 @@ mod way;
 
 pub use answer::{Answer, Listed};
 pub use arm::{HistoryFilter, Listing, Precondition};
-pub use browse::{AheadQuery, Chosen};
+pub use browse::{AheadQuery, Chosen, FoundJob};
 pub use check::{ChangesAnswer, CheckProblem, CheckWarning, CheckedJob};
 pub use error::{Error, ServerRefusal};
 pub use http::StatusCode;
@@ -44,7 +44,7 @@ pub use transport::{Client, Method};
 pub use types::{
     AlertAnswer, AlertTestAnswer, AlertsOf, Beat, CancelAnswer, ClockNote, CollectionDocument,
     CollectionProperties, ComingOccurrence, DatabaseItem, DeadLetterItem, DeadLettersAnswer,
-    Description, Evidence, FailureItem, FoundJob, Headline, HistoryExtensions, HistoryItem,
+    Description, Evidence, FailureItem, Headline, HistoryExtensions, HistoryItem,
     HistoryProperties, Job, JobAlertAnswer, JobAlertState, JournalChange, Late, ListedJob,
     LoadAnswer, LostAlerts, Near, NextAnswer, NotFiringReason, NotedRun, Numbers, OverviewAnswer,
     ProcessItem, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,

@@ -404,26 +404,6 @@ impl FailureItem {
     }
 }
 
-/// A job that was found by a part of its name.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FoundJob {
-    /// The resource group of the collection.
-    pub resource_group: String,
-    /// The collection.
-    pub collection: String,
-    /// The job.
-    pub job: String,
-    /// Its state.
-    pub state: String,
-    /// When it fires, in words, if the server can read it.
-    pub sentence: Option<String>,
-    /// Its next occurrence.
-    pub next: Option<String>,
-    /// How its last occurrences ended, one letter each, the newest last.
-    pub recent: String,
-}
-
 /// How a subscription is doing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]

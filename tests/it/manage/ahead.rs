@@ -136,7 +136,7 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     assert_eq!(found["headline"], json!({"kind": "notSweeping"}));
     let jc = json!({"resourceGroup": "g", "collection": "jc", "state": "Enabled",
         "since": NOW, "jobs": 3, "jobsMax": 50, "maxPerSecond": null, "maxConcurrent": null,
-        "running": 0, "waiting": {"count": 0, "since": null, "for": {}}});
+        "running": 0, "waiting": {"count": 0, "since": null, "for": {}}, "snoozedUntil": null});
     assert_eq!(found["collections"], json!({"all": 1, "off": 0, "items": [jc]}));
     assert_eq!(found["jobs"], json!({"all": 3}));
     let beat_at = Some(instant("2027-03-27T12:00"));
@@ -145,7 +145,8 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "allWell"}));
     assert_eq!(found["sweep"], json!({"at": "2027-03-27T12:00:00Z"}));
-    let none = json!({"count": 0, "waiting": 0, "isLeast": false, "oldest": null, "items": []});
+    let none = json!({"count": 0, "waiting": 0, "snoozed": 0, "isLeast": false, "oldest": null,
+        "items": []});
     assert_eq!((&found["late"], &found["work"]), (&none, &json!({"at": null})));
     // Four minutes after the hour, nothing has moved the timer on.
     world.now_is("2027-03-27T13:04:00Z");
@@ -252,7 +253,8 @@ async fn a_collection_that_starves_is_behind_wherever_one_looks() {
         "waitsFor": "limit"});
     assert_eq!(
         found["late"],
-        json!({"count": 1, "waiting": 1, "isLeast": false, "oldest": NOW, "items": [late]})
+        json!({"count": 1, "waiting": 1, "snoozed": 0, "isLeast": false, "oldest": NOW,
+            "items": [late]})
     );
     // The list, the job, the explanation and the metric say the same.
     let rows = ask(&api, "GET", &own("rows"), "").await.1;

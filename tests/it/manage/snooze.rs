@@ -69,8 +69,12 @@ async fn a_snooze_is_shown_until_it_ends_and_is_in_the_journal() {
     assert_eq!(of_collection["names"].as_array().unwrap().len(), 1);
     assert_eq!((&of_job["operation"], &of_job["job"]), (&json!("changed"), &json!("J")));
     assert_eq!(of_job["change"], json!({"minutehand": {"snoozedUntil": LATER}}));
+    // A timer that nobody has moved on is late all the same, and told apart.
+    world.now_is("2027-03-01T12:40:00Z");
+    let late = read(&api, &format!("{OWN}/overview")).await["late"].clone();
+    assert_eq!((&late["count"], &late["snoozed"]), (&json!(1), &json!(1)));
     // null ends it, and so does the instant.
-    world.now_is("2027-03-01T12:03:00Z");
+    world.now_is("2027-03-01T12:41:00Z");
     let awake = json!({"properties": {"minutehand": {"snoozedUntil": null}}});
     assert_eq!(sent(&api, "PATCH", COLLECTION, &awake).await.0, 200);
     assert_eq!(in_row(&api).await, LATER);

@@ -480,6 +480,7 @@ fn rows_are_short_and_found_by_the_beginning_of_their_names() {
             "",
             null,
             null,
+            null,
             null
         ])
     );
