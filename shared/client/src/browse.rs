@@ -10,7 +10,7 @@ use crate::path::{CollectionPath, JobPath, escaped};
 use crate::transport::{Client, Method, Request};
 use crate::types::{
     AlertAnswer, AlertTestAnswer, DatabaseItem, DeadLetterItem, DeadLettersAnswer, FailureItem,
-    FoundJob, JobAlertAnswer, JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem,
+    JobAlertAnswer, JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem,
     UpcomingItem,
 };
 

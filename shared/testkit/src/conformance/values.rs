@@ -56,7 +56,7 @@ async fn everything_said_of_a_collection_comes_back(subject: &Subject) {
             max_per_second: minutehand_domain::limits::PerSecond::new(10),
             max_concurrent: minutehand_domain::limits::Concurrent::new(7),
             on_failure: None,
-            snoozed_until: Some(at("2027-01-04T09:00")),
+            snoozed_until: Some(at("2027-01-04T09:00:00Z")),
         }),
     };
     assert_eq!(subject.with_collection(&jc).await, jc);
