@@ -140,6 +140,7 @@ impl Function {
             build: build_info(),
             readiness: Arc::new(()),
             metrics: None,
+            live: None,
             home: minutehand_rest::Home::Aws,
         });
         Self { router, clock, tally, table: settings.table, sign_in: settings.sign_in }

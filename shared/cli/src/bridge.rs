@@ -41,6 +41,8 @@ const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 const API: [&str; 2] = ["/subscriptions", "/minutehand/v1/"];
 /// The calls that read although they are POSTs, by the end of their paths.
 const READING_POSTS: [&str; 3] = ["/preview", "/check", "/convert"];
+/// The stream of events, which would never end.
+const LIVE: &str = "/minutehand/v1/live";
 /// Where the server says what the caller may do.
 const ME: &str = "/minutehand/v1/me";
 
@@ -171,6 +173,10 @@ impl Bridge {
         if !self.is_known(headers) {
             let why = "Open the link that `minutehand console` has printed.".to_owned();
             return Err((StatusCode::UNAUTHORIZED, why));
+        }
+        if path == LIVE {
+            let why = "`minutehand console` passes no stream on; read again.".to_owned();
+            return Err((StatusCode::NOT_FOUND, why));
         }
         let reads = *method == Method::GET
             || *method == Method::HEAD

@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 6] = [
         is_hashed: true,
     },
     File {
-        name: "app.7ada7ba38fc6.js",
-        bytes: include_bytes!("../dist/app.7ada7ba38fc6.js.gz"),
+        name: "app.d0f154aea7a4.js",
+        bytes: include_bytes!("../dist/app.d0f154aea7a4.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"7ada7ba38fc6188ce0f834bf43a8a4e1\"",
+        etag: "\"d0f154aea7a483fd05298e6a9921c5ef\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"4b4b5c37ee3dad57c768c098e1d8699c\"",
+        etag: "\"05159cb277b1c1a5971e7be86626973b\"",
         is_hashed: false,
     },
     File {

@@ -19,6 +19,8 @@ use crate::failure::{ErrorCode, Failure};
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 const XML: HeaderValue = HeaderValue::from_static("application/xml; charset=utf-8");
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+/// What nginx and others read.
+const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-ms-correlation-request-id");
 const CLIENT_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
@@ -32,13 +34,15 @@ pub(crate) const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5"
 pub(crate) struct Answer {
     status: StatusCode,
     body: Option<Vec<u8>>,
+    /// Events, in place of a body.
+    events: Option<Body>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Answer {
     /// An answer without a body.
     pub(crate) const fn empty(status: StatusCode) -> Self {
-        Self { status, body: None, headers: Vec::new() }
+        Self { status, body: None, events: None, headers: Vec::new() }
     }
 
     /// An answer with a document, as compact JSON.
@@ -48,7 +52,7 @@ impl Answer {
 
     /// An answer with a document that is already JSON text.
     pub(crate) fn text(status: StatusCode, body: String) -> Self {
-        Self { status, body: Some(body.into_bytes()), headers: Vec::new() }
+        Self { body: Some(body.into_bytes()), ..Self::empty(status) }
     }
 
     /// A file that a target wrote. A browser saves it, and neither shows nor runs it.
@@ -64,12 +68,21 @@ impl Answer {
         ];
         let headers =
             headers.into_iter().map(|(name, value)| (name, HeaderValue::from_static(value)));
-        Self { status: StatusCode::OK, body: Some(body), headers: headers.collect() }
+        Self { body: Some(body), headers: headers.collect(), ..Self::empty(StatusCode::OK) }
     }
 
     /// An answer with a metrics page, which is plain text.
     pub(crate) fn plain(status: StatusCode, body: String) -> Self {
         Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(status, body) }
+    }
+
+    /// A stream of events, which a proxy is asked to pass on at once.
+    pub(crate) fn events(events: Body) -> Self {
+        let headers = vec![
+            (CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+            (UNBUFFERED, HeaderValue::from_static("no")),
+        ];
+        Self { events: Some(events), headers, ..Self::empty(StatusCode::OK) }
     }
 
     /// An answer with an XML document.
@@ -145,6 +158,9 @@ impl Answer {
         }
         for (name, value) in self.headers {
             headers.insert(name, value);
+        }
+        if let Some(events) = self.events {
+            *response.body_mut() = events;
         }
         match self.body {
             Some(body) if request.method == Method::HEAD => {

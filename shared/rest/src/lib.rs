@@ -27,6 +27,7 @@ mod health;
 mod history;
 mod jobs;
 mod list;
+mod live;
 mod metrics;
 mod near;
 mod openapi;
@@ -54,6 +55,7 @@ pub use certificates::{ManagementCertificate, PresentedCertificate, Thumbprint};
 pub use failure::ErrorCode;
 pub use health::{DatabaseNote, HealthNote, Peers, ProcessNote, Readiness};
 pub use list::Scheme;
+pub use live::{Happened, Live, LiveCollection, LiveEvent};
 pub use metrics::{MetricsError, MetricsPage};
 pub use openapi::OPENAPI;
 pub use scope::Scope;
@@ -80,6 +82,8 @@ pub struct Rest {
     pub readiness: Arc<dyn Readiness>,
     /// The metrics page; `None` if monitors read the metrics elsewhere.
     pub metrics: Option<Arc<dyn MetricsPage>>,
+    /// What happens, for those who listen; `None` if nobody is told.
+    pub live: Option<Arc<Live>>,
     /// Where the installation runs.
     pub home: Home,
 }

@@ -173,7 +173,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 54] = [
+pub(crate) static ROUTES: [Route; 55] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -213,6 +213,7 @@ pub(crate) static ROUTES: [Route; 54] = [
     post(job!("/run"), &jobs::run).with_scope_run(),
     get(job!("/history"), &history::list),
     get(ours!("/me"), &|call: Call| ready(v1::me(&call))).any_version(),
+    get(ours!("/live"), &v1::live).any_version(),
     get(ours!("/zones"), &|call: Call| ready(v1::zones(&call))).any_version(),
     get(ours!("/processes"), &v1::processes).any_version(),
     get(ours!("/database"), &v1::database).any_version(),

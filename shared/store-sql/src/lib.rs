@@ -74,6 +74,7 @@ mod installation;
 mod jobs;
 mod journal;
 mod limits;
+mod marks;
 mod open_attempts;
 mod other;
 pub mod postgres;
@@ -93,6 +94,7 @@ mod value;
 
 pub use database::{AnyDatabase, DatabaseError};
 pub use ended::{EndedPosition, EndedSlice, EndedWhen};
+pub use marks::CollectionMark;
 pub use queue::{QueueStanding, SqlQueue};
 pub use sealed::{Sealed, SealedOf, SealedPosition};
 pub use states::{StateCounts, StatePosition};

@@ -49,6 +49,7 @@ pub(crate) fn api_over(manage: Manage, clock: Arc<dyn Clock>) -> Router {
         build,
         readiness: Arc::new(()),
         metrics: None,
+        live: None,
         home: minutehand_rest::Home::Machine,
     })
 }

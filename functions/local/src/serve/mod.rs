@@ -29,6 +29,7 @@ mod first_job;
 mod forget;
 mod home;
 mod http;
+mod live;
 mod mcp;
 mod parts;
 mod peers;

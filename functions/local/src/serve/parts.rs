@@ -15,7 +15,8 @@ use minutehand_app::{CompletionUrls, Manage, ManagePorts};
 use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
 use minutehand_domain::own::OwnResources;
 use minutehand_ports::store::PulseOf;
-use minutehand_ports::{Clock, DispatchStep, History, IdSource};
+use minutehand_ports::{Clock, Collections, DispatchStep, History, IdSource, Jobs};
+use minutehand_rest::Live;
 use minutehand_runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, system_now};
 use minutehand_store_sql::postgres::{PgClock, Sweeping as SweepLease};
 use minutehand_store_sql::{AnyDatabase, SqlQueue, SqlStore};
@@ -25,6 +26,7 @@ use super::condition::Condition;
 use super::forget::{Forgotten, forget};
 use super::home::Home;
 use super::http::PrometheusPage;
+use super::live::{Telling, telling};
 use super::peers::Peers;
 use super::secrets::{self, KeyFound};
 use super::settings::{ClockSettings, ServeSettings, Storage};
@@ -53,6 +55,7 @@ pub(super) struct Parts {
     pub(super) condition: Arc<Condition>,
     pub(super) state_count: StateCount,
     newest_backup: NewestBackup,
+    pub(super) live: Arc<Live>,
 }
 
 impl Parts {
@@ -80,6 +83,7 @@ impl Parts {
             condition: Arc::new(Condition::of(queue.clone(), peers)),
             state_count: StateCount::default(),
             newest_backup: NewestBackup::default(),
+            live: Arc::new(Live::new(&RandomIds.new_id())),
             timer_changes: Arc::default(),
             ids: Arc::new(RandomIds),
             clock,
@@ -117,9 +121,12 @@ impl Parts {
             None => self.jobs.clone(),
         };
         let ports = ManagePorts {
-            collections: self.jobs.clone(),
+            collections: Arc::new(Telling::<dyn Collections>::new(
+                self.jobs.clone(),
+                self.live.clone(),
+            )),
             cloud_services: self.jobs.clone(),
-            jobs: self.jobs.clone(),
+            jobs: Arc::new(Telling::<dyn Jobs>::new(self.jobs.clone(), self.live.clone())),
             alerts: self.jobs.clone(),
             open: self.jobs.clone(),
             history,
@@ -194,7 +201,7 @@ impl Parts {
         idle_max: usize,
     ) -> Result<(Worker, Arc<Heartbeat>)> {
         let ports = FirePorts {
-            store: with_limited_starts(FireStore::new(self.jobs.clone())),
+            store: telling(with_limited_starts(FireStore::new(self.jobs.clone())), &self.live),
             queue: Arc::new(self.queue.clone()),
             settle: self.jobs.clone(),
             sender: Arc::new(self.under_way.clone().around(actions(settings, idle_max)?)),

@@ -21,6 +21,7 @@ use super::expire::expire;
 use super::files::FileShares;
 use super::first_job::first_job;
 use super::http::{Clients, ServerTls, listen, prepare_tls};
+use super::live::follow_others;
 use super::mcp::with_tools;
 use super::parts::Parts;
 use super::secrets::{CERTIFICATES, GeneratedToken, Kind, TOKENS, WatchedFile, access_of};
@@ -29,7 +30,6 @@ use super::signals::Signals;
 use super::state_count::count_states;
 use super::sweep::{Sweeping, sweep};
 use super::tasks::Tasks;
-use super::under_way::UnderWay;
 use super::worker::work;
 use crate::archive::Archiver;
 use crate::data_dir::DataDir;
@@ -105,7 +105,7 @@ async fn run(
     if let Some(address) = address {
         start(address, &mut tasks);
     }
-    let ended = run_until_shutdown(tasks, drain, &parts.under_way, &mut signals).await;
+    let ended = run_until_shutdown(tasks, drain, &parts, &mut signals).await;
     let closed = timeout(CLOSING_MAX, parts.close()).await;
     ended?;
     closed.context("the store did not close in time")?;
@@ -227,6 +227,7 @@ fn start_api(
         build: build_info(parts.store()),
         readiness: parts.condition.clone(),
         metrics: Some(Arc::new(parts.page())),
+        live: Some(parts.live.clone()),
         home: minutehand_rest::Home::Machine,
     });
     let api = with_console(with_tools(api));
@@ -236,6 +237,10 @@ fn start_api(
     }
     let (jobs, count, clock) = (parts.jobs.clone(), parts.state_count.clone(), parts.clock.clone());
     tasks.start_dropped("count", count_states(jobs, count, clock));
+    if parts.condition.peers.is_some() {
+        let (jobs, live, clock) = (parts.jobs.clone(), parts.live.clone(), parts.clock.clone());
+        tasks.start_dropped("others", follow_others(jobs, live, clock));
+    }
     let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
     tasks.start("api", |stop| listen(listener, acceptor, api, connections_max, stop));
     tracing::info!(%address, "listening");
@@ -250,7 +255,7 @@ fn start_api(
 async fn run_until_shutdown(
     mut tasks: Tasks,
     drain: Duration,
-    under_way: &UnderWay,
+    Parts { under_way, live, .. }: &Parts,
     signals: &mut Signals,
 ) -> Result<()> {
     let failed = tokio::select! {
@@ -261,6 +266,8 @@ async fn run_until_shutdown(
         }
         error = tasks.failed() => Some(error),
     };
+    // They would keep their connections open.
+    live.close();
     let hurried = tokio::select! {
         // A timeout is not an error: otherwise a client that sends half a request could cause one.
         has_ended = tasks.stop(drain) => {

@@ -166,6 +166,7 @@ fn serve(runtime: &Runtime, manage: Manage, clock: Still) -> SocketAddr {
         },
         readiness: Arc::new(()),
         metrics: None,
+        live: None,
         home: Home::Machine,
     });
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();

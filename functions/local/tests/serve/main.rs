@@ -48,6 +48,8 @@ mod installation;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod management;
 #[cfg(test)]
 mod mistakes;

@@ -59,8 +59,18 @@ impl Manage {
     }
 
     /// Whether a caller may reach the collection of a path.
-    pub(super) fn reaches(&self, path: &CollectionPlace) -> bool {
+    #[must_use]
+    pub fn reaches(&self, path: &CollectionPlace) -> bool {
         self.reach.has(path)
+    }
+
+    /// The path of a collection by its id; `None` if it is gone.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer.
+    pub async fn collection_path(&self, uid: &str) -> Result<Option<CollectionPlace>, AppError> {
+        Ok(self.ports.browse.collection_path(uid).await?)
     }
 
     fn out_of_reach(&self, what: Option<String>) -> AppError {

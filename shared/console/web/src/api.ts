@@ -131,6 +131,16 @@ async function refusal(response: Response): Promise<ApiError> {
   );
 }
 
+/** What happens from now on, or from after an event on, as a stream. */
+export async function events(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  const path = `/minutehand/v1/live${after && `?after=${encodeURIComponent(after)}`}`;
+  const headers: Record<string, string> = {};
+  if (token.value) headers.Authorization = `Bearer ${token.value}`;
+  const response = await fetch(path, { headers, signal, cache: 'no-store', credentials: 'omit' });
+  if (!response.ok || !response.body) throw await refusal(response);
+  return response.body;
+}
+
 /** Answers that were read, and their versions: one that is still the same is not sent again. */
 const known = new Map<string, { etag: string; answer: unknown }>();
 /** How many are kept. */

@@ -8,7 +8,7 @@ import { useKeys, useListKeys } from './keys';
 import { asError, useLoad } from './load';
 import { needs } from './needs';
 import { Full, Now } from './overview';
-import { go, inPlace, isHere, isSame, link, may, place, route, say, setQuery, tick } from './state';
+import { go, inPlace, isHere, isOurs, isSame, link, may, place, route, say, setQuery, tick } from './state';
 import { civil, grouped, until, wideZone } from './time';
 import { Key, Panel, State, stateOf, stateWord, Title } from './ui';
 
@@ -29,7 +29,13 @@ async function all(): Promise<Collection[]> {
 
 export function Collections() {
   const { subscription, group } = place.value;
-  const loaded = useLoad(`collections ${subscription}/${group}`, all);
+  const loaded = useLoad(
+    `collections ${subscription}/${group}`,
+    all,
+    10,
+    false,
+    (told) => told.kind === 'changed' && isOurs(told),
+  );
   const [editing, setEditing] = useState<Collection | 'new' | null>(null);
   const closeEdit = () => {
     setEditing(null);
@@ -138,7 +144,7 @@ function useLife() {
     () => api.upcoming(place.value, { limit: String(COMING) }),
     30,
   );
-  const found = useLoad(`lines ${subscription}`, () => api.overview(place.value), 30);
+  const found = useLoad(`lines ${subscription}`, () => api.overview(place.value), 30, false, isOurs);
   const next = new Map<string, string>();
   for (const one of (coming.data?.items ?? []).filter(isHere)) {
     const name = one.collection.toLowerCase();

@@ -4,11 +4,12 @@ import type { Document, JobRow } from './answers';
 import { api, type ApiError } from './api';
 import { Bulk, type Verb } from './bulk';
 import { parts } from './clock';
+import { listeners, type Told } from './live';
 import { asError } from './load';
 import { Marks } from './marks';
 import { isBehind, needsSomeone } from './needs';
 import { span } from './spans';
-import { asksRun, density, go, inPlace, may, place, say, tick, zoneChoice } from './state';
+import { asksRun, density, go, inPlace, isOf, may, place, say, tick, zoneChoice } from './state';
 import { grouped, now, oclock, shownZone, until } from './time';
 import { copyCommand, Key, State, stateOf, stateWord } from './ui';
 
@@ -34,6 +35,39 @@ interface GridProps {
   onReplace: (name: string, job: JobRow | null) => void;
 }
 
+/** How long after a word rows are read again. */
+const REFRESH_MS = 1_000;
+
+/** Reads rows in view again of whose jobs the server tells something. */
+function useRefreshed(collection: string, rows: JobRow[], onReplace: GridProps['onReplace']) {
+  const view = useRef({ rows, onReplace });
+  view.current = { rows, onReplace };
+  useEffect(() => {
+    const due = new Set<string>();
+    let timer = 0;
+    const refresh = () => {
+      timer = 0;
+      for (const name of due)
+        api.rows(place.value, collection, name, 1, null).then(
+          ({ items: [row] }) => row?.name === name && view.current.onReplace(name, row),
+          () => {},
+        );
+      due.clear();
+    };
+    const hear = (told: Told | null) => {
+      const row = told?.job && view.current.rows.find(({ name }) => isOf(collection, name)(told));
+      if (!row) return;
+      due.add(row.name);
+      timer ||= setTimeout(refresh, REFRESH_MS) as unknown as number;
+    };
+    listeners.add(hear);
+    return () => {
+      listeners.delete(hear);
+      clearTimeout(timer);
+    };
+  }, [collection]);
+}
+
 export function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }: GridProps) {
   const view = useRef<HTMLDivElement>(null);
   const rowTall = TALL[density.value];
@@ -55,6 +89,7 @@ export function Grid({ collection, shown, by, total, whole, error, onRetry, onRe
   const first = Math.max(0, Math.floor(top / rowTall) - 3);
   const last = Math.min(shown.length, Math.ceil((top + tall) / rowTall) + 3);
   const rows = shown.slice(first, last);
+  useRefreshed(collection, rows, onReplace);
 
   const reach = (row: number) => {
     const next = Math.max(0, Math.min(shown.length - 1, row));

@@ -16,7 +16,21 @@ import { occurrences, usually } from './outcome';
 import { saidPolicies, saidRetries } from './policies';
 import { lineOf, outcomeOf, PresentOf, runSince } from './present';
 import { Snooze, Wake } from './snooze';
-import { askedRun, asksRun, go, inPlace, isHere, may, place, route, RUN_ONCE, say, tick, zoneChoice } from './state';
+import {
+  askedRun,
+  asksRun,
+  go,
+  inPlace,
+  isHere,
+  isOf,
+  may,
+  place,
+  route,
+  RUN_ONCE,
+  say,
+  tick,
+  zoneChoice,
+} from './state';
 import { Tape } from './tape';
 import { civil, inZone, now, oclock, until, withOffset, zoneOf } from './time';
 import { capital, Copy, copyCommand, Crumbs, ErrorPanel, Key, Panel, State, stateOf, stateWord, Title } from './ui';
@@ -38,13 +52,20 @@ export function JobPage({ collection, name }: { collection: string; name: string
   const [shows, setShows] = useState<{ due: number } | null>(null);
   const [ran, setRan] = useState(0);
   const [isBusy, setBusy] = useState(false);
+  const isOwn = isOf(collection, name);
   const often = isBusy || ran > 0 ? BUSY : QUIET;
-  const job = useLoad(`job ${key}`, () => api.describe(place.value, collection, name), often);
+  const job = useLoad(`job ${key}`, () => api.describe(place.value, collection, name), often, false, isOwn);
   useEffect(() => {
     const timer = setTimeout(() => setRan(0), FOLLOWED_MS);
     return () => clearTimeout(timer);
   }, [ran]);
-  const history = useLoad(`history ${key}`, () => api.occurrences(place.value, collection, name, null), often);
+  const history = useLoad(
+    `history ${key}`,
+    () => api.occurrences(place.value, collection, name, null),
+    often,
+    false,
+    isOwn,
+  );
   const isPresent = (job.data?.present?.length ?? 0) > 0;
   useEffect(() => setBusy(isPresent), [isPresent]);
   // A run that was asked for is told with its outcome.
@@ -56,7 +77,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
     setRan(0);
   }, [ended]);
   const older = useOlder(collection, name, history.data);
-  const coming = useLoad(`next ${key}`, () => api.coming(place.value, collection, name), 30);
+  const coming = useLoad(`next ${key}`, () => api.coming(place.value, collection, name), 30, false, isOwn);
   const [error, setError] = useState<ApiError | null>(null);
   zoneChoice.value;
 

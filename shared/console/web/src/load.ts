@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, isRefused } from './api';
+import { isBroken, isLive, listeners, type Told } from './live';
 
 /** How long a page waits before it tries again after a failure, in seconds. */
 const RETRIES = [5, 10, 30];
@@ -35,6 +36,13 @@ export function useTold(seconds: number, at: number, hasFailed: boolean) {
   }, [seconds, at, hasFailed]);
 }
 
+/** How often is read what the server tells of, in seconds. */
+const TOLD_SECONDS = 60;
+/** How long after a word it is read, and the least time between two reads, as times of what a read takes. */
+const HEARD_MS = 300;
+const GAP_MS = 1_000;
+const GAP_TIMES = 5;
+
 /** After how many failed reads what is shown is old. */
 const MISSED_MAX = 2;
 
@@ -42,7 +50,9 @@ const MISSED_MAX = 2;
 export function age(): { at: number; isOld: boolean } | null {
   const all = [...shown.value.values()].filter(({ at }) => at > 0).sort((a, b) => a.seconds - b.seconds);
   const most = all.find(({ isFrame }) => !isFrame) ?? all[0];
-  return most ? { at: most.at, isOld: all.some(({ missed }) => missed >= MISSED_MAX) } : null;
+  // A server that has stopped telling what happens is one that has missed.
+  const max = isBroken.value ? 1 : MISSED_MAX;
+  return most ? { at: most.at, isOld: all.some(({ missed }) => missed >= max) } : null;
 }
 
 export interface Loaded<T> {
@@ -61,6 +71,8 @@ export function useLoad<T>(
   read: () => Promise<T>,
   seconds: number | null = 10,
   isFrame = false,
+  /** Whether what happened is a reason to read it again. */
+  concerns: ((told: Told) => boolean) | null = null,
 ): Loaded<T> {
   const [state, set] = useState<Omit<Loaded<T>, 'reload'> & { key: string }>({
     key,
@@ -71,6 +83,8 @@ export function useLoad<T>(
   });
   const reading = useRef(read);
   reading.current = read;
+  const concerned = useRef(concerns);
+  concerned.current = concerns;
   const again = useRef(() => {});
   const refused = isRefused.value;
 
@@ -80,6 +94,9 @@ export function useLoad<T>(
     let failed = 0;
     const part = {};
     let readAt = 0;
+    let began = 0;
+    let took = 0;
+    let hears = 0;
     const told = () => tell(part, { seconds: seconds ?? Infinity, at: readAt, missed: failed, isFrame });
     const later = (after: number) => {
       clearTimeout(timer);
@@ -89,14 +106,18 @@ export function useLoad<T>(
       if (document.hidden && round > 0) return;
       const mine = ++round;
       clearTimeout(timer);
+      clearTimeout(hears);
+      hears = 0;
+      began = Date.now();
       reading.current().then(
         (data) => {
           if (mine !== round) return;
           failed = 0;
           readAt = Date.now();
+          took = readAt - began;
           told();
           set({ key, data, error: null, at: Date.now(), retryAt: null });
-          if (seconds !== null) later(seconds);
+          if (seconds !== null) later(isLive.peek() && concerned.current ? Math.max(seconds, TOLD_SECONDS) : seconds);
         },
         (thrown: unknown) => {
           if (mine !== round) return;
@@ -113,13 +134,21 @@ export function useLoad<T>(
     const seen = () => {
       if (!document.hidden && seconds !== null) start();
     };
+    const hear = (told: Told | null) => {
+      if (hears || !concerned.current || (told && !concerned.current(told))) return;
+      const gap = began + Math.max(GAP_MS, took * GAP_TIMES) - Date.now();
+      hears = setTimeout(start, told === null ? 0 : Math.max(HEARD_MS, gap)) as unknown as number;
+    };
     again.current = start;
     start();
+    listeners.add(hear);
     document.addEventListener('visibilitychange', seen);
     return () => {
       round = -1;
       tell(part, null);
       clearTimeout(timer);
+      clearTimeout(hears);
+      listeners.delete(hear);
       document.removeEventListener('visibilitychange', seen);
     };
   }, [key, seconds, refused]);

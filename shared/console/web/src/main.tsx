@@ -15,6 +15,7 @@ import { JobPage } from './job';
 import { Jobs } from './jobs';
 import { Journal } from './journal';
 import { useKeys } from './keys';
+import { isLive } from './live';
 import { age, asError, useLoad } from './load';
 import { countOf, needs, readNeeds } from './needs';
 import { Overview } from './overview';
@@ -22,7 +23,7 @@ import { Palette } from './palette';
 import { Settings } from './settings';
 import { loginError, SignIn } from './signin';
 import { span } from './spans';
-import { go, guard, inPlace, isHere, lastCollection, link, me, place, route, said, theme, tick } from './state';
+import { go, guard, inPlace, isHere, isOurs, lastCollection, link, me, place, route, said, theme, tick } from './state';
 import { grouped, mine, now, oclock } from './time';
 import { ErrorPanel, Key, Skeleton, Title } from './ui';
 import { WhyPage } from './why';
@@ -81,7 +82,7 @@ function useNeeds(title: string) {
   // Before that the server's clock is not known.
   const isRead = me.value !== null;
   const read = () => (isRead ? readNeeds() : new Promise<never>(() => {}));
-  const loaded = useLoad(`needs ${place.value.subscription} ${isRead}`, read, NEEDS_SECONDS, true);
+  const loaded = useLoad(`needs ${place.value.subscription} ${isRead}`, read, NEEDS_SECONDS, true, isOurs);
   useEffect(() => {
     needs.value = loaded;
   }, [loaded.data, loaded.error, loaded.at]);
@@ -131,6 +132,7 @@ function App() {
     },
     COUNTS_SECONDS,
     true,
+    isOurs,
   );
   useNeeds(page.title);
   useKeys({
@@ -208,7 +210,7 @@ function App() {
               <span>Find a job, a collection or a page…</span>
               <Key>/</Key>
             </button>
-            <Clock isLive={loaded.error === null} />
+            <Clock isThere={loaded.error === null} />
           </section>
           <main id="main" tabIndex={-1}>
             {loaded.error && loaded.error.status === 0 && (
@@ -282,11 +284,12 @@ function current() {
 const MOMENT_MS = 15_000;
 
 /** The schedule's own clock, which is not always the wall's. */
-function Clock({ isLive }: { isLive: boolean }) {
+function Clock({ isThere }: { isThere: boolean }) {
   tick.value;
   const read = age();
   const ago = read === null ? 0 : Date.now() - read.at;
-  const isOld = read?.isOld ?? !isLive;
+  const isOld = read?.isOld ?? !isThere;
+  const live = isLive.value && !isOld;
   clockOffset.value;
   const at = now();
   const utc = parts(at, 'UTC');
@@ -307,7 +310,7 @@ function Clock({ isLive }: { isLive: boolean }) {
         </span>
       </div>
       <span class={`live${isOld ? ' off' : ''}`} role={isOld ? 'status' : undefined}>
-        {read === null ? 'reading' : `read ${ago < MOMENT_MS ? 'just now' : `${span(ago)} ago`}`}
+        {live ? 'live' : read === null ? 'reading' : `read ${ago < MOMENT_MS ? 'just now' : `${span(ago)} ago`}`}
       </span>
     </>
   );

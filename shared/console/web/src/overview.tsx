@@ -8,7 +8,7 @@ import { inWords, Needs, WorthALook } from './needing';
 import { behindIn, countOf, isBehind, isSilent, lateTimers, needs } from './needs';
 import { nameOf } from './outcome';
 import { HOUR, MINUTE, span } from './spans';
-import { inPlace, isHere, isSame, me, pageOf, place, tick } from './state';
+import { inPlace, isHere, isOurs, isSame, me, pageOf, place, tick } from './state';
 import { grouped, now, oclock, until, wideZone, withOffset } from './time';
 import { Panel, State, stateOf, stateWord, Title } from './ui';
 
@@ -52,7 +52,7 @@ function headline(found: OverviewData): string {
 export function Overview() {
   const { subscription, group } = place.value;
   const key = `${subscription}/${group}`;
-  const found = useLoad(`overview ${key}`, () => api.overview(place.value));
+  const found = useLoad(`overview ${key}`, () => api.overview(place.value), 10, false, isOurs);
   const coming = useLoad(`upcoming ${key}`, () => api.upcoming(place.value, { limit: String(READ) }));
   // Before that the server's clock is not known.
   const isRead = me.value !== null && found.data !== null;

@@ -1,6 +1,7 @@
 // What every page shares: the address, the preferences of this browser, and what the server said.
 import { computed, effect, signal } from '@preact/signals';
 import type { Me, Place } from './answers';
+import type { Told } from './live';
 
 type Theme = 'system' | 'light' | 'dark';
 type ZoneChoice = 'job' | 'mine' | 'UTC';
@@ -127,6 +128,13 @@ export const isSame = (one: string, other: string) => one.toLowerCase() === othe
 
 /** Whether something is in the group that is shown. */
 export const isHere = ({ resourceGroup }: { resourceGroup: string }) => isSame(resourceGroup, place.value.group);
+
+/** Whether something happened in the subscription that is shown. */
+export const isOurs = ({ subscription }: Told) => isSame(subscription, place.value.subscription);
+
+/** Whether something happened to a job of the group that is shown, or may have. */
+export const isOf = (collection: string, job: string) => (told: Told) =>
+  isOurs(told) && isHere(told) && isSame(told.collection, collection) && (!told.job || isSame(told.job, job));
 
 /** A page of a job, in its own group. */
 export const pageOf = (

@@ -1,8 +1,9 @@
 //! Tokens that are limited to some collections: every route, and each kind of caller.
 
 use axum::http::StatusCode;
+use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::reach::Reach;
-use minutehand_rest::{Access, Scope, Token};
+use minutehand_rest::{Access, Happened, LiveCollection, LiveEvent, Scope, Token};
 use sha2::{Digest, Sha256};
 
 use crate::support::{Answer, Api, VERSION};
@@ -60,7 +61,10 @@ fn world() -> Api {
         let (Some(group), Some(name)) = (names.get(4), names.last()) else {
             panic!("{collection}")
         };
-        api.add_failure(&format!("subscriptionId/{group}/{name}"), job);
+        let path = format!("subscriptionId/{group}/{name}");
+        api.add_failure(&path, job);
+        let collection = LiveCollection::Path(CollectionPlace::read(&path).unwrap());
+        api.live.tell(LiveEvent { what: Happened::Ended, collection, job: Some(job.to_owned()) });
     }
     put("/subscriptionId/cloudservices/hiddenService", CLOUD_SERVICE);
     api
@@ -74,6 +78,10 @@ fn request(method: &str, route: &str) -> (String, &'static str) {
         .replace(['{', '}'], "");
     if route.ends_with("/resources/scheduler/jobCollections") {
         return (format!("{path}?op=checknameavailability&resourceName=jobCollectionName"), "");
+    }
+    if route.ends_with("/live") {
+        // From the beginning on.
+        return (format!("{path}?after=test-0"), "");
     }
     if route.ends_with("/find") {
         return (format!("{path}?q=job"), "");

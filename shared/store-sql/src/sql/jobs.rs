@@ -177,6 +177,10 @@ statements! {
     /// The states of a page of collections.
     COLLECTION_STATES = "SELECT uid, state FROM collections WHERE uid > ?1 ORDER BY uid LIMIT ?2";
 
+    /// When a user last changed something in each collection.
+    COLLECTION_MARKS = "SELECT uid, (SELECT MAX(at) FROM journal WHERE journal.collection_uid = collections.uid) \
+         FROM collections WHERE uid >= ?1 ORDER BY uid LIMIT ?2";
+
     /// A page of the jobs that have secrets, behind a position.
     SEALED_JOBS = "SELECT uid, sealed, collection_uid, name_key, name FROM jobs \
          WHERE (collection_uid, name_key) > (?1, ?2) AND sealed IS NOT NULL \

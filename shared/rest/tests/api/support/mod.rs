@@ -24,7 +24,7 @@ use minutehand_ports::store::{
     Counted, CounterUpdate, CountersAdd, Finish, JobRecord, ResourceGroup,
 };
 use minutehand_ports::{Attempts, Collections, Counters, Jobs, Timers};
-use minutehand_rest::{Access, BuildInfo, ManagementCertificate, MetricsPage, Rest, Scheme};
+use minutehand_rest::{Access, BuildInfo, Live, ManagementCertificate, MetricsPage, Rest, Scheme};
 use minutehand_store_sql::SqlStore;
 use minutehand_store_sql::sqlite::Database;
 use minutehand_testkit::services::{CountedIds, manage_ports};
@@ -55,6 +55,7 @@ pub(crate) struct Api {
     pub(crate) history: Arc<WrittenHistory>,
     pub(crate) queue: Arc<SentMessages>,
     pub(crate) certificates: Arc<RwLock<Vec<ManagementCertificate>>>,
+    pub(crate) live: Arc<Live>,
     store: Arc<SqlStore>,
     router: Router,
     runtime: Runtime,
@@ -111,6 +112,9 @@ impl Api {
             own: OwnResources::default(),
             history: HistoryDays::default(),
         };
+        // Its streams end once they have sent what was told.
+        let live = Arc::new(Live::new("test"));
+        live.close();
         let router = minutehand_rest::router(Rest {
             manage: Manage::new(ports, settings),
             clock,
@@ -127,10 +131,11 @@ impl Api {
             },
             readiness: troubles.clone(),
             metrics,
+            live: Some(live.clone()),
             home: minutehand_rest::Home::Machine,
         });
         let limit = TimeLimit::start();
-        Self { troubles, history, queue, certificates, store, router, runtime, _limit: limit }
+        Self { troubles, history, queue, certificates, store, router, runtime, live, _limit: limit }
     }
 
     /// An API with the collection `C1`.

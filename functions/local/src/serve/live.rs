@@ -1,0 +1,287 @@
+//! Tells those who listen what happens: layers over the ports of the store, and a look at what other processes do.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_app::fire::FireStore;
+use minutehand_domain::attempt::Record;
+use minutehand_domain::attempt_key::attempt_key;
+use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
+    AttemptsLayer, Claim, CollectionRecord, CollectionsLayer, JobRecord, JobSnapshot, JobsLayer,
+    Layer, Pause, PresentAttempt, Recorded, SaveJob, Saved, SnapshotsLayer, Standing, StoreError,
+    TimersLayer,
+};
+use minutehand_ports::{Attempts, Browse as _, Clock, Collections, Jobs, Snapshots, Timers, chain};
+use minutehand_rest::{Happened, Live, LiveCollection, LiveEvent};
+use minutehand_store_sql::{CollectionMark, SqlStore};
+
+/// How often it is looked for what other processes do, while somebody listens.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// A store that tells what is done in it.
+pub(super) struct Telling<S: ?Sized> {
+    store: Arc<S>,
+    live: Arc<Live>,
+}
+
+impl<S: ?Sized> Telling<S> {
+    pub(super) const fn new(store: Arc<S>, live: Arc<Live>) -> Self {
+        Self { store, live }
+    }
+
+    fn tell_job(&self, what: Happened, job: &JobRef) {
+        self.live.tell(of_job(what, job));
+    }
+
+    fn tell_saved(&self, saved: Saved, collection: &CollectionRecord, job: Option<&JobRecord>) {
+        if saved == Saved::Kept {
+            let path = collection.place.collection_path(&collection.collection.name);
+            self.live.tell(LiveEvent {
+                what: Happened::Changed,
+                collection: LiveCollection::Path(path),
+                job: job.map(|job| job.name.key()),
+            });
+        }
+    }
+}
+
+/// The store of workers, which tells what they do.
+pub(super) fn telling(store: FireStore, live: &Arc<Live>) -> FireStore {
+    FireStore {
+        attempts: Arc::new(Telling::new(store.attempts, live.clone())),
+        snapshots: Arc::new(Telling::new(store.snapshots, live.clone())),
+        timers: Arc::new(Telling::new(store.timers, live.clone())),
+        ..store
+    }
+}
+
+impl<S: ?Sized + Send + Sync + 'static> Layer for Telling<S> {
+    type Inner = S;
+
+    fn inner(&self) -> Arc<S> {
+        self.store.clone()
+    }
+}
+
+#[async_trait]
+impl SnapshotsLayer for Telling<dyn Snapshots> {
+    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        let snapshot = self.store.read_for_start(claim).await?;
+        if snapshot.is_some() {
+            self.tell_job(Happened::Started, &claim.job);
+        }
+        Ok(snapshot)
+    }
+}
+
+#[async_trait]
+impl AttemptsLayer for Telling<dyn Attempts> {
+    async fn postpone(
+        &self,
+        claim: &Claim,
+        hold: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.store.postpone(claim, hold, now).await?;
+        self.tell_job(Happened::Waiting, &claim.job);
+        Ok(())
+    }
+
+    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        let recorded = self.store.record(claim, record).await?;
+        self.tell_job(Happened::Ended, &claim.job);
+        Ok(recorded)
+    }
+}
+
+#[async_trait]
+impl TimersLayer for Telling<dyn Timers> {
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        let is_paused = self.store.pause(pause).await?;
+        self.tell_job(Happened::Changed, &pause.job);
+        Ok(is_paused)
+    }
+}
+
+#[async_trait]
+impl JobsLayer for Telling<dyn Jobs> {
+    async fn create(
+        &self,
+        save: SaveJob<'_>,
+        jobs_max: Option<u32>,
+        now: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
+        let saved = self.store.create(save, jobs_max, now).await?;
+        self.tell_saved(saved, save.collection, Some(save.job));
+        Ok(saved)
+    }
+
+    async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
+        let saved = self.store.replace(save).await?;
+        self.tell_saved(saved, save.collection, Some(save.job));
+        Ok(saved)
+    }
+
+    async fn delete(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
+        let saved = self.store.delete(collection, job, entry).await?;
+        self.tell_saved(saved, collection, Some(job));
+        Ok(saved)
+    }
+}
+
+#[async_trait]
+impl CollectionsLayer for Telling<dyn Collections> {
+    async fn create(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
+        let saved = self.store.create(collection, entry).await?;
+        self.tell_saved(saved, collection, None);
+        Ok(saved)
+    }
+
+    async fn replace(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
+        let saved = self.store.replace(collection, entry).await?;
+        self.tell_saved(saved, collection, None);
+        Ok(saved)
+    }
+
+    async fn delete(
+        &self,
+        collection: &CollectionRecord,
+        now: DateTime<Utc>,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
+        let saved = self.store.delete(collection, now, entry).await?;
+        self.tell_saved(saved, collection, None);
+        Ok(saved)
+    }
+}
+
+fn of_job(what: Happened, job: &JobRef) -> LiveEvent {
+    let collection = LiveCollection::Uid(job.collection_uid.clone());
+    LiveEvent { what, collection, job: Some(job.key.clone()) }
+}
+
+/// Tells what the other processes of a database do, while somebody listens here. It reads what all of them do:
+/// what this process has told itself is told twice, and read once.
+pub(super) async fn follow_others(store: Arc<SqlStore>, live: Arc<Live>, clock: Arc<dyn Clock>) {
+    let mut before: Option<Seen> = None;
+    loop {
+        clock.wait(LOOK_EVERY).await;
+        if live.listeners() == 0 {
+            before = None;
+            continue;
+        }
+        match Seen::read(&store, clock.as_ref()).await {
+            Ok(now) => {
+                if let Some(before) = &before {
+                    for event in now.since(before) {
+                        live.tell(event);
+                    }
+                }
+                before = Some(now);
+            }
+            Err(error) => {
+                tracing::debug!(error = chain(&error), "cannot read what other processes do");
+            }
+        }
+    }
+}
+
+/// What is seen at a moment.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The attempts that have not ended, each with what it does.
+    present: HashMap<(String, String), (JobRef, Happened)>,
+    /// What has changed last in each collection, by its id.
+    marks: HashMap<String, CollectionMark>,
+}
+
+impl Seen {
+    async fn read(store: &SqlStore, clock: &dyn Clock) -> Result<Self, StoreError> {
+        let now = clock.now();
+        let found = store.present(now, clock.work_now()).await?;
+        let items = found.into_iter().flat_map(|found| found.items);
+        let items = items.filter(|it| it.attempt.due_at <= now);
+        let marks = store.collection_marks().await?.into_iter().collect();
+        Ok(Self { present: items.map(present).collect(), marks })
+    }
+
+    /// What has happened since an earlier look.
+    fn since(&self, before: &Self) -> Vec<LiveEvent> {
+        let new = self.present.iter().filter_map(|(key, (job, what))| {
+            let is_known = before.present.get(key).is_some_and(|(_, known)| known == what);
+            (!is_known).then(|| of_job(*what, job))
+        });
+        let gone = before.present.iter().filter(|(key, _)| !self.present.contains_key(*key));
+        let ended = gone.map(|(_, (job, _))| of_job(Happened::Ended, job));
+        let changed = self.marks.iter().filter(|(uid, mark)| before.marks.get(*uid) != Some(*mark));
+        let changed = changed.map(|(uid, _)| LiveEvent {
+            what: Happened::Changed,
+            collection: LiveCollection::Uid(uid.clone()),
+            job: None,
+        });
+        new.chain(ended).chain(changed).collect()
+    }
+}
+
+fn present(found: PresentAttempt) -> ((String, String), (JobRef, Happened)) {
+    let what = match found.standing {
+        Standing::Claimed { .. } => Happened::Started,
+        Standing::Waits(_) => Happened::Waiting,
+    };
+    ((found.job.uid.clone(), attempt_key(&found.attempt)), (found.job, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(present: &[(&str, Happened)], mark: i64) -> Seen {
+        let job = |key: &str| JobRef {
+            uid: key.to_owned(),
+            collection_uid: "c".to_owned(),
+            key: key.to_owned(),
+        };
+        let present = present
+            .iter()
+            .map(|(key, what)| (((*key).to_owned(), String::new()), (job(key), *what)))
+            .collect();
+        let mark = CollectionMark { journal_at: DateTime::from_timestamp(mark, 0) };
+        Seen { present, marks: [("c".to_owned(), mark)].into() }
+    }
+
+    #[test]
+    fn what_is_new_gone_or_changed_is_told() {
+        use Happened::{Changed, Ended, Started, Waiting};
+        let before = seen(&[("a", Started), ("b", Waiting), ("c", Started)], 1);
+        let told = |now: &Seen| {
+            let mut told: Vec<_> =
+                now.since(&before).into_iter().map(|event| (event.what, event.job)).collect();
+            told.sort_by_key(|(what, job)| (job.clone(), what.name()));
+            told
+        };
+        let job = |key: &str| Some(key.to_owned());
+        assert_eq!(told(&seen(&[("a", Started), ("b", Waiting), ("c", Started)], 1)), []);
+        assert_eq!(
+            told(&seen(&[("a", Started), ("b", Started), ("d", Waiting)], 2)),
+            [(Changed, None), (Started, job("b")), (Ended, job("c")), (Waiting, job("d"))]
+        );
+    }
+}

@@ -1,0 +1,107 @@
+// What happens, as a server tells it: what is shown is read again when something of it has changed.
+import { effect, signal } from '@preact/signals';
+import { events, token } from './api';
+import { me } from './state';
+
+/** Something that happened to a job, or to any job of a collection. */
+export interface Told {
+  kind: string;
+  subscription: string;
+  resourceGroup: string;
+  collection: string;
+  job: string | null;
+}
+
+/** Whether the server tells what happens. */
+export const isLive = signal(false);
+/** Whether it has stopped telling, and has not begun again. */
+export const isBroken = signal(false);
+
+/** Who hears of it: of `null` that anything may have happened. */
+export const listeners = new Set<(told: Told | null) => void>();
+
+/** After how long without a word nobody is there: a server says something every 15 seconds. */
+const SILENT_MS = 35_000;
+/** When it is tried again after a break, and where there is no stream. */
+const AGAIN_MS = 5_000;
+const NONE_MS = 60_000;
+
+const tell = (told: Told | null) => {
+  for (const hear of listeners) hear(told);
+};
+
+let open: AbortController | null = null;
+let timer = 0;
+let last = '';
+
+/** Reads the stream until it ends. */
+async function listen(mine: AbortController) {
+  let silence = 0;
+  const heard = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => mine.abort(), SILENT_MS) as unknown as number;
+  };
+  let wait = NONE_MS;
+  try {
+    heard();
+    const reader = (await events(last, mine.signal)).getReader();
+    wait = AGAIN_MS;
+    // What happened in between is not known, unless the stream goes on where it ended.
+    if (last === '') tell(null);
+    isLive.value = true;
+    isBroken.value = false;
+    const decoder = new TextDecoder();
+    for (let rest = ''; ; ) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      heard();
+      const parts = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+      rest = parts.pop() ?? '';
+      for (const part of parts) took(part);
+    }
+  } catch {
+    // It is read as before, and tried again.
+  }
+  clearTimeout(silence);
+  if (open !== mine) return;
+  open = null;
+  if (isLive.value) {
+    isLive.value = false;
+    isBroken.value = true;
+    tell(null);
+  }
+  timer = setTimeout(start, wait) as unknown as number;
+}
+
+function took(part: string) {
+  const fields = new Map(part.split('\n').map((line) => line.split(/: (.*)/s) as [string, string]));
+  last = fields.get('id') ?? last;
+  const kind = fields.get('event');
+  if (kind === 'missed') tell(null);
+  else if (kind && kind !== 'ready') tell({ kind, ...JSON.parse(fields.get('data') ?? '{}') });
+}
+
+function stop() {
+  clearTimeout(timer);
+  open?.abort();
+  open = null;
+  isLive.value = false;
+}
+
+function start() {
+  stop();
+  if (document.hidden || me.peek()?.home !== 'machine') return;
+  open = new AbortController();
+  void listen(open);
+}
+
+// A tab that nobody sees leaves its place to others.
+document.addEventListener('visibilitychange', () => (document.hidden ? stop() : start()));
+const isKnown = signal(false);
+effect(() => {
+  isKnown.value = me.value !== null;
+});
+effect(() => {
+  token.value;
+  if (isKnown.value) start();
+});
