@@ -187,7 +187,7 @@ describe('pages', () => {
 
   using('collections: none takes nine requests, with the count of what needs someone, and others are looked for on demand', '#/in/me/elsewhere/collections', async (page) => {
     await page.getByText('No collections in me / elsewhere yet.').waitFor();
-    await page.waitForLoadState('networkidle');
+    await page.locator('.top .live').filter({ hasText: /^live$/ }).waitFor();
     const requests = await page.evaluate(() => performance.getEntriesByType('resource').map((one) => one.name));
     assert.ok(requests.length + 1 <= 9, requests.join('\n'));
     await page.getByRole('button', { name: 'Look in other groups' }).click();

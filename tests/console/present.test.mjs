@@ -149,7 +149,7 @@ using('an attempt whose target is at work says so, and can be cancelled', place(
 
 using('each page says how old it is, and when reads fail', place('job', 'other', 'slow'), async (page) => {
   const age = page.locator('.live');
-  await age.filter({ hasText: 'read just now' }).waitFor();
+  await age.filter({ hasText: /^(live|read just now)$/ }).waitFor();
   await page.route((url) => url.pathname.startsWith('/minutehand/'), (route) => route.abort());
   await page.locator('.live.off').waitFor({ timeout: 40_000 });
   await age.filter({ hasText: /read \d+ s ago/ }).waitFor();

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { closeBrowser, daily, eventually, open, place, startServer, startTarget } from './world.mjs';
+import { closeBrowser, daily, eventually, open, place, settled, startServer, startTarget } from './world.mjs';
 
 const folder = process.argv[2];
 const DAY = 86_400_000;
@@ -114,7 +114,8 @@ for (const [name, path] of Object.entries(pages).filter(([name]) => only.length 
     for (const width of [1280, 390]) {
       const tab = await open(server, path, { colorScheme, viewport: { width, height: 860 }, reducedMotion: 'reduce' });
       await tab.page.getByRole('heading', { level: 1 }).waitFor();
-      await tab.page.waitForLoadState('networkidle');
+      await tab.page.locator('.top .live').filter({ hasText: /^live$/ }).waitFor({ state: 'attached' });
+      await settled(tab.page);
       await use[name]?.(tab.page);
       // The port is another one each time.
       await tab.page.evaluate(() => { document.querySelector('.ctx span').firstChild.textContent = '127.0.0.1:7070'; });

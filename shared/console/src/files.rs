@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
+        name: "app.5ab0182993b0.js",
+        bytes: include_bytes!("../dist/app.5ab0182993b0.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"5ab0182993b03a2302656937760d6f18\"",
+        is_hashed: true,
+    },
+    File {
         name: "app.61be3b833f6a.css",
         bytes: include_bytes!("../dist/app.61be3b833f6a.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"61be3b833f6a3ad7443a7b9cd01ef0a3\"",
-        is_hashed: true,
-    },
-    File {
-        name: "app.d0f154aea7a4.js",
-        bytes: include_bytes!("../dist/app.d0f154aea7a4.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"d0f154aea7a483fd05298e6a9921c5ef\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"05159cb277b1c1a5971e7be86626973b\"",
+        etag: "\"506cc07d519dfd62a358df5adc84485d\"",
         is_hashed: false,
     },
     File {

@@ -17,6 +17,9 @@ export const isLive = signal(false);
 /** Whether it has stopped telling, and has not begun again. */
 export const isBroken = signal(false);
 
+/** When it began: what was read before may have changed meanwhile, and is read again as without it. */
+export let openedAt = Infinity;
+
 /** Who hears of it: of `null` that anything may have happened. */
 export const listeners = new Set<(told: Told | null) => void>();
 
@@ -46,9 +49,9 @@ async function listen(mine: AbortController) {
     heard();
     const reader = (await events(last, mine.signal)).getReader();
     wait = AGAIN_MS;
-    // What happened in between is not known, unless the stream goes on where it ended.
-    if (last === '') tell(null);
     isLive.value = true;
+    // A stream that is resumed has told of all that happened meanwhile, or says that it has not.
+    if (last === '') openedAt = Date.now();
     isBroken.value = false;
     const decoder = new TextDecoder();
     for (let rest = ''; ; ) {

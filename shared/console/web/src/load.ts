@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, isRefused } from './api';
-import { isBroken, isLive, listeners, type Told } from './live';
+import { isBroken, isLive, listeners, openedAt, type Told } from './live';
 
 /** How long a page waits before it tries again after a failure, in seconds. */
 const RETRIES = [5, 10, 30];
@@ -117,7 +117,8 @@ export function useLoad<T>(
           took = readAt - began;
           told();
           set({ key, data, error: null, at: Date.now(), retryAt: null });
-          if (seconds !== null) later(isLive.peek() && concerned.current ? Math.max(seconds, TOLD_SECONDS) : seconds);
+          if (seconds !== null)
+            later(isLive.peek() && concerned.current && began > openedAt ? Math.max(seconds, TOLD_SECONDS) : seconds);
         },
         (thrown: unknown) => {
           if (mine !== round) return;
