@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.5ab0182993b0.js",
-        bytes: include_bytes!("../dist/app.5ab0182993b0.js.gz"),
+        name: "app.40dbbdf51c3f.js",
+        bytes: include_bytes!("../dist/app.40dbbdf51c3f.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"5ab0182993b03a2302656937760d6f18\"",
+        etag: "\"40dbbdf51c3fb344a579b53e811ae71e\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"506cc07d519dfd62a358df5adc84485d\"",
+        etag: "\"3a347607ae6928349809e02fb9f74dcc\"",
         is_hashed: false,
     },
     File {

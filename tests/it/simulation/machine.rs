@@ -116,7 +116,7 @@ impl Machine {
         let step = Arc::new(ToldStep { step: store, changes: self.changes.clone() });
         let dispatcher = ports.dispatcher.clone().with_step(step);
         let ids = Arc::new(Ids(self.world.clone()));
-        let completions = Some(self.world.reports.urls());
+        let completions = Some(super::reports::completion_urls());
         Manage::new(ManagePorts { ids, dispatcher, completions, ..ports }, manage_settings())
     }
 
@@ -131,7 +131,7 @@ impl Machine {
         let ports = FirePorts {
             ids: Arc::new(Ids(self.world.clone())),
             settle: store.clone(),
-            completions: Some(self.world.reports.urls()),
+            completions: Some(super::reports::completion_urls()),
             ..fire_ports(store, queue, Arc::new(sender), clock.clone())
         };
         let settings = FireSettings { is_alone: true, ..FireSettings::default() };

@@ -335,7 +335,7 @@ impl World {
         let store = self.store_port(process, &queue);
         let clock = self.clock(process);
         let ids = Arc::new(Ids(self.clone()));
-        let completions = Some(self.reports.urls());
+        let completions = Some(super::reports::completion_urls());
         let ports = ManagePorts { ids, completions, ..manage_ports(store, queue, clock) };
         Manage::new(ports, manage_settings())
     }
@@ -548,7 +548,7 @@ impl World {
         let clock = self.clock(process);
         let ports = FirePorts {
             ids: Arc::new(Ids(self.clone())),
-            completions: Some(self.reports.urls()),
+            completions: Some(super::reports::completion_urls()),
             ..fire_ports(store.clone(), queue, Arc::new(sender), clock)
         };
         let executor = Executor::new(ports, FireSettings::default());

@@ -243,7 +243,7 @@ impl Seen {
 
 fn present(found: PresentAttempt) -> ((String, String), (JobRef, Happened)) {
     let what = match found.standing {
-        Standing::Claimed { .. } => Happened::Started,
+        Standing::Claimed { .. } | Standing::Open { .. } => Happened::Started,
         Standing::Waits(_) => Happened::Waiting,
     };
     ((found.job.uid.clone(), attempt_key(&found.attempt)), (found.job, what))

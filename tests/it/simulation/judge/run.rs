@@ -158,23 +158,6 @@ impl Run {
             [] => BTreeMap::new(),
             _ => records.iter().map(|(id, _, skew)| (id.as_str(), *skew)).collect(),
         };
-        let mut executions = Vec::new();
-        for (uid, of_job) in &tables.executions {
-            for item in of_job.values() {
-                if let Some(record) = &item.record {
-                    let timer = tables.timers.get(uid);
-                    let forgets = |it: &JobItem| is_forgotten(it, &item.attempt, record);
-                    let is_forgotten = timer.is_some_and(forgets);
-                    let executed = Executed::of(uid, &item.attempt, record, &skews);
-                    // Of a worker that was lost nobody knows what its target said.
-                    let is_answered = !record.message.contains("workers were lost");
-                    let asked = world.asked(&executed.id).filter(|_| is_answered);
-                    let ended_by = item.open.ending.as_ref().map(|ending| ending.by);
-                    let asked = asked.filter(|_| ended_by.is_none());
-                    executions.push(Executed { is_forgotten, asked, ended_by, ..executed });
-                }
-            }
-        }
         Self {
             scenario,
             seed: world.seed,
@@ -182,7 +165,7 @@ impl Run {
             outage,
             changes: tables.changes.clone(),
             fires: world.fires.lock().unwrap().clone(),
-            executions,
+            executions: executed(world, &tables, &skews),
             jobs: jobs.collect(),
             retrying: tables.retries.keys().map(|(uid, _)| uid.clone()).collect(),
             dead_letters: world.sqs.lock().unwrap().dead.len() + world.local_dead_letters().len(),
@@ -219,6 +202,28 @@ impl Run {
             later: None,
         }
     }
+}
+
+/// What the history has, with what the world knows of it.
+fn executed(world: &World, tables: &Tables, skews: &BTreeMap<&str, i64>) -> Vec<Executed> {
+    let mut executions = Vec::new();
+    for (uid, of_job) in &tables.executions {
+        for item in of_job.values() {
+            if let Some(record) = &item.record {
+                let timer = tables.timers.get(uid);
+                let forgets = |it: &JobItem| is_forgotten(it, &item.attempt, record);
+                let is_forgotten = timer.is_some_and(forgets);
+                let executed = Executed::of(uid, &item.attempt, record, skews);
+                // Of a worker that was lost nobody knows what its target said.
+                let is_answered = !record.message.contains("workers were lost");
+                let asked = world.asked(&executed.id).filter(|_| is_answered);
+                let ended_by = item.open.ending.as_ref().map(|ending| ending.by);
+                let asked = asked.filter(|_| ended_by.is_none());
+                executions.push(Executed { is_forgotten, asked, ended_by, ..executed });
+            }
+        }
+    }
+    executions
 }
 
 impl Kept {
