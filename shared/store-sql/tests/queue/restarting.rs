@@ -135,7 +135,7 @@ async fn unreadable_messages_are_delivered_as_errors_and_can_be_buried() {
 
     let process = open(dir.path()).await;
     let received = receive(&process.queue).await;
-    for (delivery, expected) in received.iter().zip(["version 8", "EOF", "expected value"]) {
+    for (delivery, expected) in received.iter().zip(["version 9", "EOF", "expected value"]) {
         let why = delivery.work_item.as_ref().unwrap_err().to_string();
         assert!(why.contains(expected), "{why}");
         process.queue.bury(&[delivery.receipt], &why).await.unwrap();
