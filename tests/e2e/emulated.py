@@ -1,7 +1,7 @@
 """ministack, with some of what AWS does and ministack does not.
 
-It accepts alarms with an expression, and takes them for alarms on the first metric. If EMULATOR_IS_SLOW is
-true, an operator also meets this:
+It accepts alarms with an expression, and takes them for alarms on the first metric. A limit of
+executions may be text, as parameters of a template are. If EMULATOR_IS_SLOW is true, an operator also meets this:
 
 - A restored table and a new copy of a table are in the state CREATING for a while. Until then AWS refuses
   everything but to describe it. A deleted table is in the state DELETING for a while.
@@ -105,6 +105,11 @@ def alarm_record(name, properties):
     return plain_alarm_record(name, properties)
 
 
+def executions_at_once(mapping, *others):
+    scaling = {name: int(value) for name, value in mapping.get("ScalingConfig", {}).items()}
+    return plain_executions_at_once({**mapping, "ScalingConfig": scaling}, *others)
+
+
 def slow_down():
     for restore in ["_restore_table_from_backup", "_restore_table_to_point_in_time"]:
         begin = after_success(lambda data: begins("restoring", data["TargetTableName"]))
@@ -122,6 +127,8 @@ plain_handle_request = dynamodb.handle_request
 plain_publish_version = functions._publish_version
 plain_alarm_record = provisioners._cw_metric_alarm_record
 provisioners._cw_metric_alarm_record = alarm_record
+plain_executions_at_once = functions._sqs_esm_concurrency
+functions._sqs_esm_concurrency = executions_at_once
 if os.environ.get("EMULATOR_IS_SLOW") == "true":
     slow_down()
 

@@ -14,6 +14,7 @@ use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::completion::Ending;
 use minutehand_domain::firing::Waited;
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{AttemptSeen, Claim, LeaveOpen, LeftOpen, LongRetry, Recorded, Said};
 use minutehand_ports::{OpenAttempts, StoreError};
 
@@ -112,11 +113,11 @@ impl OpenAttempts for DynamoStore {
 
     async fn note_progress(
         &self,
-        job_uid: &str,
+        job: &JobRef,
         attempt: &Attempt,
         line: &str,
     ) -> Result<bool, StoreError> {
-        let write = Write::update(item_key(job_uid, attempt), format!("SET {PROGRESS} = :line"))
+        let write = Write::update(item_key(&job.uid, attempt), format!("SET {PROGRESS} = :line"))
             .when(SAYS_ENDING)
             .with(":line", text(line))
             .with(":none", number(0));

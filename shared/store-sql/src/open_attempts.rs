@@ -15,6 +15,7 @@ use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::completion::Ending;
 use minutehand_domain::firing::Waited;
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{AttemptSeen, Claim, LeaveOpen, LeftOpen, Recorded, Said};
 use minutehand_ports::{OpenAttempts, StoreError};
 
@@ -98,11 +99,11 @@ impl OpenAttempts for SqlStore {
 
     async fn note_progress(
         &self,
-        job_uid: &str,
+        job: &JobRef,
         attempt: &Attempt,
         line: &str,
     ) -> Result<bool, StoreError> {
-        let mut parameters = key(job_uid, attempt);
+        let mut parameters = key(&job.uid, attempt);
         parameters.extend(params![line]);
         self.does(record("", vec![changes(sql::NOTE_PROGRESS, parameters)])).await
     }

@@ -7,16 +7,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::FireStore;
-use minutehand_domain::attempt::Record;
+use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     AttemptsLayer, Claim, CollectionRecord, CollectionsLayer, JobRecord, JobSnapshot, JobsLayer,
-    Layer, Pause, PresentAttempt, Recorded, SaveJob, Saved, SnapshotsLayer, Standing, StoreError,
-    TimersLayer,
+    Layer, LeaveOpen, LeftOpen, OpenAttemptsLayer, Pause, PresentAttempt, Recorded, SaveJob, Saved,
+    SnapshotsLayer, Standing, StoreError, TimersLayer,
 };
-use minutehand_ports::{Attempts, Browse as _, Clock, Collections, Jobs, Snapshots, Timers, chain};
+use minutehand_ports::{
+    Attempts, Browse as _, Clock, Collections, Jobs, OpenAttempts, Snapshots, Timers, chain,
+};
 use minutehand_rest::{Happened, Live, LiveCollection, LiveEvent};
 use minutehand_store_sql::{CollectionMark, SqlStore};
 
@@ -54,6 +56,7 @@ impl<S: ?Sized> Telling<S> {
 pub(super) fn telling(store: FireStore, live: &Arc<Live>) -> FireStore {
     FireStore {
         attempts: Arc::new(Telling::new(store.attempts, live.clone())),
+        open: Arc::new(Telling::new(store.open, live.clone())),
         snapshots: Arc::new(Telling::new(store.snapshots, live.clone())),
         timers: Arc::new(Telling::new(store.timers, live.clone())),
         ..store
@@ -94,6 +97,32 @@ impl AttemptsLayer for Telling<dyn Attempts> {
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         let recorded = self.store.record(claim, record).await?;
+        self.tell_job(Happened::Ended, &claim.job);
+        Ok(recorded)
+    }
+}
+
+#[async_trait]
+impl OpenAttemptsLayer for Telling<dyn OpenAttempts> {
+    async fn leave_open(&self, claim: &Claim, open: &LeaveOpen) -> Result<LeftOpen, StoreError> {
+        let left = self.store.leave_open(claim, open).await?;
+        self.tell_job(Happened::Changed, &claim.job);
+        Ok(left)
+    }
+
+    async fn note_progress(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+        line: &str,
+    ) -> Result<bool, StoreError> {
+        let is_noted = self.store.note_progress(job, attempt, line).await?;
+        self.tell_job(Happened::Changed, job);
+        Ok(is_noted)
+    }
+
+    async fn record_ending(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        let recorded = self.store.record_ending(claim, record).await?;
         self.tell_job(Happened::Ended, &claim.job);
         Ok(recorded)
     }
@@ -208,7 +237,7 @@ pub(super) async fn follow_others(store: Arc<SqlStore>, live: Arc<Live>, clock: 
 #[derive(Debug, Default)]
 struct Seen {
     /// The attempts that have not ended, each with what it does.
-    present: HashMap<(String, String), (JobRef, Happened)>,
+    present: HashMap<(String, String), (JobRef, Doing)>,
     /// What has changed last in each collection, by its id.
     marks: HashMap<String, CollectionMark>,
 }
@@ -225,9 +254,14 @@ impl Seen {
 
     /// What has happened since an earlier look.
     fn since(&self, before: &Self) -> Vec<LiveEvent> {
-        let new = self.present.iter().filter_map(|(key, (job, what))| {
-            let is_known = before.present.get(key).is_some_and(|(_, known)| known == what);
-            (!is_known).then(|| of_job(*what, job))
+        let new = self.present.iter().filter_map(|(key, (job, doing))| {
+            let known = before.present.get(key).map(|(_, known)| known);
+            let what = match known {
+                Some(known) if known == doing => return None,
+                Some(known) if known.what == doing.what => Happened::Changed,
+                _ => doing.what,
+            };
+            Some(of_job(what, job))
         });
         let gone = before.present.iter().filter(|(key, _)| !self.present.contains_key(*key));
         let ended = gone.map(|(_, (job, _))| of_job(Happened::Ended, job));
@@ -241,27 +275,44 @@ impl Seen {
     }
 }
 
-fn present(found: PresentAttempt) -> ((String, String), (JobRef, Happened)) {
-    let what = match found.standing {
-        Standing::Claimed { .. } | Standing::Open { .. } => Happened::Started,
-        Standing::Waits(_) => Happened::Waiting,
+/// What an attempt does that has not ended.
+#[derive(Debug, PartialEq, Eq)]
+struct Doing {
+    what: Happened,
+    /// What its target said last, if it is open.
+    open: Option<Option<String>>,
+}
+
+fn present(found: PresentAttempt) -> ((String, String), (JobRef, Doing)) {
+    let (what, open) = match found.standing {
+        Standing::Claimed { .. } => (Happened::Started, None),
+        Standing::Open { progress, .. } => (Happened::Started, Some(progress)),
+        Standing::Waits(_) => (Happened::Waiting, None),
     };
-    ((found.job.uid.clone(), attempt_key(&found.attempt)), (found.job, what))
+    ((found.job.uid.clone(), attempt_key(&found.attempt)), (found.job, Doing { what, open }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(present: &[(&str, Happened)], mark: i64) -> Seen {
+    fn at_work(key: &'static str, progress: Option<&str>) -> (&'static str, Doing) {
+        (key, Doing { what: Happened::Started, open: Some(progress.map(str::to_owned)) })
+    }
+
+    fn seen<const N: usize>(present: [(&str, Happened); N], mark: i64) -> Seen {
+        with(present.map(|(key, what)| (key, Doing { what, open: None })), mark)
+    }
+
+    fn with<const N: usize>(present: [(&str, Doing); N], mark: i64) -> Seen {
         let job = |key: &str| JobRef {
             uid: key.to_owned(),
             collection_uid: "c".to_owned(),
             key: key.to_owned(),
         };
         let present = present
-            .iter()
-            .map(|(key, what)| (((*key).to_owned(), String::new()), (job(key), *what)))
+            .into_iter()
+            .map(|(key, doing)| ((key.to_owned(), String::new()), (job(key), doing)))
             .collect();
         let mark = CollectionMark { journal_at: DateTime::from_timestamp(mark, 0) };
         Seen { present, marks: [("c".to_owned(), mark)].into() }
@@ -270,7 +321,7 @@ mod tests {
     #[test]
     fn what_is_new_gone_or_changed_is_told() {
         use Happened::{Changed, Ended, Started, Waiting};
-        let before = seen(&[("a", Started), ("b", Waiting), ("c", Started)], 1);
+        let before = seen([("a", Started), ("b", Waiting), ("c", Started)], 1);
         let told = |now: &Seen| {
             let mut told: Vec<_> =
                 now.since(&before).into_iter().map(|event| (event.what, event.job)).collect();
@@ -278,10 +329,27 @@ mod tests {
             told
         };
         let job = |key: &str| Some(key.to_owned());
-        assert_eq!(told(&seen(&[("a", Started), ("b", Waiting), ("c", Started)], 1)), []);
+        assert_eq!(told(&seen([("a", Started), ("b", Waiting), ("c", Started)], 1)), []);
         assert_eq!(
-            told(&seen(&[("a", Started), ("b", Started), ("d", Waiting)], 2)),
+            told(&seen([("a", Started), ("b", Started), ("d", Waiting)], 2)),
             [(Changed, None), (Started, job("b")), (Ended, job("c")), (Waiting, job("d"))]
         );
+    }
+
+    #[test]
+    fn an_open_attempt_changes_when_its_target_says_how_far_it_is() {
+        let [started, opened, half, done] = [
+            seen([("a", Happened::Started)], 1),
+            with([at_work("a", None)], 1),
+            with([at_work("a", Some("50 %"))], 1),
+            seen([], 1),
+        ];
+        let told = |now: &Seen, before: &Seen| -> Vec<_> {
+            now.since(before).into_iter().map(|event| event.what).collect()
+        };
+        assert_eq!(told(&opened, &started), [Happened::Changed]);
+        assert_eq!(told(&opened, &opened), []);
+        assert_eq!(told(&half, &opened), [Happened::Changed]);
+        assert_eq!(told(&done, &half), [Happened::Ended]);
     }
 }

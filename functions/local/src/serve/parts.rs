@@ -15,7 +15,7 @@ use minutehand_app::{CompletionUrls, Manage, ManagePorts};
 use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
 use minutehand_domain::own::OwnResources;
 use minutehand_ports::store::PulseOf;
-use minutehand_ports::{Clock, Collections, DispatchStep, History, IdSource, Jobs};
+use minutehand_ports::{Clock, Collections, DispatchStep, History, IdSource, Jobs, OpenAttempts};
 use minutehand_rest::Live;
 use minutehand_runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, system_now};
 use minutehand_store_sql::postgres::{PgClock, Sweeping as SweepLease};
@@ -128,7 +128,7 @@ impl Parts {
             cloud_services: self.jobs.clone(),
             jobs: Arc::new(Telling::<dyn Jobs>::new(self.jobs.clone(), self.live.clone())),
             alerts: self.jobs.clone(),
-            open: self.jobs.clone(),
+            open: Arc::new(Telling::<dyn OpenAttempts>::new(self.jobs.clone(), self.live.clone())),
             history,
             browse: self.jobs.clone(),
             queue: Arc::new(self.queue.clone()),

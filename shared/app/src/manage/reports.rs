@@ -62,7 +62,7 @@ impl Manage {
             Report::Failure => EndedBy::Failure,
             Report::Alive => {
                 let line = progress(text);
-                let is_noted = self.ports.open.note_progress(&job.uid, &attempt, &line).await?;
+                let is_noted = self.ports.open.note_progress(&job, &attempt, &line).await?;
                 return Ok(if is_noted { Reported::Kept } else { Reported::Over });
             }
         };

@@ -1,6 +1,7 @@
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::completion::Ending;
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
 
 use super::{Claim, Recorded, StoreError};
@@ -105,7 +106,7 @@ pub trait OpenAttempts: Send + Sync {
     /// known.
     async fn note_progress(
         &self,
-        job_uid: &str,
+        job: &JobRef,
         attempt: &Attempt,
         line: &str,
     ) -> Result<bool, StoreError>;

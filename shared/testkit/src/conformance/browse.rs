@@ -209,7 +209,7 @@ async fn an_open_attempt_runs_since_its_start(subject: &Subject) {
     let claim_of_one = held(&attempt, "one");
     assert_eq!(subject.claim(claim(&attempt, "one")).await, Claimed::Won);
     assert_eq!(store.leave_open(&claim_of_one, &open).await.unwrap(), LeftOpen::Open);
-    assert!(store.note_progress(JOB, &attempt, "50 %").await.unwrap());
+    assert!(store.note_progress(&job_ref(), &attempt, "50 %").await.unwrap());
     let span = OpenSpan { started_at, until };
     let standing = Standing::Open { span, progress: Some("50 %".to_owned()) };
     let runs = [PresentAttempt { job: job_ref(), attempt: attempt.clone(), standing }];

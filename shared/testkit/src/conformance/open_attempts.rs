@@ -278,7 +278,8 @@ async fn an_open_attempt_is_that_of_the_next_process(subject: &Subject) {
 
 async fn progress_is_noted_until_the_end(subject: &Subject) {
     let attempt = scheduled(60);
-    let notes = async |line: &str| subject.store.note_progress(JOB, &attempt, line).await.unwrap();
+    let notes =
+        async |line: &str| subject.store.note_progress(&job_ref(), &attempt, line).await.unwrap();
     assert!(!notes("0 %").await);
     assert_eq!(subject.claim(claim(&attempt, "a")).await, Claimed::Won);
     assert!(notes("1 %").await);

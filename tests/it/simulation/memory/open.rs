@@ -2,6 +2,7 @@
 
 use minutehand_domain::completion::Ending;
 use minutehand_domain::firing::Waited;
+use minutehand_domain::work_item::JobRef;
 use minutehand_ports::OpenAttempts;
 use minutehand_ports::store::{AttemptSeen, LeaveOpen, LeftOpen, OpenAttempt, OpenSpan, Said};
 
@@ -133,12 +134,12 @@ impl OpenAttempts for Memory {
 
     async fn note_progress(
         &self,
-        job_uid: &str,
+        job: &JobRef,
         attempt: &Attempt,
         line: &str,
     ) -> Result<bool, StoreError> {
         let mut tables = self.tables();
-        let of_job = tables.executions.get_mut(job_uid);
+        let of_job = tables.executions.get_mut(&job.uid);
         let item = of_job.and_then(|of_job| of_job.get_mut(&attempt_key(attempt)));
         let is_at_work = |it: &&mut ExecutionItem| {
             it.record.is_none() && it.open.ending.is_none() && it.claims > 0
