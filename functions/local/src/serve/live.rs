@@ -279,17 +279,26 @@ impl Seen {
 #[derive(Debug, PartialEq, Eq)]
 struct Doing {
     what: Happened,
-    /// What its target said last, if it is open.
-    open: Option<Option<String>>,
+    is_open: bool,
+    /// What its target said last.
+    progress: Option<String>,
+}
+
+impl Doing {
+    const fn only(what: Happened) -> Self {
+        Self { what, is_open: false, progress: None }
+    }
 }
 
 fn present(found: PresentAttempt) -> ((String, String), (JobRef, Doing)) {
-    let (what, open) = match found.standing {
-        Standing::Claimed { .. } => (Happened::Started, None),
-        Standing::Open { progress, .. } => (Happened::Started, Some(progress)),
-        Standing::Waits(_) => (Happened::Waiting, None),
+    let doing = match found.standing {
+        Standing::Claimed { .. } => Doing::only(Happened::Started),
+        Standing::Open { progress, .. } => {
+            Doing { what: Happened::Started, is_open: true, progress }
+        }
+        Standing::Waits(_) => Doing::only(Happened::Waiting),
     };
-    ((found.job.uid.clone(), attempt_key(&found.attempt)), (found.job, Doing { what, open }))
+    ((found.job.uid.clone(), attempt_key(&found.attempt)), (found.job, doing))
 }
 
 #[cfg(test)]
@@ -297,11 +306,12 @@ mod tests {
     use super::*;
 
     fn at_work(key: &'static str, progress: Option<&str>) -> (&'static str, Doing) {
-        (key, Doing { what: Happened::Started, open: Some(progress.map(str::to_owned)) })
+        let progress = progress.map(str::to_owned);
+        (key, Doing { what: Happened::Started, is_open: true, progress })
     }
 
     fn seen<const N: usize>(present: [(&str, Happened); N], mark: i64) -> Seen {
-        with(present.map(|(key, what)| (key, Doing { what, open: None })), mark)
+        with(present.map(|(key, what)| (key, Doing::only(what))), mark)
     }
 
     fn with<const N: usize>(present: [(&str, Doing); N], mark: i64) -> Seen {
