@@ -39,8 +39,9 @@ def flatmap_path_parameters(context, path_parameters):
     """Half of the names are those of existing resources."""
     if not isinstance(path_parameters, dict):
         return st.just(path_parameters)
-    names = set(path_parameters)
-    existing = STORED.map(lambda found: {name: found[name] for name in found if name in names})
+    existing = STORED.map(
+        lambda found: {name: found.get(name, value) for name, value in path_parameters.items()}
+    )
     return st.one_of(st.just(path_parameters), existing)
 
 
