@@ -82,7 +82,7 @@ pub struct Rest {
     pub readiness: Arc<dyn Readiness>,
     /// The metrics page; `None` if monitors read the metrics elsewhere.
     pub metrics: Option<Arc<dyn MetricsPage>>,
-    /// What happens, for those who listen; `None` if nobody is told.
+    /// The events that streams send; `None` if there are no streams.
     pub live: Option<Arc<Live>>,
     /// Where the installation runs.
     pub home: Home,

@@ -1,7 +1,7 @@
-//! What happens, for those who listen.
+//! The events of jobs and collections, for clients that listen.
 //!
-//! Whatever starts, ends or changes something tells [`Live`], which keeps the last of it. Each stream looks there a
-//! few times a second: so one that is slow, or was away for a moment, misses nothing and holds up nobody.
+//! Workers and the API tell [`Live`] each event, and it keeps the last ones. A stream looks there a few times a
+//! second, so a slow stream, or one that is resumed after a moment, misses no event and delays no other stream.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ named! {
         Ended = "ended",
         /// An attempt of the job has to wait.
         Waiting = "waiting",
-        /// Somebody, or the scheduler, changed it.
+        /// A user, or the scheduler, changed it.
         Changed = "changed",
     }
 }
@@ -41,7 +41,7 @@ pub struct LiveEvent {
     pub job: Option<String>,
 }
 
-/// A collection, as whoever tells of it knows it.
+/// The collection of an event, by what its sender knows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveCollection {
     /// By its id.
@@ -50,7 +50,7 @@ pub enum LiveCollection {
     Path(CollectionPlace),
 }
 
-/// What happened last, and who listens.
+/// The last events, and the streams that are open.
 #[derive(Debug)]
 pub struct Live {
     /// Tells the numbers of this process from those of another.

@@ -1,4 +1,5 @@
-//! Tells those who listen what happens: layers over the ports of the store, and a look at what other processes do.
+//! Tells streams the events of the server: layers over the ports of the store, and a look at the work of other
+//! processes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use minutehand_ports::{
 use minutehand_rest::{Happened, Live, LiveCollection, LiveEvent};
 use minutehand_store_sql::{CollectionMark, SqlStore};
 
-/// How often it is looked for what other processes do, while somebody listens.
+/// The time between two looks at what other processes do, while a client listens.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A store that tells what is done in it.
@@ -207,8 +208,8 @@ fn of_job(what: Happened, job: &JobRef) -> LiveEvent {
     LiveEvent { what, collection, job: Some(job.key.clone()) }
 }
 
-/// Tells what the other processes of a database do, while somebody listens here. It reads what all of them do:
-/// what this process has told itself is told twice, and read once.
+/// Tells the clients of this process what the other processes of the database do. A look finds the work of this
+/// process too, so its own events are told twice; a client may read again for each.
 pub(super) async fn follow_others(store: Arc<SqlStore>, live: Arc<Live>, clock: Arc<dyn Clock>) {
     let mut before: Option<Seen> = None;
     loop {

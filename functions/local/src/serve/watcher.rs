@@ -30,7 +30,7 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 
-/// Where a watcher takes pings. Whoever knows it can send them, so it is a secret.
+/// The URL at which a watcher takes pings. Anyone who knows it can send pings, so it is a secret.
 #[derive(Clone)]
 pub(super) struct HeartbeatUrl(pub(super) Url);
 

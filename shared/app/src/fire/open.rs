@@ -1,9 +1,8 @@
 //! Attempts that are open: their targets have answered that they go on, and say later how it ended.
 //!
-//! An open attempt has no worker. One ending ends it: a report of its target, its deadline, or a cancel. Whoever
-//! says the ending stores it first, on the condition that none is stored; then a message asks a worker to record
-//! it. The timer of the deadline stays until what follows is done, so a message that is lost delays that and no
-//! more.
+//! An open attempt has no worker. One ending ends it: a report of its target, its deadline, or a cancel. The ending
+//! is stored first, on the condition that none is stored; then a message asks a worker to record it. The timer of
+//! the deadline stays until what follows is done, so a message that is lost delays that and no more.
 //!
 //! | after | a crash leaves | repaired by |
 //! |---|---|---|
