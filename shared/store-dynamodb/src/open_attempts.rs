@@ -72,12 +72,7 @@ impl OpenAttempts for DynamoStore {
         };
         let seen = SeenClaim::read(&item)?;
         let is_mine = seen.claim_id == *claim_id;
-        Ok(match (seen.record, seen.is_open, seen.ending) {
-            (Some(record), ..) => LeftOpen::Already(record),
-            (None, true, _) if is_mine => LeftOpen::Open,
-            (None, false, Some(ending)) if is_mine => LeftOpen::Over(ending),
-            (None, ..) => LeftOpen::Lost,
-        })
+        Ok(LeftOpen::found(is_mine, seen.record, seen.is_open, seen.ending))
     }
 
     async fn say(

@@ -65,12 +65,7 @@ impl OpenAttempts for SqlStore {
         };
         let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(LeftOpen::Lost) };
         let is_mine = seen.claim_id == claim.claim_id;
-        Ok(match (seen.record, seen.open_until, seen.ending) {
-            (Some(record), ..) => LeftOpen::Already(record),
-            (None, Some(_), _) if is_mine => LeftOpen::Open,
-            (None, None, Some(ending)) if is_mine => LeftOpen::Over(ending),
-            (None, ..) => LeftOpen::Lost,
-        })
+        Ok(LeftOpen::found(is_mine, seen.record, seen.open_until.is_some(), seen.ending))
     }
 
     async fn say(

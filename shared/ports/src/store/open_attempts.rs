@@ -33,6 +33,25 @@ pub enum LeftOpen {
     Lost,
 }
 
+impl LeftOpen {
+    /// What a store answers that could not leave an attempt open, by what it found: whether the claim is the
+    /// caller's, the record, whether the attempt is open, and the ending that was said.
+    #[must_use]
+    pub fn found(
+        is_mine: bool,
+        record: Option<Record>,
+        is_open: bool,
+        ending: Option<Ending>,
+    ) -> Self {
+        match (record, is_open, ending) {
+            (Some(record), ..) => Self::Already(record),
+            (None, true, _) if is_mine => Self::Open,
+            (None, false, Some(ending)) if is_mine => Self::Over(ending),
+            (None, ..) => Self::Lost,
+        }
+    }
+}
+
 /// An attempt that is open, or whose end was reported while its worker died.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenAttempt {
