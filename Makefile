@@ -32,7 +32,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test docs mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos vacuum copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
+.PHONY: help tools run fmt check style test test-rust test-others test-console docs mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos vacuum copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,27 +63,35 @@ fmt: ## format the Rust code, and the console's sources if `make console` has ru
 	cargo fmt --all
 	@if [ -d shared/console/web/node_modules ]; then cd shared/console/web && npm run --silent format; fi
 
-check: ## formatting, lints, documentation, licences and sources of dependencies, the console's sources, the CDK app, workflows
-	@.ci/timed fmt cargo fmt --all --check
+check: style ## formatting, lints, documentation, licences and sources of dependencies, the console's sources, the CDK app, workflows
 	@.ci/timed clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" .ci/timed doc cargo doc --no-deps --workspace --locked
+
+style: ## the part of `make check` that compiles nothing
+	@.ci/timed fmt cargo fmt --all --check
 	@.ci/timed cdk infra/cdk/check
 	@.ci/timed lint .ci/lint/run
 	@.ci/timed zones .ci/zones
 
 # nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a
 # build of it alone would choose other features of what it stands on, and compile that once more.
-test: ## every test: the examples in the documentation, the official Azure clients, real queues, the console, the examples
+test: test-rust test-others test-console ## every test: the examples in the documentation, the official Azure clients, real queues, the console, the examples
+
+test-rust: ## the part of `make test` in Rust
 	@if command -v cargo-nextest >/dev/null; then \
 		.ci/timed tests cargo nextest run --workspace --locked && \
 		.ci/timed doctests cargo test --doc --workspace --locked; \
 	else \
 		.ci/timed tests cargo test --workspace --locked; \
 	fi
+
+test-others: ## the part with clients, queues and examples, of the binary that is built
 	@.ci/timed clients tests/clients/run
 	@tests/actions/run
-	@tests/console/run
 	@.ci/timed examples tests/examples/run
+
+test-console: ## the part in a browser, of the binary that is built
+	@tests/console/run
 
 docs: ## the words of each document and who links to it; its links, tables, commands and bodies, tried
 	@cargo test --workspace --locked --test it readme:: -- --nocapture
@@ -109,26 +117,27 @@ monitoring: ## the alerts and the dashboard of infra/monitoring, with Debian's P
 ci: ## everything a change has to pass, as on the servers that check it; says what it skipped
 	@.ci/run
 
-nightly: ## what is too long for every change: mutations, judges, ten million actions, the large scope, copies, chaos, endurance
-	@.ci/timed mutations cargo test -p minutehand-tests --profile e2e --locked -- \
+nightly: ## what is too long for every change: mutations, `make check`, judges, ten million actions, the large scope, copies, chaos, endurance, the API's description
+	@.ci/timed mutations cargo test -p minutehand-proofs --profile e2e --locked -- \
 		--ignored --nocapture simulation::every_mutation
 	@.ci/timed local-lambda tests/e2e/watch --check
-	@$(MAKE) --no-print-directory judge prove exhaustive copies chaos endurance
+	@$(MAKE) --no-print-directory check judge prove exhaustive copies chaos endurance
+	@.ci/timed openapi tests/clients/run openapi
 
 simulate: ## play the services in simulated time on every core until stopped; SEED=7 plays one run and prints it
-	@cargo test -p minutehand-tests --profile e2e --locked -- --ignored --exact --nocapture simulation::until_stopped
+	@cargo test -p minutehand-proofs --profile e2e --locked -- --ignored --exact --nocapture simulation::until_stopped
 
 judge: ## two independent judges on 2,000 simulated runs and on every mutation; they have to agree
-	@cargo test -p minutehand-tests --profile e2e --locked -- --ignored --nocapture simulation::second simulation::calendar
+	@cargo test -p minutehand-proofs --profile e2e --locked -- --ignored --nocapture simulation::second simulation::calendar
 
 exhaustive: ## every order of steps of two workers on two occurrences, with one of each mishap
-	@cargo test -p minutehand-tests --profile e2e --locked -- --ignored --exact --nocapture exhaustive::a_large_scope
+	@cargo test -p minutehand-proofs --profile e2e --locked -- --ignored --exact --nocapture exhaustive::a_large_scope
 
 # Stopped and started again, it goes on where it was.
 PROOF ?= $(abspath $(TARGET_DIR))/proof.json
 prove: ## ten million simulated actions with faults, on every core; goes on where it was stopped
 	@STATE='$(PROOF)' \
-		cargo test -p minutehand-tests --profile e2e --locked -- --ignored --exact --nocapture simulation::ten_million_actions
+		cargo test -p minutehand-proofs --profile e2e --locked -- --ignored --exact --nocapture simulation::ten_million_actions
 
 endurance: ## the binary for an hour of real time: killed, frozen, out of disk space; each call judged
 	cargo build --workspace --locked

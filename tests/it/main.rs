@@ -14,8 +14,6 @@ mod conformance;
 #[cfg(test)]
 mod costs;
 #[cfg(test)]
-mod exhaustive;
-#[cfg(test)]
 mod fire;
 #[cfg(test)]
 mod glossary;
@@ -29,8 +27,6 @@ mod moves;
 mod postgres;
 #[cfg(test)]
 mod readme;
-#[cfg(test)]
-mod simulation;
 #[cfg(test)]
 mod template;
 #[cfg(test)]

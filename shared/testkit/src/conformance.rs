@@ -16,7 +16,7 @@
 //! [`check_all`] does the same in one test, for a back end of which one is made for all.
 //!
 //! The tests of an adapter do so: `shared/store-dynamodb/tests/conformance`, `shared/store-sql/tests`,
-//! `shared/queue-sqs/tests/sqs`, and for the store of the simulation `tests/it/simulation/conformance`.
+//! `shared/queue-sqs/tests/sqs`, and for the store of the simulation `tests/proofs/simulation/conformance`.
 //! Those on DynamoDB use another one than that in the process if a variable names it, and make a table there for each test,
 //! which is deleted where the test succeeds:
 //!

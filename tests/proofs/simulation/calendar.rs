@@ -86,7 +86,7 @@ fn both_calendars_agree() {
             }
         }
     }
-    let answers = ask_python("judge/recurrence.py", vec![asked]);
+    let answers = ask_python("../judge/recurrence.py", vec![asked]);
     let answers: Vec<Vec<i64>> =
         answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), expected.len());

@@ -41,7 +41,7 @@ impl Verdicts {
     }
 }
 
-/// What a program of `tests` prints for these lines.
+/// What a program prints for these lines; its path is relative to this package.
 pub(super) fn ask_python(program: &str, lines: Vec<String>) -> String {
     let mut child = Command::new("python3")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(program))
@@ -62,7 +62,7 @@ pub(super) fn ask_python(program: &str, lines: Vec<String>) -> String {
 /// Lets the second judge read logs, each of one run.
 fn read(logs: Vec<String>) -> Vec<Vec<String>> {
     let runs = logs.len();
-    let printed = ask_python("judge/judge.py", logs);
+    let printed = ask_python("../judge/judge.py", logs);
     let found = printed.lines().map(|line| {
         let verdict: Value = serde_json::from_str(line).unwrap();
         let found = verdict["found"].as_array().unwrap();
