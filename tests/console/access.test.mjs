@@ -12,6 +12,7 @@ const clean = async (page) => assert.deepEqual(await defects(page), []);
 const PAGES = {
   overview: [place('overview'), '/overview'],
   calendar: [place('calendar'), '/load'],
+  wall: [place('wall'), '/wall'],
   collections: [place('collections'), '/jobCollections'],
   jobs: [place('jobs', 'billing'), '/rows'],
   job: [place('job', 'billing', 'invoice-export'), '/jobs/invoice-export'],

@@ -41,7 +41,7 @@ const JOBS = {
 };
 
 /** Waits until the job that may fail has nothing more to do that night. */
-async function settled(server, night) {
+async function isOverThatNight(server, night) {
   const nights = Array.from({ length: night + 1 }, (_, one) => one);
   const wanted = nights.length + nights.filter(failing).length;
   const isOver = async () => (await server.history('billing', 'invoice-export')).items.filter((one) => one.properties.endTime).length >= wanted;
@@ -55,7 +55,7 @@ for (let night = 0; night < NIGHTS; night += 1) {
   await server.stop();
   target.answers.set('/invoices', failing(night) ? 503 : 200);
   server = await start(LAST - (NIGHTS - night) * DAY - 500);
-  await settled(server, night);
+  await isOverThatNight(server, night);
 }
 await server.stop();
 server = await start(LAST - DAY + 6 * 3_600_000);
@@ -84,6 +84,7 @@ const pages = {
   day: `${place('calendar')}?view=day`,
   month: `${place('calendar')}?view=month`,
   dead: place('dead'),
+  wall: place('wall'),
   collections: place('collections'),
   jobs: place('jobs', 'billing'),
   job: place('job', 'billing', 'invoice-export'),

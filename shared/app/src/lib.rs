@@ -24,6 +24,6 @@ pub use manage::{
     JobView, LETTERS_MAX, LateJob, LeftOutView, Load, LoadGroup, Manage, ManagePorts,
     ManageSettings, OpenState, Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak,
     Present, PresentCounts, PresentState, PutOutcome, Redriven, Report, Reported, ResourceSettings,
-    ResourceView, Upcoming, UpcomingOccurrence, WantedFailures, WantedJobs, WantedLoad,
-    WantedOccurrences,
+    ResourceView, RunningJob, Upcoming, UpcomingOccurrence, Wall, WallRow, WantedFailures,
+    WantedJobs, WantedLoad, WantedOccurrences, WantedWall,
 };

@@ -13,6 +13,7 @@ use crate::types::{
     JobAlertAnswer, JournalChange, ListedJob, LoadAnswer, OverviewAnswer, ProcessItem,
     UpcomingItem,
 };
+use crate::wall::WallAnswer;
 
 /// The most pages of one list.
 const PAGES_MAX: usize = 1_000;
@@ -191,6 +192,21 @@ impl Client {
     pub async fn overview(&self, subscription: &str) -> Result<Answer<OverviewAnswer>, Error> {
         let path = format!("/minutehand/v1/subscriptions/{}/overview", escaped(subscription));
         self.get(path).await
+    }
+
+    /// What became of the occurrences of a subscription and what is due, so many hours back and ahead.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn wall(
+        &self,
+        subscription: &str,
+        [back, ahead]: [u32; 2],
+    ) -> Result<Answer<WallAnswer>, Error> {
+        let subscription = escaped(subscription);
+        let query = format!("back={back}&ahead={ahead}");
+        self.get(format!("/minutehand/v1/subscriptions/{subscription}/wall?{query}")).await
     }
 
     /// Finds jobs of a subscription by a part of their names; the second value is whether all names were looked at, or

@@ -29,6 +29,7 @@ mod server_url;
 mod transport;
 mod types;
 mod v1;
+mod wall;
 mod way;
 
 pub use answer::{Answer, Listed};
@@ -50,4 +51,5 @@ pub use types::{
     ProcessItem, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
 };
 pub use v1::{MeAnswer, ServerHealth};
+pub use wall::{WallAnswer, WallCollection, WallCollections};
 pub use way::LocalServer;

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.40dbbdf51c3f.js",
-        bytes: include_bytes!("../dist/app.40dbbdf51c3f.js.gz"),
+        name: "app.0064e11df904.js",
+        bytes: include_bytes!("../dist/app.0064e11df904.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"40dbbdf51c3fb344a579b53e811ae71e\"",
+        etag: "\"0064e11df9043ea41642a90c4bd65a8c\"",
         is_hashed: true,
     },
     File {
-        name: "app.61be3b833f6a.css",
-        bytes: include_bytes!("../dist/app.61be3b833f6a.css.gz"),
+        name: "app.c2a76f58ebc8.css",
+        bytes: include_bytes!("../dist/app.c2a76f58ebc8.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
-        etag: "\"61be3b833f6a3ad7443a7b9cd01ef0a3\"",
+        etag: "\"c2a76f58ebc871f7a8e5192cd4e28b94\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"3a347607ae6928349809e02fb9f74dcc\"",
+        etag: "\"4f2672c837b2cb1834b980e2aac127a5\"",
         is_hashed: false,
     },
     File {

@@ -40,21 +40,28 @@ const style = await esbuild.build({
   legalComments: 'none',
 });
 const css = style.outputFiles[0].text.replace(/url\(([\w-]+)\.woff2\)/g, (_, font) => `url(${fonts[font]})`);
+// gzip looks back 32 KB: pages that are alike stand near each other.
+const ORDER = 'editor import collections jobs job why dead journal overview wall calendar palette main'.split(' ');
 const bundle = await esbuild.build({
   absWorkingDir: web,
-  entryPoints: ['src/main.tsx'],
+  stdin: { contents: ORDER.map((name) => `import './src/${name}';`).join(''), resolveDir: web },
   bundle: true,
   write: false,
   minify: true,
   format: 'esm',
   target: 'es2022',
-  jsx: 'automatic',
-  jsxImportSource: 'preact',
+  // Children that are arguments take fewer bytes than a property of that name.
+  tsconfigRaw: { compilerOptions: { jsx: 'react', jsxFactory: 'h', jsxFragmentFactory: 'Fragment', target: 'es2022' } },
+  inject: ['src/jsx.ts'],
   legalComments: 'none',
 });
 const styleName = await put('app.css', Buffer.from(css));
 // What terser leaves of that is about 3 % smaller, compressed.
-const { code } = await minify(bundle.outputFiles[0].text, { module: true, ecma: 2020, compress: { passes: 2 } });
+const { code } = await minify(bundle.outputFiles[0].text, {
+  module: true,
+  ecma: 2020,
+  compress: { passes: 2, inline: 1 },
+});
 const script = await put('app.js', Buffer.from(code));
 const page = readFileSync(join(web, 'src/index.html'), 'utf8')
   .replaceAll('app.css', styleName)

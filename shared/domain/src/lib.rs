@@ -48,6 +48,7 @@ pub mod pause;
 pub mod plan;
 pub mod policies;
 pub mod preview;
+pub mod quarter;
 pub mod reach;
 pub mod recent;
 pub mod recently_counted;

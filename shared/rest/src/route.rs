@@ -173,7 +173,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 55] = [
+pub(crate) static ROUTES: [Route; 56] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -224,6 +224,7 @@ pub(crate) static ROUTES: [Route; 55] = [
         .reading(),
     get(our_subscription!("/overview"), &v1::overview).any_version(),
     get(our_subscription!("/find"), &v1::find).any_version(),
+    get(our_subscription!("/wall"), &v1::wall).any_version(),
     get(our_subscription!("/upcoming"), &v1::upcoming).any_version(),
     get(our_subscription!("/load"), &v1::load).any_version(),
     get(our_subscription!("/failures"), &v1::failures).any_version(),

@@ -10,8 +10,8 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::tick::ticks;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PresentAttempt,
-    PresentAttempts, PulseRecord, ResourceGroup,
+    CollectionRecord, CountedQuarters, Due, HistoryEntry, JobRecord, Page, PageRequest,
+    PresentAttempt, PresentAttempts, PulseRecord, ResourceGroup,
 };
 use minutehand_ports::{Browse, Collections, Jobs, Pulses, StoreError};
 
@@ -143,6 +143,14 @@ impl Browse for SqlStore {
         page: PageRequest,
     ) -> Result<Page<FailedOccurrence>, StoreError> {
         self.failures_of_day(subscription, day, page).await
+    }
+
+    async fn quarters(
+        &self,
+        collection_uid: &str,
+        between: [DateTime<Utc>; 2],
+    ) -> Result<CountedQuarters, StoreError> {
+        self.read_quarters(collection_uid, between).await.map(CountedQuarters::Counted)
     }
 
     async fn collections(

@@ -29,7 +29,8 @@ const SLICE: u16 = 500;
 #[async_trait]
 impl Counters for SqlStore {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
-        let Counting { statements, settled, after } = counting(update, self.history);
+        let Counting { mut statements, settled, after } = counting(update, self.history);
+        statements.extend(self.count_quarters(update));
         let mut script = record(&update.job_uid, statements);
         script.otherwise = Some(settled);
         match self.perform(script).await? {
@@ -95,7 +96,7 @@ impl ListBytes {
     }
 }
 
-/// Counts attempts if no others were counted since the job was read.
+/// Counts attempts if no others were counted since the job was read. The quarters are counted last in a script.
 pub(crate) fn counting(update: &CounterUpdate, history: HistoryDays) -> Counting {
     let AfterUpdate { recently_counted, evicted, recent, last_skip, latest } = update.after();
     let (job, add) = (|| id(&update.job_uid), update.sum());

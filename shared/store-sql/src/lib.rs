@@ -47,15 +47,15 @@
 //! | open a book of slots | slots | it is the one that was read |
 //! | take a slot | slots | the limit is the same, and the slot is in the time that is asked for |
 //! | take a seat | seats | fewer others are taken than the limit says |
-//! | count, with what is forgotten | timer, counted | the recently counted attempts are those that were read |
+//! | count, with what is forgotten | timer, counted, quarters | the recently counted attempts are those that were read |
 //! | leave occurrences out | left out | that it is more than is recorded |
 //! | bring a cloud service | cloud service | it does not exist |
 //! | bring a job | definition, timer | neither exists |
 //! | begin an import | import | none is under way, or it is the same one, or takes the place of it |
 //! | end an import | import | none |
 //! | beat | pulse | the last beat is the one that was read |
-//! | dispatch | messages, timers, left out | none: each timer moves if it is where it was seen |
-//! | settle | timer, counted, messages | as for counting |
+//! | dispatch | messages, quarters, timers, left out | none: each timer moves if it is where it was seen |
+//! | settle | timer, counted, messages, quarters | as for counting |
 //! | finish, put back, set aside, take again or bury | messages, dead letters | the receipt is that of the last delivery |
 //!
 //! A change of a user has its entry of the journal in the same script.
@@ -80,6 +80,7 @@ mod other;
 pub mod postgres;
 mod prefetched;
 mod present;
+mod quarters;
 pub mod queue;
 pub mod script;
 mod sealed;

@@ -177,14 +177,16 @@ impl SqlStore {
 
     /// Moves a timer. What its plan left out is recorded with the move.
     fn moved(&self, advance: &Advance) -> Script {
-        let [one, others] =
-            [vec![move_timer(advance).needs(Need::Change)], self.left_out_by(advance)];
-        let script = rest("", [one, others].concat());
+        let mut statements = self.count_left_out(advance);
+        statements.push(move_timer(advance).needs(Need::Change));
+        statements.extend(self.left_out_by(advance));
+        let script = rest("", statements);
         Script { changed: changed_by(advance).into_iter().collect(), ..script }
     }
 
     /// Moves timers, each or not, and records what their plans left out whether or not they move: it is
-    /// recorded as the same again. The first statements are the moves, which return a row each.
+    /// recorded as the same again. The first statements are the moves, which return a row each. What is left out is
+    /// counted before them.
     pub(crate) fn moving(&self, moves: &[Advance]) -> (Vec<Statement>, Vec<u32>) {
         let left_out = moves.iter().flat_map(|advance| self.left_out_by(advance));
         let statements = moves.iter().map(move_timer).chain(left_out).collect();

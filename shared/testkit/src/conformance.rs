@@ -115,6 +115,7 @@ pub mod jobs;
 pub mod lists;
 pub mod open_attempts;
 pub mod pulses;
+pub mod quarters;
 mod queues;
 pub mod races;
 pub mod recording;
@@ -187,6 +188,7 @@ pub fn behaviours() -> Vec<Behaviour> {
         lists::BEHAVIOURS,
         open_attempts::BEHAVIOURS,
         pulses::BEHAVIOURS,
+        quarters::BEHAVIOURS,
         races::BEHAVIOURS,
         recording::BEHAVIOURS,
         removal::BEHAVIOURS,
@@ -319,6 +321,7 @@ macro_rules! conformance {
         $crate::conformance_of_lists!($back_end);
         $crate::conformance_of_open_attempts!($back_end);
         $crate::conformance_of_pulses!($back_end);
+        $crate::conformance_of_quarters!($back_end);
         $crate::conformance_of_races!($back_end);
         $crate::conformance_of_recording!($back_end);
         $crate::conformance_of_removal!($back_end);

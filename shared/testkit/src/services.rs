@@ -23,8 +23,8 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::refusal::Refusal;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Brought, CloudServiceRecord, CollectionRecord, CollectionStanding, Due, Found, HistoryEntry,
-    JobRecord, Page, PageRequest, Part, PresentAttempt, PresentAttempts, PulseRecord,
+    Brought, CloudServiceRecord, CollectionRecord, CollectionStanding, CountedQuarters, Due, Found,
+    HistoryEntry, JobRecord, Page, PageRequest, Part, PresentAttempt, PresentAttempts, PulseRecord,
     ResourceGroup, Saved,
 };
 use minutehand_ports::{
@@ -219,6 +219,14 @@ impl Browse for NothingToBrowse {
         _day: NaiveDate,
         _page: PageRequest,
     ) -> Result<Page<FailedOccurrence>, StoreError> {
+        Self::fail()
+    }
+
+    async fn quarters(
+        &self,
+        _collection_uid: &str,
+        _between: [DateTime<Utc>; 2],
+    ) -> Result<CountedQuarters, StoreError> {
         Self::fail()
     }
 

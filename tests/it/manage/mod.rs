@@ -14,5 +14,6 @@ mod races;
 mod restart;
 mod snooze;
 mod units;
+mod wall;
 mod why;
 mod world;

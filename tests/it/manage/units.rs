@@ -87,6 +87,7 @@ async fn every_operation_consumes_what_the_documentation_says() {
         ("GET J", "GET", format!("{JOBS}/j"), ""),
         ("GET S/overview", "GET", "/minutehand/v1/subscriptions/s/overview".to_owned(), ""),
         ("GET S/find?q=", "GET", "/minutehand/v1/subscriptions/s/find?q=J".to_owned(), ""),
+        ("GET S/wall", "GET", "/minutehand/v1/subscriptions/s/wall".to_owned(), ""),
         ("GET S/upcoming", "GET", "/minutehand/v1/subscriptions/s/upcoming".to_owned(), ""),
         ("GET S/load", "GET", "/minutehand/v1/subscriptions/s/load".to_owned(), ""),
         ("GET S/load", "GET", "/minutehand/v1/subscriptions/s/load?far=true".to_owned(), ""),

@@ -16,8 +16,8 @@ use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PresentAttempt,
-    PresentAttempts, PulseRecord, ResourceGroup,
+    CollectionRecord, CountedQuarters, Due, HistoryEntry, JobRecord, Page, PageRequest,
+    PresentAttempt, PresentAttempts, PulseRecord, ResourceGroup,
 };
 use minutehand_ports::{Browse, Collections, History, Jobs, Pulses, StoreError};
 use minutehand_testkit::SetClock;
@@ -195,6 +195,14 @@ impl Browse for Reader {
         page: PageRequest,
     ) -> Result<Page<FailedOccurrence>, StoreError> {
         NothingToBrowse.failures(subscription, day, page).await
+    }
+
+    async fn quarters(
+        &self,
+        collection_uid: &str,
+        between: [DateTime<Utc>; 2],
+    ) -> Result<CountedQuarters, StoreError> {
+        NothingToBrowse.quarters(collection_uid, between).await
     }
 
     async fn collections(

@@ -3,6 +3,8 @@
 //! No accepted job is lost, and none fires early. An attempt may run twice only if a kill interrupted
 //! it; its record is then of the later run, as the earlier one left none. Such repetitions are never
 //! counted as failures.
+//!
+//! The counts of quarters agree with the counters of jobs after each kill, and with the history at the end.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -13,7 +15,7 @@ use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_runtime::system_now;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::chance::Chance;
 use crate::client::Request;
@@ -91,6 +93,9 @@ fn kills_lose_no_job_and_repeat_only_the_attempts_they_interrupt() {
         received.take(seen);
     }
     check(&server, &received, &asked.starts.into_inner().unwrap());
+    for round in 0..ROUNDS {
+        counts_are_of_history(&server, round);
+    }
     println!("{} accepted, {} requests", accepted.len(), received.seen.len());
     server.stop().is_clean();
 }
@@ -108,6 +113,9 @@ fn kill_in_a_burst(
 ) {
     received.rounds.push(system_now());
     let server = start(dir);
+    if let Some(before) = round.checked_sub(1) {
+        counts_agree(&server, before);
+    }
     server.must("PUT", &format!("/r{round}"), r#"{"properties":{"sku":{"name":"P20Premium"}}}"#);
     let base = system_now();
     let delays: Vec<_> = (0..JOBS).map(|_| chance.below(SPREAD)).collect();
@@ -138,6 +146,81 @@ fn kill_in_a_burst(
     });
     server.wait();
     received.take_rest();
+}
+
+/// Occurrences by the quarter in which they were due: those in time, and those that started late.
+type Quarters = BTreeMap<DateTime<Utc>, [u64; 2]>;
+
+/// What the server has counted of a round.
+fn in_quarters(server: &Server, round: usize) -> Quarters {
+    let path = "/minutehand/v1/subscriptions/s/wall?back=2&ahead=0";
+    let wall = Request { method: "GET", path, token: None, body: "" }.send(server.address);
+    let wall = wall.unwrap().json();
+    assert_eq!(wall["isCounted"], true);
+    let from = instant(&wall["from"]);
+    let rows = wall["collections"]["items"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["collection"] == format!("r{round}")).unwrap();
+    for none in ["retried", "failed", "skipped"] {
+        assert_eq!(row[none], json!([]), "{row}");
+    }
+    let mut found = Quarters::new();
+    for (place, kind) in ["ok", "late"].into_iter().enumerate() {
+        for (n, count) in row[kind].as_array().unwrap().iter().enumerate() {
+            let quarter = from + TimeDelta::minutes(15) * i32::try_from(n).unwrap();
+            found.entry(quarter).or_default()[place] += count.as_u64().unwrap();
+        }
+    }
+    found.retain(|_, counts| *counts != [0, 0]);
+    found
+}
+
+/// The same from the history of its jobs.
+fn in_history(server: &Server, round: usize) -> Quarters {
+    let mut found = Quarters::new();
+    for job in jobs(server, round) {
+        for item in history(server, &format!("/r{round}/jobs/{}", name(&job))) {
+            let due = instant(&item["expectedExecutionTime"]);
+            let is_late = instant(&item["startTime"]) - due > TimeDelta::seconds(1);
+            let quarter = due.timestamp() - due.timestamp().rem_euclid(900);
+            let quarter = DateTime::from_timestamp(quarter, 0).unwrap();
+            found.entry(quarter).or_default()[usize::from(is_late)] += 1;
+        }
+    }
+    found
+}
+
+/// Waits until what was counted of a round is its history. A job whose creation was not answered may be there,
+/// and not be over.
+fn counts_are_of_history(server: &Server, round: usize) {
+    let since = Instant::now();
+    loop {
+        let (counted, recorded) = (in_quarters(server, round), in_history(server, round));
+        if counted == recorded {
+            return;
+        }
+        assert!(since.elapsed() < PATIENCE, "r{round}: {counted:?}, and {recorded:?} in history");
+    }
+}
+
+/// Compares the counts of a round with the counters of its jobs, which change meanwhile.
+fn counts_agree(server: &Server, round: usize) {
+    let counted = || in_quarters(server, round).into_values().flatten().sum::<u64>();
+    let before = counted();
+    let executions = |job: &Value| job["properties"]["status"]["executionCount"].as_u64();
+    let jobs = jobs(server, round);
+    let of_jobs = jobs.iter().map(|job| executions(job).unwrap_or_default()).sum();
+    let after = counted();
+    assert!(before <= of_jobs && of_jobs <= after, "r{round}: {before}, {of_jobs}, {after}");
+}
+
+fn jobs(server: &Server, round: usize) -> Vec<Value> {
+    let list = server.must("GET", &format!("/r{round}/jobs"), "").json();
+    list["value"].as_array().unwrap().clone()
+}
+
+/// The name of a job in a list.
+fn name(job: &Value) -> &str {
+    job["name"].as_str().unwrap().rsplit('/').next().unwrap()
 }
 
 /// Creates a job; false if there was no answer.

@@ -172,6 +172,7 @@ impl Executor {
             skipped: 0,
             last_execution_at: Some(record.started_at),
             took: Some(record.ended_at - record.started_at),
+            started_after: attempt.is_first().then(|| record.started_at - attempt.due_at),
             mark: Mark::of(attempt, record, is_fault),
             skip: None,
         };

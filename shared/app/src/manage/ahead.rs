@@ -138,6 +138,7 @@ pub struct LateJob {
 
 /// A job that fires, by its timer.
 pub(super) struct FiringJob {
+    pub(super) uid: String,
     pub(super) collection_uid: String,
     pub(super) key: String,
     pub(super) timetable: Schedule,
@@ -316,8 +317,8 @@ impl Manage {
         } else {
             line.parse().ok()
         };
-        let (collection_uid, key) = (job.collection_uid, job.key);
-        Ok(schedule.map(|timetable| FiringJob { collection_uid, key, timetable }))
+        let JobRef { uid, collection_uid, key } = job;
+        Ok(schedule.map(|timetable| FiringJob { uid, collection_uid, key, timetable }))
     }
 
     /// The first timers of each shard.

@@ -41,6 +41,7 @@ mod run;
 mod secrets;
 mod timing;
 mod view;
+mod wall;
 mod wanted;
 mod why;
 
@@ -83,6 +84,7 @@ pub use occurrences::{PastOccurrence, PastOccurrences, PastOutcome};
 pub use present::{OpenState, Present, PresentCounts, PresentState};
 pub use reports::{Report, Reported};
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
+pub use wall::{RunningJob, Wall, WallRow, WantedWall};
 pub use why::Explanation;
 
 /// How often a change is attempted while concurrent changes come first.

@@ -357,3 +357,32 @@ export interface Page<T> {
   /** Where the next page begins; `null` after the last. */
   next: string | null;
 }
+
+/** How late 99 of 100 attempts start at most, or that one of them is later. */
+export interface Starts {
+  withinMs?: number;
+  overMs?: number;
+}
+
+/** A collection on the wall: numbers of quarters of an hour, or none if all are 0. */
+export interface WallRow {
+  resourceGroup: string;
+  collection: string;
+  state: string;
+  jobs: number;
+  ok: number[];
+  retried: number[] | null;
+  late: number[] | null;
+  failed: number[];
+  skipped: number[];
+  due: number[];
+  starts: Starts | null;
+}
+
+export interface WallData {
+  from: string;
+  isCounted: boolean;
+  collections: { all: number; items: WallRow[] };
+  starts: Starts | null;
+  running: { resourceGroup: string; collection: string; job: string; since: string; tookMs: number | null }[] | null;
+}

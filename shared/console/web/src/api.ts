@@ -23,6 +23,7 @@ import type {
   Preview,
   Process,
   Upcoming,
+  WallData,
   Why,
 } from './answers';
 
@@ -312,6 +313,8 @@ export const api = {
     seen.value = { subscription: place.subscription, found };
     return found;
   },
+  wall: (place: Place, back: number, ahead: number) =>
+    json<WallData>('GET', `${ownSubscription(place)}/wall?back=${back}&ahead=${ahead}`),
   find: (place: Place, text: string, limit: number) =>
     json<{ items: FoundJob[]; isWhole: boolean }>(
       'GET',

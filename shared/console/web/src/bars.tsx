@@ -1,7 +1,7 @@
 import type { Load } from './answers';
 import { api } from './api';
 import { parts } from './clock';
-import { type Loaded, useLoad } from './load';
+import { type Loaded, useLoad, whenKnown } from './load';
 import { HOUR, MINUTE } from './spans';
 import { inPlace, me, place } from './state';
 import { grouped, now, oclock } from './time';
@@ -21,11 +21,10 @@ export function NextHour({ id, zone }: { id: string; zone: string }) {
   const isRead = me.value !== null;
   const load = useLoad(
     `hour ${id} ${isRead}`,
-    () => {
-      if (!isRead) return new Promise<never>(() => {});
+    whenKnown(() => {
       const from = minuteOf(now());
       return api.load(place.value, { from: iso(from), to: iso(from + HOUR), step: 'PT1M' });
-    },
+    }),
     60,
   );
   return (

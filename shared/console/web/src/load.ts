@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, isRefused } from './api';
 import { isBroken, isLive, listeners, openedAt, type Told } from './live';
+import { me } from './state';
 
 /** How long a page waits before it tries again after a failure, in seconds. */
 const RETRIES = [5, 10, 30];
@@ -64,6 +65,12 @@ export interface Loaded<T> {
   retryAt: number | null;
   reload: () => void;
 }
+
+/** Reads something as soon as the server's clock is known: a key says when that is. */
+export const whenKnown =
+  <T>(read: () => Promise<T>) =>
+  () =>
+    me.peek() ? read() : new Promise<never>(() => {});
 
 /** Reads at once, when `key` changes, and then every `seconds` while the page is visible. */
 export function useLoad<T>(

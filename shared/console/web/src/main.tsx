@@ -16,7 +16,7 @@ import { Jobs } from './jobs';
 import { Journal } from './journal';
 import { useKeys } from './keys';
 import { isLive } from './live';
-import { age, asError, useLoad } from './load';
+import { age, asError, useLoad, whenKnown } from './load';
 import { countOf, needs, readNeeds } from './needs';
 import { Overview } from './overview';
 import { Palette } from './palette';
@@ -26,6 +26,7 @@ import { span } from './spans';
 import { go, guard, inPlace, isHere, isOurs, lastCollection, link, me, place, route, said, theme, tick } from './state';
 import { grouped, mine, now, oclock } from './time';
 import { ErrorPanel, Key, Skeleton, Title } from './ui';
+import { Wall } from './wall';
 import { WhyPage } from './why';
 
 takeToken();
@@ -41,6 +42,7 @@ const PAGES = [
     ['overview', 'Overview'],
     ['collections', 'Collections'],
     ['calendar', 'Calendar'],
+    ['wall', 'Wall'],
     ['why', 'Why not?'],
     ['dead', 'Dead letters'],
   ],
@@ -81,8 +83,13 @@ const NEEDS_SECONDS = 30;
 function useNeeds(title: string) {
   // Before that the server's clock is not known.
   const isRead = me.value !== null;
-  const read = () => (isRead ? readNeeds() : new Promise<never>(() => {}));
-  const loaded = useLoad(`needs ${place.value.subscription} ${isRead}`, read, NEEDS_SECONDS, true, isOurs);
+  const loaded = useLoad(
+    `needs ${place.value.subscription} ${isRead}`,
+    whenKnown(readNeeds),
+    NEEDS_SECONDS,
+    true,
+    isOurs,
+  );
   useEffect(() => {
     needs.value = loaded;
   }, [loaded.data, loaded.error, loaded.at]);
@@ -124,7 +131,10 @@ function App() {
   }, [loaded.data]);
   // These pages read it themselves.
   const isOwn =
-    me.value === null || page.section === 'overview' || (page.section === 'collections' && !route.value.parts[4]);
+    me.value === null ||
+    page.section === 'overview' ||
+    page.section === 'wall' ||
+    (page.section === 'collections' && !route.value.parts[4]);
   useLoad(
     `rail ${place.value.subscription} ${isOwn}`,
     async () => {
@@ -160,7 +170,7 @@ function App() {
       >
         Skip to the content
       </a>
-      <div class="app">
+      <div class={page.section === 'wall' ? 'app wall' : 'app'}>
         <header class="rail" aria-label="Pages">
           <a class="brand" href={inPlace('overview')}>
             <Mark />
@@ -244,6 +254,8 @@ function current() {
       title: 'Overview',
       body: <Overview key={`${place.value.subscription}/${place.value.group}`} />,
     };
+  if (first === 'in' && page === 'wall')
+    return { section: 'wall', title: 'Wall', body: <Wall key={place.value.subscription} /> };
   if (first === 'in' && page === 'calendar')
     return { section: 'calendar', title: 'Calendar', body: <Calendar key={place.value.subscription} /> };
   if (first === 'in' && page === 'why')

@@ -41,7 +41,7 @@ const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
 export const inWords = (count: number) => NUMBERS[count] ?? grouped(count);
 
 /** What is wrong, each with what to do. Without any, the panel is not there. */
-export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> | null }) {
+export function Needs({ of, found, max = Infinity }: { of: OverviewData; found: Loaded<Needed> | null; max?: number }) {
   tick.value;
   const zone = wideZone();
   const rows: ComponentChildren[] = behindIn(of).map((one) => (
@@ -113,8 +113,8 @@ export function Needs({ of, found }: { of: OverviewData; found: Loaded<Needed> |
         <span class="muted">{grouped(countOf(of))}</span>
       </header>
       {found?.error && found.data === null && <Panel of={found}>{() => null}</Panel>}
-      <ul>{rows}</ul>
-      {left > 0 && <p class="none">And {grouped(left)} more jobs that fail.</p>}
+      <ul>{rows.slice(0, max)}</ul>
+      {left > 0 && max === Infinity && <p class="none">And {grouped(left)} more jobs that fail.</p>}
       {snoozed.length > 0 && (
         <details class="none">
           <summary>{grouped(snoozed.length)} snoozed</summary>

@@ -1,4 +1,5 @@
 // How a subscription is doing: what needs someone, what is late, and what comes.
+import type { ComponentChildren } from 'preact';
 import type { CollectionLine, OverviewData, Upcoming } from './answers';
 import { api, FIRST_COLLECTION } from './api';
 import { iso, NextDay, NextHour } from './bars';
@@ -20,7 +21,7 @@ const COLLECTIONS = 10;
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The first sentence of the page. The server decides which one it is, but for what needs someone. */
-function headline(found: OverviewData): string {
+export function headline(found: OverviewData): string {
   const { headline, sweep } = found;
   if (headline.kind === 'noJobs') return 'No jobs yet.';
   if (isSilent(found)) {
@@ -144,7 +145,7 @@ function NoJobs() {
   );
 }
 
-function Facts({ of }: { of: OverviewData }) {
+export function Facts({ of, children }: { of: OverviewData; children?: ComponentChildren }) {
   tick.value;
   const ago = (at: string | null) => (at === null ? 'never' : `${span(Math.max(0, now() - Date.parse(at)))} ago`);
   return (
@@ -167,7 +168,7 @@ function Facts({ of }: { of: OverviewData }) {
       {of.waiting && (
         <div>
           <dt>Waiting</dt>
-          <dd>
+          <dd class={isBehind(of.waiting.since) ? 'late' : ''}>
             {grouped(of.waiting.count)}
             {of.waiting.since && `, ${span(now() - Date.parse(of.waiting.since))}`}
           </dd>
@@ -180,6 +181,7 @@ function Facts({ of }: { of: OverviewData }) {
           {grouped(of.late.count)}
         </dd>
       </div>
+      {children}
     </dl>
   );
 }

@@ -5,6 +5,7 @@ use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::quarter::{Quarter, QuarterCounts};
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
 
@@ -82,6 +83,15 @@ impl WaitsFor {
             Self::Worker => "worker",
         }
     }
+}
+
+/// What became of the occurrences of a collection, by quarters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CountedQuarters {
+    /// The store counts none: it would be one more write at each firing.
+    NotCounted,
+    /// The counts.
+    Counted(Vec<(Quarter, QuarterCounts)>),
 }
 
 /// The attempts that have not ended.
@@ -190,6 +200,14 @@ pub trait Browse: Send + Sync {
         day: NaiveDate,
         page: PageRequest,
     ) -> Result<Page<FailedOccurrence>, StoreError>;
+
+    /// Reads what became of the occurrences of a collection in the quarters of a time, the earliest first, without
+    /// those in which there was none.
+    async fn quarters(
+        &self,
+        collection_uid: &str,
+        between: [DateTime<Utc>; 2],
+    ) -> Result<CountedQuarters, StoreError>;
 
     /// Lists the collections of a subscription, by name.
     async fn collections(

@@ -1,7 +1,10 @@
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::job::JobCounters;
 use minutehand_domain::missed::Latest;
+use minutehand_domain::quarter::{Quarter, QuarterCounts};
 use minutehand_domain::recent::{LastSkip, Mark, Recent};
 use minutehand_domain::recently_counted::{Evicted, RecentlyCounted};
 use minutehand_ports_macro::port;
@@ -89,6 +92,26 @@ impl CounterUpdate {
             .fold(CountersAdd::default(), CountersAdd::and)
     }
 
+    /// What it adds to the counts of quarters, for a store that has some.
+    #[must_use]
+    pub fn quarters(&self) -> BTreeMap<Quarter, QuarterCounts> {
+        let mut quarters: BTreeMap<_, QuarterCounts> = BTreeMap::new();
+        for Counted { attempt, add, .. } in &self.counted {
+            if add.mark.is_none() && add.started_after.is_none() {
+                continue;
+            }
+            let quarter = Quarter::of(attempt.occurrence.nominal_at());
+            let counts = quarters.entry(quarter).or_default();
+            if let Some(mark) = add.mark {
+                counts.note(mark);
+            }
+            if let Some(after) = add.started_after {
+                counts.starts.note(after);
+            }
+        }
+        quarters
+    }
+
     /// Takes in another update of the same job that was decided on the same reading. One write then
     /// does for both, and the second caller need not find out that the first one came before it.
     ///
@@ -129,6 +152,8 @@ pub struct CountersAdd {
     pub last_execution_at: Option<DateTime<Utc>>,
     /// How long the action of the attempt took.
     pub took: Option<TimeDelta>,
+    /// How long after it was due the attempt started, if it is the first one of its occurrence.
+    pub started_after: Option<TimeDelta>,
     /// The result of the occurrence that the attempt ended.
     pub mark: Option<Mark>,
     /// What was left out with the occurrence that was skipped.
@@ -154,8 +179,9 @@ impl CountersAdd {
             faulted: self.faulted + other.faulted,
             skipped: self.skipped + other.skipped,
             last_execution_at: self.last_execution_at.max(other.last_execution_at),
-            // These are not sums: see [`CounterUpdate::after`].
+            // These are not sums: see [`CounterUpdate::after`] and [`CounterUpdate::quarters`].
             took: None,
+            started_after: None,
             mark: None,
             skip: None,
         }
@@ -180,6 +206,7 @@ pub trait Counters: Send + Sync {
 #[cfg(test)]
 mod tests {
     use minutehand_domain::attempt::Occurrence;
+    use minutehand_domain::firing::SkipReason;
 
     use super::*;
 
@@ -205,5 +232,42 @@ mod tests {
             joined.join(update(&copy)).unwrap();
         }
         assert_eq!(joined.sum().executions, 2, "{:?}", joined.counted);
+    }
+    #[test]
+    fn an_occurrence_counts_in_the_quarter_in_which_it_was_due() {
+        let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+        let counted = |nominal_at, add| Counted {
+            attempt: Attempt::first(1, Occurrence::Scheduled { nominal_at: at(nominal_at) }),
+            ended_at: Some(at(5_000)),
+            add,
+        };
+        let second = Some(TimeDelta::seconds(1));
+        let ok =
+            CountersAdd { mark: Some(Mark::Ok), started_after: second, ..CountersAdd::default() };
+        // A retry follows.
+        let failed = CountersAdd { started_after: second, ..CountersAdd::default() };
+        let retry = CountersAdd { executions: 1, ..CountersAdd::default() };
+        let skipped = CountersAdd::skipped(LastSkip::one(at(60), SkipReason::Overlap));
+        let update = CounterUpdate {
+            job_uid: "u".to_owned(),
+            as_read: RecentlyCounted::default(),
+            counters: JobCounters::default(),
+            counted: vec![
+                counted(0, ok),
+                counted(899, failed),
+                counted(900, ok),
+                counted(1_800, retry),
+                counted(60, skipped),
+            ],
+        };
+        let found: Vec<_> = update
+            .quarters()
+            .iter()
+            .map(|(it, n)| {
+                let starts: u64 = n.starts.counts().iter().sum();
+                (it.start().timestamp(), n.ok, n.skipped, n.all(), starts)
+            })
+            .collect();
+        assert_eq!(found, [(0, 1, 1, 2, 2), (900, 1, 0, 1, 1)]);
     }
 }

@@ -36,7 +36,9 @@ pub use attempts::{
     Attempts, AttemptsLayer, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry,
     HistoryLayer, Recorded,
 };
-pub use browse::{Browse, BrowseLayer, PresentAttempt, PresentAttempts, Standing, WaitsFor};
+pub use browse::{
+    Browse, BrowseLayer, CountedQuarters, PresentAttempt, PresentAttempts, Standing, WaitsFor,
+};
 pub use cloud_services::{CloudServiceRecord, CloudServices, CloudServicesLayer};
 pub use collections::{CollectionRecord, Collections, CollectionsLayer, ResourceGroup};
 pub use counters::{AfterUpdate, Counted, CounterUpdate, Counters, CountersAdd, CountersLayer};

@@ -25,6 +25,7 @@ mod parameters;
 mod past;
 mod preview;
 mod rows;
+mod wall;
 mod why;
 
 use axum::http::header::IF_NONE_MATCH;
@@ -54,6 +55,7 @@ pub(crate) use occurrences::next;
 pub(crate) use past::{failures, occurrences};
 pub(crate) use preview::preview;
 pub(crate) use rows::rows;
+pub(crate) use wall::wall;
 pub(crate) use why::why;
 
 /// The beginning of every path of these operations.

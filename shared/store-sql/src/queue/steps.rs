@@ -29,8 +29,9 @@ impl DispatchStep for SqlStore {
     ) -> Result<Vec<Result<bool, StoreError>>, QueueError> {
         let mut messages: Vec<Statement> =
             messages.iter().map(|it| send(it, now, now)).collect::<Result<_, _>>()?;
+        let left_out: Vec<_> = moves.iter().flat_map(|it| self.count_left_out(it)).collect();
         // No script is so long that a claim has to wait for it.
-        let is_long = messages.len() + moves.len() > TOGETHER_MAX;
+        let is_long = messages.len() + moves.len() + left_out.len() > TOGETHER_MAX;
         while is_long && !messages.is_empty() {
             let rest = messages.split_off(messages.len().min(TOGETHER_MAX));
             self.database().perform(record("", messages).waking()).await?;
@@ -42,7 +43,8 @@ impl DispatchStep for SqlStore {
             }
             return Ok(self.advance(moves).await);
         }
-        let sent = messages.len();
+        messages.extend(left_out);
+        let before = messages.len();
         let (statements, changed) = self.moving(moves);
         messages.extend(statements);
         let script = record("", messages).waking();
@@ -50,8 +52,8 @@ impl DispatchStep for SqlStore {
         let ScriptOutcome::Done(rows) = outcome else {
             return Err(QueueError::Refused("nothing was needed".into()));
         };
-        // The last statements are the moves.
-        let answers = rows.into_iter().skip(sent);
+        // The last statements are the moves, and what they leave out.
+        let answers = rows.into_iter().skip(before);
         Ok(answers.take(moves.len()).map(|rows| Ok(!rows.is_empty())).collect())
     }
 }
@@ -76,6 +78,7 @@ impl SettleStep for SqlStore {
         if let Some(update) = count {
             let Counting { mut statements, settled, after } = counting(update, self.history);
             statements.extend(others.iter().cloned());
+            statements.extend(self.count_quarters(update));
             let mut script = wake_for(next, record(&update.job_uid, statements));
             script.otherwise = Some(settled);
             match self.perform(script).await? {
@@ -114,6 +117,7 @@ impl SqlStore {
         statements.push(end);
         statements.extend_from_slice(sent);
         statements.extend(receipt.map(finish));
+        statements.extend(count.into_iter().flat_map(|it| self.count_quarters(it)));
         changing(record(&job.job.uid, statements), &job.job.uid)
     }
 }

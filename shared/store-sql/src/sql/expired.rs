@@ -39,7 +39,7 @@ macro_rules! expiring {
 
 /// Every table with rows that expire. A claim does so by the clock of work, and what the archive is to have
 /// and does not have yet stays.
-pub(crate) const EXPIRING: [Expiring; 11] = [
+pub(crate) const EXPIRING: [Expiring; 12] = [
     expiring!(
         6,
         "attempts",
@@ -85,6 +85,14 @@ pub(crate) const EXPIRING: [Expiring; 11] = [
         "expires_at <= ?1"
     ),
     expiring!(2, "asked", "job_uid, asked_key", "?4, ?5", "?5, ?6", "expires_at <= ?1"),
+    expiring!(
+        3,
+        "quarters",
+        "collection_uid, at, part",
+        "?4, ?5, ?6",
+        "?5, ?6, ?7",
+        "expires_at <= ?1"
+    ),
     expiring!(1, "turns", "job_uid", "?4", "?5", "expires_at <= ?2"),
     expiring!(1, "alerts", "uid", "?4", "?5", "expires_at <= ?1"),
     expiring!(1, "slots", "collection_uid", "?4", "?5", "expires_at <= ?1"),

@@ -36,10 +36,11 @@ pub(crate) mod jobs;
 pub(crate) mod other;
 pub(crate) mod present;
 pub(crate) mod processes;
+pub(crate) mod quarters;
 pub(crate) mod queue;
 
 /// The tables, as numbered changes: the first one makes version 1. One that was released never changes.
-pub(crate) const MIGRATIONS: [&str; 9] = [
+pub(crate) const MIGRATIONS: [&str; 10] = [
     include_str!("0001_tables.sql"),
     include_str!("0002_processes.sql"),
     include_str!("0003_cause.sql"),
@@ -49,6 +50,7 @@ pub(crate) const MIGRATIONS: [&str; 9] = [
     include_str!("0007_asked_by.sql"),
     include_str!("0009_present.sql"),
     include_str!("0010_open_attempts.sql"),
+    include_str!("0011_quarters.sql"),
 ];
 
 /// The oldest program that works with a database of this schema, as the number of the schema that it knows.
@@ -69,7 +71,8 @@ pub(crate) fn all() -> Vec<(&'static str, &'static str)> {
     let expiring = expired::EXPIRING.iter().flat_map(|table| {
         [table.first, table.next].into_iter().chain(table.remove.iter().copied())
     });
-    let named = [attempts::ALL, jobs::ALL, other::ALL, present::ALL, queue::ALL].concat();
+    let named =
+        [attempts::ALL, jobs::ALL, other::ALL, present::ALL, quarters::ALL, queue::ALL].concat();
     named.into_iter().chain(expiring.map(|text| ("EXPIRING", text))).collect()
 }
 

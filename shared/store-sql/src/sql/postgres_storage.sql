@@ -38,3 +38,6 @@ ALTER TABLE meta SET (
   fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200,
   autovacuum_vacuum_cost_delay = 0
 );
+ALTER TABLE quarters SET (
+  fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500
+);
