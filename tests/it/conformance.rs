@@ -11,12 +11,14 @@ use minutehand_testkit::conformance::{BACK_ENDS, behaviours, queue_behaviours};
 
 /// The traits that a [`Subject`](minutehand_testkit::conformance::Subject) gives by functions of these
 /// names. It has all others as one.
-const APART: [(&str, &str); 5] = [
+const APART: [(&str, &str); 7] = [
     ("Browse", "browse"),
     ("CloudServices", "cloud_services"),
     ("Installation", "installation"),
     ("Deliveries", "deliveries"),
     ("DeadLetters", "letters"),
+    ("Pings", "pings"),
+    ("ApiSigns", "signs"),
 ];
 
 /// Prints the summary. `.config/nextest.toml` shows it.

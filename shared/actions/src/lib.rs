@@ -40,6 +40,7 @@ use std::sync::Arc;
 use ::http::HeaderValue;
 use async_trait::async_trait;
 use minutehand_domain::action::Target;
+use minutehand_domain::cause::CauseKind;
 use minutehand_ports::{ActionOutcome, ActionSender, AttemptContext, NotMade};
 
 use crate::aws::{Account, AwsSender};
@@ -158,6 +159,12 @@ impl Actions {
             Target::Sns(message) => self.aws.send(target, message, context).await,
             Target::Lambda(invocation) => self.aws.send(target, invocation, context).await,
             Target::EventBridge(event) => self.aws.send(target, event, context).await,
+            // Its worker never gets here.
+            Target::Expect(_) => {
+                let why = "The job expects a ping, and has nothing to send";
+                let message = minutehand_domain::message::failed(target, "NotSupported", why);
+                Ok(outcome::failed(CauseKind::ActionGone, message))
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use minutehand_domain::history_name::HistoryName;
 use minutehand_domain::refusal::Refusal;
-use minutehand_ports::{NotMade, QueueError, SealError, StepError, StoreError};
+use minutehand_ports::{NotMade, PurposeKeyError, QueueError, SealError, StepError, StoreError};
 
 use crate::etag::Etag;
 
@@ -79,6 +79,9 @@ pub enum AppError {
     /// Secrets could not be sealed or opened.
     #[error(transparent)]
     Seal(#[from] SealError),
+    /// A key of the installation is not known.
+    #[error(transparent)]
+    Key(#[from] PurposeKeyError),
     /// The queue did not accept a message that the request asked for.
     #[error(transparent)]
     Queue(#[from] QueueError),
@@ -125,9 +128,11 @@ impl AppError {
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
         match self {
-            Self::Store(error) | Self::NoWrites(error) => error.is_retryable(),
+            Self::Store(error)
+            | Self::NoWrites(error)
+            | Self::Key(PurposeKeyError::Store(error)) => error.is_retryable(),
             Self::Queue(error) => error.is_retryable(),
-            Self::Seal(error) => error.is_retryable(),
+            Self::Seal(error) | Self::Key(PurposeKeyError::Seal(error)) => error.is_retryable(),
             Self::Busy { .. } | Self::NotMade(_) | Self::Newer { .. } => true,
             Self::OutOfReach { .. }
             | Self::NoCollection { .. }

@@ -12,8 +12,9 @@ mod error;
 mod etag;
 pub mod fire;
 mod manage;
+mod presence;
 
-pub use completion::{CompletionUrls, PING_PATH};
+pub use completion::{COMPLETION_KEY, CompletionUrls, PING_PATH};
 pub use error::AppError;
 pub use etag::Etag;
 pub use manage::{
@@ -23,7 +24,8 @@ pub use manage::{
     FailuresPosition, FoundJobs, JobAlertSetting, JobCheck, JobDescription, JobRow, JobStatus,
     JobView, LETTERS_MAX, LateJob, LeftOutView, Load, LoadGroup, Manage, ManagePorts,
     ManageSettings, OpenState, Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak,
-    Present, PresentCounts, PresentState, PutOutcome, Redriven, Report, Reported, ResourceSettings,
-    ResourceView, RunningJob, Upcoming, UpcomingOccurrence, Wall, WallRow, WantedFailures,
-    WantedJobs, WantedLoad, WantedOccurrences, WantedWall,
+    PingAddress, Pinged, Present, PresentCounts, PresentState, PutOutcome, Redriven, Report,
+    Reported, ResourceSettings, ResourceView, RunningJob, Upcoming, UpcomingOccurrence, Wall,
+    WallRow, WantedFailures, WantedJobs, WantedLoad, WantedOccurrences, WantedWall,
 };
+pub use presence::ApiPresence;

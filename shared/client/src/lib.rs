@@ -24,6 +24,7 @@ mod error;
 mod forward;
 mod options;
 mod path;
+mod pings;
 pub mod retry;
 mod server_url;
 mod transport;
@@ -40,6 +41,7 @@ pub use error::{Error, ServerRefusal};
 pub use http::StatusCode;
 pub use options::{Limits, Options};
 pub use path::{CollectionPath, GroupPath, JobPath, named_in};
+pub use pings::{PingItem, PingUrlAnswer};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Method};
 pub use types::{

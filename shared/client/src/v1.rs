@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::error::Error;
 use crate::path::{JobPath, escaped};
+use crate::pings::PingUrlAnswer;
 use crate::transport::{Client, Method, Request};
 use crate::types::{CancelAnswer, Description, Job, NextAnswer, RedriveAnswer, WhyAnswer};
 
@@ -95,6 +96,24 @@ impl Client {
     ) -> Result<Answer<CancelAnswer>, Error> {
         let path = job.v1(&format!("/occurrences/{}/cancel", escaped(at)));
         self.read(&Request::new(Method::POST, path)).await
+    }
+
+    /// The URL at which a job takes pings, and the last ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn ping_url(&self, job: &JobPath) -> Result<Answer<PingUrlAnswer>, Error> {
+        self.read(&Request::new(Method::POST, job.v1("/pingUrl"))).await
+    }
+
+    /// Replaces the URL at which a job takes pings.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn rotate_ping(&self, job: &JobPath) -> Result<Answer<PingUrlAnswer>, Error> {
+        self.read(&Request::new(Method::POST, job.v1("/rotatePing"))).await
     }
 
     /// The coming occurrences of a job from an instant on, in RFC 3339; at most 1,000.

@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.0064e11df904.js",
-        bytes: include_bytes!("../dist/app.0064e11df904.js.gz"),
+        name: "app.8ec22b49475e.js",
+        bytes: include_bytes!("../dist/app.8ec22b49475e.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"0064e11df9043ea41642a90c4bd65a8c\"",
+        etag: "\"8ec22b49475ee17249a026a5f6de679d\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"4f2672c837b2cb1834b980e2aac127a5\"",
+        etag: "\"8501fd88195ac6ad9bb22481f17e455c\"",
         is_hashed: false,
     },
     File {

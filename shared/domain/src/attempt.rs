@@ -221,6 +221,12 @@ impl Attempt {
         sent_at.map_or(self.due_at, |sent_at| sent_at.max(self.due_at))
     }
 
+    /// The same, of which only the end is asked for.
+    #[must_use]
+    pub fn to_end(self) -> Self {
+        Self { waited: Some(Waited::Completion), ..self }
+    }
+
     /// The slot that it waited for.
     #[must_use]
     pub const fn slot(&self) -> Option<Slot> {

@@ -74,6 +74,8 @@ named! {
         FailureReported = "failureReported",
         /// A user cancelled it while its target was at work.
         Cancelled = "cancelled",
+        /// A ping was owed, and none came in time.
+        NoPing = "noPing",
     }
 }
 
@@ -148,6 +150,7 @@ impl CauseKind {
             Self::NoCompletion => "no completion",
             Self::FailureReported => "failure reported",
             Self::Cancelled => "cancelled",
+            Self::NoPing => "no ping came",
         }
     }
 }
@@ -181,6 +184,12 @@ impl Cause {
             Some(line) => Self { kind, text: short(line) },
             None => kind.into(),
         }
+    }
+
+    /// No ping came until this time of day.
+    #[must_use]
+    pub fn no_ping(until: &str) -> Self {
+        Self { kind: CauseKind::NoPing, text: format!("no ping came until {until}") }
     }
 
     /// The error of a service for messages, by the word that it has for it, or the detail beside it.

@@ -184,6 +184,7 @@ impl Policies {
             max_lateness: *max_lateness,
             jitter,
             overlap: overlap.unwrap_or_default(),
+            pings: None,
         }
     }
 }

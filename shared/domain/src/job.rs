@@ -12,8 +12,9 @@ use crate::extensions::JobExtensions;
 use crate::missed::{Latest, Missed};
 use crate::pause::{PauseOnFailure, Paused};
 use crate::plan::Plan;
+use crate::policies::Policies;
 use crate::recent::{LastSkip, Recent};
-use crate::retry::Retries;
+use crate::retry::{Retries, RetryPolicy};
 use crate::sign::Signing;
 
 /// The user's part of a job.
@@ -42,6 +43,8 @@ impl JobDefinition {
             Role::Main | Role::Notice => main,
             Role::Error => error.and_then(|action| action.retry_policy.as_ref()).or(main),
         };
+        let pings = self.action.ping_window();
+        let policy = if pings.is_some() { Some(&RetryPolicy::None) } else { policy };
         let retries = Retries::from_policy(policy, plan);
         let backoff = self.extensions.as_ref().and_then(|extensions| extensions.retry);
         backoff.map_or(retries, |backoff| retries.with_backoff(backoff, job_uid))
@@ -208,6 +211,15 @@ impl JobCounters {
     #[must_use]
     pub fn missed(&self) -> Missed {
         self.latest().missed(self.unsuccessful(), self.last_skip)
+    }
+}
+
+impl Policies {
+    /// The policies of a job.
+    #[must_use]
+    pub fn of_job(job: &JobDefinition, job_uid: &str) -> Self {
+        let pings = job.action.ping_window();
+        Self { pings, ..Self::of(job.extensions.as_ref(), job_uid) }
     }
 }
 

@@ -81,6 +81,7 @@ impl OwnResources {
             Target::Sqs(_)
             | Target::Lambda(_)
             | Target::EventBridge(_)
+            | Target::Expect(_)
             | Target::Sns(_)
             | Target::Http(_)
             | Target::Https(_)

@@ -14,6 +14,7 @@ use crate::duration::Span;
 use crate::ids::fnv1a;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
+use crate::ping_window::{OWED_MAX, PingWindow};
 use crate::refusal::Refusal;
 use crate::tick::ticks;
 
@@ -100,6 +101,8 @@ pub struct Policies {
     pub jitter: Option<StartJitter>,
     /// What happens while another attempt runs.
     pub overlap: Overlap,
+    /// Around each occurrence, when it may be paid by a ping; `None` if the job acts.
+    pub pings: Option<PingWindow>,
 }
 
 impl CatchUp {
@@ -203,8 +206,11 @@ impl Policies {
     ///
     /// # Errors
     ///
-    /// If the spread of two occurrences would overlap.
+    /// If the spread of two occurrences would overlap, or too many of them would be owed at the same time.
     pub fn check(&self, smallest_gap: Option<TimeDelta>) -> Result<(), Refusal> {
+        if let (Some(pings), Some(gap)) = (self.pings, smallest_gap) {
+            check_grace(pings.grace, gap)?;
+        }
         let (Some(jitter), Some(gap)) = (self.jitter, smallest_gap) else { return Ok(()) };
         if jitter.window.delta() * 2 <= gap {
             return Ok(());
@@ -241,7 +247,7 @@ impl Policies {
 /// The words in a timer's line: only what differs from the default, each with a space after it.
 impl fmt::Display for Policies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { catch_up, max_lateness, jitter, overlap } = self;
+        let Self { catch_up, max_lateness, jitter, overlap, pings } = self;
         match catch_up {
             CatchUp::Last => {}
             CatchUp::None => f.write_str("catchUp=none ")?,
@@ -258,8 +264,12 @@ impl fmt::Display for Policies {
             write!(f, "jitter={}:{seed} ", window.millis())?;
         }
         match overlap {
-            Overlap::Allow => Ok(()),
-            Overlap::Skip => f.write_str("overlap=skip "),
+            Overlap::Allow => {}
+            Overlap::Skip => f.write_str("overlap=skip ")?,
+        }
+        match pings {
+            Some(pings) => write!(f, "pings={pings} "),
+            None => Ok(()),
         }
     }
 }
@@ -292,10 +302,25 @@ impl Policies {
                 self.jitter = Some(StartJitter { window, seed: seed.parse().ok()? });
             }
             "overlap" if value == Overlap::Skip.name() => self.overlap = Overlap::Skip,
+            "pings" => self.pings = Some(PingWindow::read(value)?),
             _ => return None,
         }
         Some(())
     }
+}
+
+/// Refuses a time in which more occurrences would be owed than are remembered.
+fn check_grace(grace: Span, gap: TimeDelta) -> Result<(), Refusal> {
+    let owed_max = i32::try_from(OWED_MAX).unwrap_or(i32::MAX);
+    if grace.delta() <= gap * owed_max {
+        return Ok(());
+    }
+    let most = u64::try_from((gap * owed_max).num_milliseconds()).unwrap_or_default();
+    let problem = format!(
+        "is {grace}; more than {OWED_MAX} occurrences would be owed at the same time, so use at most {}.",
+        Span::of_millis(most)
+    );
+    Err(Refusal::about("action.expect.grace", problem))
 }
 
 fn read_catch_up(value: &str) -> Option<CatchUp> {
@@ -413,13 +438,17 @@ mod tests {
             max_lateness: Some(Span::seconds(300)),
             jitter: Some(StartJitter { window: Span::seconds(600), seed: 7 }),
             overlap: Overlap::Skip,
+            pings: Some(PingWindow { early: Span::seconds(300), grace: Span::seconds(600) }),
         };
         let all = CatchUp::All { window: Some(Span::days(1)), max: Some(7) };
         for (policies, words) in [
             (policies(CatchUp::Last), ""),
             (policies(CatchUp::None), "catchUp=none "),
             (policies(all), "catchUp=all:86400000:7 "),
-            (full, "catchUp=none maxLateness=300000 jitter=600000:7 overlap=skip "),
+            (
+                full,
+                "catchUp=none maxLateness=300000 jitter=600000:7 overlap=skip pings=300000:600000 ",
+            ),
         ] {
             assert_eq!(policies.to_string(), words);
             assert_eq!(words.parse(), Ok(policies));
@@ -431,6 +460,7 @@ mod tests {
             "jitter=1",
             "maxLateness=x",
             "overlap=allow",
+            "pings=1",
             "later=1",
         ] {
             assert_eq!(word.parse::<Policies>(), Err(UnreadableWord(word.to_owned())));

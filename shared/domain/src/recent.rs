@@ -252,6 +252,7 @@ impl From<&LeftOut> for LastSkip {
                 LeftOutReason::Outage(_) => SkipReason::Overtaken,
                 LeftOutReason::TooLate => SkipReason::TooLate,
                 LeftOutReason::Overlap => SkipReason::Overlap,
+                LeftOutReason::NotWatched => SkipReason::NotWatched,
             },
         }
     }

@@ -75,6 +75,8 @@ codes! {
     OccurrenceNotOpen => Conflict,
     /// An attempt that has ended takes no report.
     AttemptEnded => Conflict,
+    /// A job that expects pings has nothing to send.
+    JobExpectsPings => Conflict,
     /// A chain of jobs that ask for each other is too long.
     ChainTooDeep => Conflict,
     /// A collection without a failure action sends no alerts.

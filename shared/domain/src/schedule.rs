@@ -29,6 +29,7 @@ use minutehand_recurrence::{Exceptions, Refused, Rule, Start, Timetable, Unreada
 
 use crate::attempt::{Attempt, Occurrence};
 use crate::dates::stored_exceptions;
+use crate::duration::Span;
 use crate::goes_on::{GoesOn, NotThisWord};
 use crate::ids::fnv1a;
 use crate::policies::{Policies, UnreadableWord};
@@ -149,27 +150,42 @@ impl Schedule {
     #[must_use]
     pub fn attempt(&self, generation: u64, nominal_at: DateTime<Utc>) -> Attempt {
         let generation = self.goes_on.map_or(generation, |it| it.generation);
-        Attempt {
+        let first = Attempt {
             due_at: self.start(nominal_at),
             under_policy: self.is_guarded(),
             takes_turn: self.policies.takes_turns(),
             ..Attempt::first(generation, Occurrence::Scheduled { nominal_at })
-        }
+        };
+        // When its ping is no longer owed, it ends.
+        if self.policies.pings.is_some() { first.to_end() } else { first }
     }
 
-    /// When an occurrence starts.
+    /// When an occurrence starts. One that owes a ping does when the time for that is over.
     #[must_use]
     pub fn start(&self, nominal_at: DateTime<Utc>) -> DateTime<Utc> {
+        if let Some(pings) = self.policies.pings {
+            return nominal_at.checked_add_signed(pings.grace.delta()).unwrap_or(nominal_at);
+        }
         let delay = self.policies.jitter.map(|jitter| jitter.delay(nominal_at));
         delay.and_then(|delay| nominal_at.checked_add_signed(delay)).unwrap_or(nominal_at)
+    }
+
+    /// When an occurrence starts, if its start is spread.
+    #[must_use]
+    pub fn delayed(&self, nominal_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let start = self.policies.jitter.map(|_| self.start(nominal_at));
+        start.filter(|start| *start != nominal_at)
     }
 
     /// The first occurrence that starts at an instant or after it.
     #[must_use]
     pub fn starting_from(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let window = self.policies.jitter.map(|jitter| jitter.window.delta()).unwrap_or_default();
+        let Policies { jitter, pings, .. } = self.policies;
+        let window = pings.map(|it| it.grace).or(jitter.map(|it| it.window));
+        let window = window.map(Span::delta).unwrap_or_default();
         let earliest = instant.checked_sub_signed(window).unwrap_or(instant);
-        // Bounded: the window is shorter than the time between two occurrences.
+        // Bounded: the window of a spread is shorter than the time between two occurrences, and all that owe
+        // pings start equally long after their instants.
         let mut coming = std::iter::successors(self.at_or_after(earliest), |at| self.after(*at));
         coming.find(|at| self.start(*at) >= instant)
     }

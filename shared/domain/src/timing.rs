@@ -2,7 +2,7 @@
 //!
 //! A [`Timing`] is stored beside the definition. It says where the timetable begins, since when
 //! occurrences count, and how many of the count are used up. These changes affect it: another
-//! `startTime` or recurrence, other dates, another `jitter`, and enabling or disabling the job. Any other
+//! `startTime` or recurrence, other dates, another `jitter`, other times for pings, and enabling or disabling the job. Any other
 //! change leaves the timing, and so the messages that are already sent, as they are.
 
 use chrono::{DateTime, Utc};
@@ -11,6 +11,7 @@ use minutehand_recurrence::{Exceptions, Refused, Rule, Start, Timetable};
 use crate::duration::Span;
 use crate::extensions::JobExtensions;
 use crate::job::{JobDefinition, Switch};
+use crate::ping_window::PingWindow;
 use crate::policies::Policies;
 use crate::schedule::Schedule;
 
@@ -73,7 +74,7 @@ impl Timing {
         }
         let has_other_dates = dates(old, rule.as_ref())? != dates(new, rule.as_ref())?;
         Ok(match (old.switch, new.switch) {
-            (Switch::Enabled, Switch::Enabled) if has_other_dates || jitter(old) != jitter(new) => {
+            (Switch::Enabled, Switch::Enabled) if has_other_dates || starts(old) != starts(new) => {
                 let still_to_come = self.since_next_start(old, job_uid, now)?;
                 let Some(since) = still_to_come.or(has_other_dates.then_some(now)) else {
                     return Ok(Change::Keeps);
@@ -118,7 +119,7 @@ impl Timing {
         job_uid: &str,
         now: DateTime<Utc>,
     ) -> Result<Schedule, Refused> {
-        let policies = Policies::of(job.extensions.as_ref(), job_uid);
+        let policies = Policies::of_job(job, job_uid);
         Ok(Schedule { policies, ..self.without_policies(job, now)? })
     }
 
@@ -160,9 +161,11 @@ impl Timing {
     }
 }
 
-/// The window over which the starts of a job are spread.
-fn jitter(job: &JobDefinition) -> Option<Span> {
-    job.extensions.as_ref()?.jitter
+/// What tells the starts of a job's occurrences from their instants: the window over which they are spread, and
+/// when pings are owed.
+fn starts(job: &JobDefinition) -> (Option<Span>, Option<PingWindow>) {
+    let jitter = job.extensions.as_ref().and_then(|extensions| extensions.jitter);
+    (jitter, job.action.ping_window())
 }
 
 /// The exceptions of a job from its rule.

@@ -49,12 +49,14 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
                 why @ (SkipReason::Overtaken
                 | SkipReason::CollectionOff
                 | SkipReason::TooLate
-                | SkipReason::Overlap),
+                | SkipReason::Overlap
+                | SkipReason::NotWatched),
         } => {
             let reason = match why {
                 SkipReason::Overtaken => "Overtaken",
                 SkipReason::TooLate => "TooLate",
                 SkipReason::Overlap => "Overlap",
+                SkipReason::NotWatched => "NotWatched",
                 _ => "CollectionOff",
             };
             let occurrence = format_instant(attempt.occurrence.nominal_at());

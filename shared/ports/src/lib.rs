@@ -34,9 +34,10 @@ pub use error_type::{ErrorType, chain};
 pub use event::{Event, EventSink};
 pub use id::IdSource;
 pub use queue::{DispatchQueue, QueueError, QueueMessage};
-pub use seal::{SealError, Sealer};
+pub use seal::{GivenKey, PurposeKey, PurposeKeyError, SealError, Sealer};
 pub use steps::{DispatchStep, SettleStep, Settled, Settlement, StepError};
 pub use store::{
-    Alerts, Attempts, Browse, CloudServices, Collections, Counters, History, Installation, Jobs,
-    OpenAttempts, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots, StoreError, Timers, Turns,
+    Alerts, ApiSigns, Attempts, Browse, CloudServices, Collections, Counters, History,
+    Installation, Jobs, OpenAttempts, Pings, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots,
+    StoreError, Timers, Turns,
 };

@@ -1,6 +1,9 @@
 //! Sealing secrets, so that they are never stored as plain text.
 
 use async_trait::async_trait;
+use zeroize::Zeroizing;
+
+use crate::store::StoreError;
 
 /// Seals and opens secrets. The key may be in another service.
 #[async_trait]
@@ -18,6 +21,38 @@ pub trait Sealer: Send + Sync {
     ///
     /// If the key is not available, or is another one, or the sealed text is damaged.
     async fn open(&self, place: &str, sealed: &[u8]) -> Result<String, SealError>;
+}
+
+/// The key of an installation for one purpose, from which it makes what strangers are given.
+#[async_trait]
+pub trait PurposeKey: Send + Sync {
+    /// The key, the same at each call and in each process.
+    ///
+    /// # Errors
+    ///
+    /// If the place where it is kept fails.
+    async fn key(&self) -> Result<Zeroizing<Vec<u8>>, PurposeKeyError>;
+}
+
+/// A key that the process has already.
+pub struct GivenKey(pub Zeroizing<Vec<u8>>);
+
+#[async_trait]
+impl PurposeKey for GivenKey {
+    async fn key(&self) -> Result<Zeroizing<Vec<u8>>, PurposeKeyError> {
+        Ok(self.0.clone())
+    }
+}
+
+/// Why a key for a purpose is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum PurposeKeyError {
+    /// The store that keeps it fails.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It cannot be sealed or opened.
+    #[error(transparent)]
+    Seal(#[from] SealError),
 }
 
 /// Why secrets could not be sealed or opened.

@@ -216,6 +216,7 @@ impl From<AppError> for Failure {
             ),
             AppError::Store(_)
             | AppError::Seal(_)
+            | AppError::Key(_)
             | AppError::Queue(_)
             | AppError::NotMade(_)
             | AppError::Unreadable { .. } => Self::internal(Some(error)),

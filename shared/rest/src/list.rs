@@ -191,6 +191,13 @@ pub(crate) struct Link {
     query: String,
 }
 
+/// The scheme, the host and the path under which the sender of a request reaches this server; empty if the request
+/// does not tell.
+pub(crate) fn root_of(call: &Call) -> String {
+    let base = Link::from_call(call).base;
+    base.strip_suffix(call.head.uri.path()).unwrap_or_default().to_owned()
+}
+
 impl Link {
     /// Builds the link of a request.
     pub(crate) fn from_call(call: &Call) -> Self {

@@ -19,6 +19,11 @@ use crate::unique::Unique;
 /// The maximum size of the body of a request, unless its route says more.
 pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 
+/// The most bytes that are read of a body of which only the beginning counts.
+const IGNORED_BYTES_MAX: usize = 1024 * 1024;
+const ARRIVED_LATE: &str = "The body did not arrive in time. Send the request again.";
+const CUT_SHORT: &str = "The connection was closed before the body was complete.";
+
 /// A request as it was sent, and its id.
 pub(crate) struct Sent {
     pub(crate) head: Arc<Parts>,
@@ -60,13 +65,31 @@ pub(crate) async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, F
         )),
         Err(error) => Err(Failure::new(
             ErrorCode::InvalidRequestContent,
-            if has_timed_out(&*error) {
-                "The body did not arrive in time. Send the request again."
-            } else {
-                "The connection was closed before the body was complete."
-            },
+            if has_timed_out(&*error) { ARRIVED_LATE } else { CUT_SHORT },
         )),
     }
+}
+
+/// The beginning of a body. Something more of it is read, so that most clients can send it to the end.
+pub(crate) async fn read_beginning(mut body: Body, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+    let mut beginning = Vec::new();
+    let mut bytes = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            Failure::new(
+                ErrorCode::InvalidRequestContent,
+                if has_timed_out(&error) { ARRIVED_LATE } else { CUT_SHORT },
+            )
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        bytes += data.len();
+        let room = bytes_max.saturating_sub(beginning.len()).min(data.len());
+        beginning.extend(data.get(..room).unwrap_or_default());
+        if bytes > IGNORED_BYTES_MAX {
+            break;
+        }
+    }
+    Ok(beginning)
 }
 
 /// Whether an error, or one of its causes, is a timeout.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::ready;
 
 use axum::http::Method;
+use minutehand_domain::ping::PING_BYTES_MAX;
 
 use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
@@ -45,8 +46,8 @@ pub(crate) enum Version {
 pub(crate) enum Body {
     /// The body has to be a JSON object.
     Required,
-    /// The body is any text.
-    Text,
+    /// The body is any text, of which the beginning counts.
+    Beginning,
     /// The handler does not see the body. It counts towards the size limit all the same.
     Ignored,
 }
@@ -92,9 +93,10 @@ impl Route {
         self
     }
 
-    /// A route for the targets of jobs, which know a key: no token, any version, any text.
+    /// A route for the targets of jobs, which know a key: no token, any version, the beginning of any text.
     const fn for_targets(mut self) -> Self {
-        self.body = Body::Text;
+        self.body = Body::Beginning;
+        self.body_bytes_max = PING_BYTES_MAX;
         self.public().any_version().reading()
     }
 
@@ -173,13 +175,21 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 56] = [
+pub(crate) static ROUTES: [Route; 66] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
+    get("/ping/{key}", &ping::success).public().any_version(),
     post("/ping/{key}", &ping::success).for_targets(),
+    get("/ping/{key}/fail", &ping::failure).public().any_version(),
     post("/ping/{key}/fail", &ping::failure).for_targets(),
     post("/ping/{key}/alive", &ping::alive).for_targets(),
+    get("/ping/{key}/start", &ping::start).public().any_version(),
+    post("/ping/{key}/start", &ping::start).for_targets(),
+    get("/ping/{key}/log", &ping::log).public().any_version(),
+    post("/ping/{key}/log", &ping::log).for_targets(),
+    get("/ping/{key}/{exitStatus}", &ping::exit_status).public().any_version(),
+    post("/ping/{key}/{exitStatus}", &ping::exit_status).for_targets(),
     Route::new(
         Method::HEAD,
         subscription!("/resourceGroups/{resourceGroupName}"),
@@ -246,6 +256,8 @@ pub(crate) static ROUTES: [Route; 56] = [
         .any_version()
         .with_scope_run(),
     post(our_job!("/resume"), &v1::resume).any_version(),
+    post(our_job!("/pingUrl"), &v1::ping_url).any_version(),
+    post(our_job!("/rotatePing"), &v1::rotate_ping).any_version(),
     get(our_job!("/why"), &v1::why).any_version(),
     get(our_job!("/alert"), &v1::job_alert).any_version(),
     get(our_job!("/history/{historyName}/body"), &v1::body).any_version(),

@@ -22,7 +22,7 @@ use crate::classic;
 use crate::failure::Failure;
 use crate::path::Captured;
 use crate::query::Query;
-use crate::request::{Sent, caller, check_host, parse_object, read_body};
+use crate::request::{Sent, caller, check_host, parse_object, read_beginning, read_body};
 use crate::route::{self, Route, Version, find_route};
 use crate::scope::Scope;
 
@@ -136,8 +136,8 @@ async fn answer(
     }
     let body = match route.body {
         route::Body::Required => parse_object(&read_body(body, route.body_bytes_max).await?)?,
-        route::Body::Text => {
-            let body = read_body(body, route.body_bytes_max).await?;
+        route::Body::Beginning => {
+            let body = read_beginning(body, route.body_bytes_max).await?;
             Value::String(String::from_utf8_lossy(&body).into_owned())
         }
         // Clients without a token could make the server wait for a body that never comes.

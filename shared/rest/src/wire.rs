@@ -77,9 +77,11 @@ pub(crate) fn history(view: &ExecutionView) -> Value {
     })
 }
 
-/// What the target said in its own words of an attempt that failed.
+/// What the target said in its own words of an attempt that failed, unless the cause says it.
 pub(crate) fn said_of(record: &Record) -> Option<String> {
-    (record.outcome == Outcome::Failed).then(|| said(&record.message)).flatten()
+    let said = (record.outcome == Outcome::Failed).then(|| said(&record.message)).flatten()?;
+    let is_cause = record.cause.as_ref().is_some_and(|cause| cause.to_string() == said);
+    (!is_cause).then_some(said)
 }
 
 /// What is said of an attempt.
@@ -157,6 +159,9 @@ pub(crate) fn left_out(view: &LeftOutView) -> Value {
             "Another attempt of the job was running or waited, and the job's \
                                    'overlap' is skip."
                 .to_owned()
+        }
+        LeftOutReason::NotWatched => {
+            "No process could take its ping all the time that it was owed.".to_owned()
         }
     };
     json!({

@@ -17,7 +17,9 @@ pub(crate) fn write(job_uid: &str, left_out: &LeftOut, history: HistoryDays) -> 
     let LeftOut { generation, first, last, occurrences, reason, at } = left_out;
     let why = match reason {
         LeftOutReason::Outage(_) => "outage_from = :from, outage_until = :until",
-        LeftOutReason::TooLate | LeftOutReason::Overlap => "left_for = :reason",
+        LeftOutReason::TooLate | LeftOutReason::Overlap | LeftOutReason::NotWatched => {
+            "left_for = :reason"
+        }
     };
     let set = format!(
         "SET generation = :generation, left_first = :first, left_last = :last, \

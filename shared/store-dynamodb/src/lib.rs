@@ -13,6 +13,7 @@
 //! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `open_attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
 //! | `gathered` | reads and counts that come together: [`gathering`] |
 //! | `ended` | what has ended, for the archive |
+//! | `purpose_key` | the key of what targets are given |
 //! | `schema` | the definition of the table |
 //!
 //! | change | items | condition |
@@ -57,6 +58,7 @@
 //! | correct a count of jobs | collection | the count and the number of creations are those that were read |
 //! | keep a retry timer | retry timer | it does not exist |
 //! | remove a retry timer | retry timer | none |
+//! | make a key for a purpose | key | it does not exist |
 //! | bring a collection | name, switch, subscription in use | it does not exist |
 //! | bring a job | definition, timer | neither exists |
 //! | begin an import | import | there is none, or it is the same one |
@@ -83,6 +85,7 @@ mod message;
 mod open_attempts;
 mod open_item;
 mod pulses;
+mod purpose_key;
 mod removal;
 mod retries;
 mod schema;
@@ -97,6 +100,7 @@ mod turns;
 pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
 pub use ended::{EndedPage, WalkPosition, read_ended};
 pub use gathered::gathering;
+pub use purpose_key::StoredKey;
 pub use schema::{DUE_INDEX, ensure_table};
 pub use store::DynamoStore;
 pub use table::{Consumed, JsonItem, Meter, MeteredCall, WRITES_IN_FLIGHT_MAX};

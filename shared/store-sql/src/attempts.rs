@@ -419,6 +419,7 @@ pub(crate) const fn reason_number(reason: LeftOutReason) -> u32 {
         LeftOutReason::Outage(_) => 0,
         LeftOutReason::TooLate => 1,
         LeftOutReason::Overlap => 2,
+        LeftOutReason::NotWatched => 3,
     }
 }
 
@@ -432,6 +433,7 @@ pub(crate) fn read_left_out(row: Row) -> Result<LeftOut, StoreError> {
         (0, Some(from), Some(until)) => LeftOutReason::Outage(Outage { from, until }),
         (1, ..) => LeftOutReason::TooLate,
         (2, ..) => LeftOutReason::Overlap,
+        (3, ..) => LeftOutReason::NotWatched,
         _ => return Err(row.corrupt("its reason is none")),
     };
     Ok(LeftOut { generation, first, last, occurrences, reason, at })

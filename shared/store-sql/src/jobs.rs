@@ -16,7 +16,7 @@ use minutehand_ports::{Jobs, StoreError};
 
 use crate::journal;
 use crate::script::{Row, ScriptOutcome, Statement, Value};
-use crate::sql::jobs as sql;
+use crate::sql::{jobs as sql, pings};
 use crate::store::{SqlStore, changes, changing, page_of, rest, rows_of};
 use crate::value::{Columns, id, params, second};
 
@@ -101,6 +101,7 @@ impl Jobs for SqlStore {
         let mut statements = vec![
             // If the plan or the quota changed since it was read, `jobs_max` is another number.
             changes(sql::COUNT_ONE, params![id(uid), collection.version, max]),
+            Statement::new(pings::FORGET_EXPIRED_KEY, named()),
             Statement::new(sql::FORGET_TIMER, named()),
             Statement::new(sql::FORGET_JOB, named()),
             changes(sql::CREATE_JOB, definition(uid, job)),
@@ -177,6 +178,7 @@ impl Jobs for SqlStore {
             changes(sql::COUNT_OFF, params![id(uid)]),
             changes(sql::DELETE_JOB, as_read(uid, job)),
             Statement::new(sql::DELETE_TIMER, params![id(&job.uid)]),
+            Statement::new(pings::FORGET_PING_KEY, params![id(&job.uid)]),
         ];
         statements.extend(entry.map(|entry| journal::add(uid, entry)));
         self.saves(changing(rest(uid, statements), &job.uid)).await

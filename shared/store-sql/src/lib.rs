@@ -17,7 +17,7 @@
 //! | `database` | either engine |
 //! | `sqlite` | performs scripts: the thread that writes, its log, readers, files, backups |
 //! | `postgres` | performs scripts: connections, transactions, the schema, being told of what others send |
-//! | `collections`, `jobs`, `journal`, `timers`, `attempts`, `open_attempts`, `history`, `turns`, `limits`, `snapshots`, `counters`, `other`, `browse`, `installation` | the traits of [`minutehand_ports::store`] |
+//! | `collections`, `jobs`, `journal`, `timers`, `attempts`, `open_attempts`, `pings`, `history`, `turns`, `limits`, `snapshots`, `counters`, `other`, `browse`, `installation` | the traits of [`minutehand_ports::store`] |
 //! | `queue` | the queue, and the steps that change it together with the store |
 //! | `ended`, `expired`, `sealed`, `states` | walks through all that is stored: for the archive, the removal of what has expired, a lost key, figures |
 //! | `changed`, `prefetched` | snapshots that are read before their attempts are due |
@@ -28,9 +28,9 @@
 //! | replace a collection | collection | the version and the number of jobs that were read |
 //! | delete a collection | collection, purge | the version that was read |
 //! | store or delete a cloud service | cloud service | the version before it, or that it does not exist |
-//! | create a job | collection's count, definition, timer | the collection has the version that was read, and is not full; the job does not exist, or has expired |
+//! | create a job | collection's count, definition, timer, key of an expired one | the collection has the version that was read, and is not full; the job does not exist, or has expired |
 //! | replace a job | definition, timer | the version that was read, the generation if the timing changes, and that the job has not finished |
-//! | delete a job | definition, timer, collection's count | the version that was read |
+//! | delete a job | definition, timer, key for pings, collection's count | the version that was read |
 //! | pause a job | definition, timer | its version and generation, and that it is enabled |
 //! | correct a count of jobs | collection | the count and the number of creations are those that were read |
 //! | move a timer, with what was left out | timer, left out | its due time is the one that was seen; of a job, also its generation and state |
@@ -42,6 +42,9 @@
 //! | leave open, with its deadline, turn and seat | attempt, retry, turns, seats | the claim is the caller's, and no ending is said |
 //! | say an ending | attempt | none is said, it has not ended, and the deadline allows it |
 //! | record an ending | attempt | an ending is said, and it has not ended |
+//! | set the key for pings of a job | key | it is the one that was read |
+//! | take a ping | key, attempt, retry | the book has the number that was read; see `pings` |
+//! | give a sign of the API | presence | it is the one that was read |
 //! | write an order of turns, with what was left out | turns, left out | the order has the number that was read |
 //! | give back a turn or a seat | turns, seats | the claim has it |
 //! | open a book of slots | slots | it is the one that was read |
@@ -77,6 +80,7 @@ mod limits;
 mod marks;
 mod open_attempts;
 mod other;
+mod pings;
 pub mod postgres;
 mod prefetched;
 mod present;

@@ -18,7 +18,7 @@ use minutehand_ports::{CloudServices, Disk, Pulses, Removal, StoreError};
 
 use crate::database::DatabaseError;
 use crate::script::{Need, Row, ScriptOutcome, Statement, Value};
-use crate::sql::{jobs, other as sql};
+use crate::sql::{jobs, other as sql, pings};
 use crate::store::{SqlStore, background, changes, page_of, rest, rows_of};
 use crate::value::{Columns, id, params};
 
@@ -187,6 +187,7 @@ impl Removal for SqlStore {
         let is_there = Statement::new(jobs::COLLECTION_PATH, params![uid()]).needs(Need::NoRow);
         let statements = vec![
             is_there,
+            Statement::new(pings::PURGE_PING_KEYS, params![uid(), PURGED_MAX]),
             Statement::new(jobs::PURGE_TIMERS, params![uid(), PURGED_MAX]),
             Statement::new(jobs::PURGE_JOBS, params![uid(), PURGED_MAX]),
             Statement::new(jobs::END_PURGE, params![uid()]),

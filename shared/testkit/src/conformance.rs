@@ -114,6 +114,7 @@ pub mod installation;
 pub mod jobs;
 pub mod lists;
 pub mod open_attempts;
+pub mod pings;
 pub mod pulses;
 pub mod quarters;
 mod queues;
@@ -187,6 +188,7 @@ pub fn behaviours() -> Vec<Behaviour> {
         jobs::BEHAVIOURS,
         lists::BEHAVIOURS,
         open_attempts::BEHAVIOURS,
+        pings::BEHAVIOURS,
         pulses::BEHAVIOURS,
         quarters::BEHAVIOURS,
         races::BEHAVIOURS,
@@ -320,6 +322,7 @@ macro_rules! conformance {
         $crate::conformance_of_jobs!($back_end);
         $crate::conformance_of_lists!($back_end);
         $crate::conformance_of_open_attempts!($back_end);
+        $crate::conformance_of_pings!($back_end);
         $crate::conformance_of_pulses!($back_end);
         $crate::conformance_of_quarters!($back_end);
         $crate::conformance_of_races!($back_end);

@@ -14,7 +14,7 @@ from mcp.client.streamable_http import create_mcp_http_client, streamable_http_c
 
 READ = {"list_collections", "get_collection", "list_jobs", "get_job", "job_history", "why", "preview",
         "journal", "alerts", "failures", "find_jobs", "overview"}
-WRITE = {"create_collection", "update_collection", "create_job", "update_job", "run_job", "redrive", "cancel",
+WRITE = {"create_collection", "update_collection", "create_job", "update_job", "run_job", "redrive", "cancel", "ping_url", "rotate_ping",
          "delete_job", "test_alert"}
 ENVIRONMENT = {name: os.environ[name] for name in ("MINUTEHAND_URL", "MINUTEHAND_TOKEN", "PATH")}
 SECRET = "hunter2-and-more"

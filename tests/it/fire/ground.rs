@@ -67,6 +67,15 @@ impl Ground {
         }
     }
 
+    /// The store as one that takes pings, if it does.
+    pub(super) fn pings(&self) -> Option<Arc<SqlStore>> {
+        match self {
+            Self::Shared(database) => Some(Arc::new(SqlStore::new(database.clone()))),
+            Self::Machine(machine) => Some(machine.queue.store.clone()),
+            Self::Table(_) => None,
+        }
+    }
+
     /// The queue of one machine, which is in the database of the store.
     pub(super) fn queue(&self) -> Option<Arc<QueueInStore>> {
         match self {
@@ -205,7 +214,9 @@ impl Table {
         let key = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
         let read = self.client.get_item().table_name(TABLE).set_key(Some(key.into()));
         let mut item = read.send().await.unwrap().item.unwrap();
-        let Some(value) = item.remove(from) else { return false };
+        let Some(value) = item.remove(from) else {
+            return false;
+        };
         item.insert(to.to_owned(), value);
         self.client.put_item().table_name(TABLE).set_item(Some(item)).send().await.unwrap();
         true

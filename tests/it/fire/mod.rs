@@ -30,6 +30,7 @@ mod notices;
 mod outages;
 mod overlap;
 mod pauses;
+mod pings;
 mod places;
 mod policies;
 mod redrives;

@@ -200,7 +200,9 @@ impl ActionSender for Targets {
         };
         let outcome = match does {
             Behaviour::Succeed | Behaviour::Accept => Outcome::Succeeded,
-            Behaviour::NotMade => return Err(NotMade { out_of: "open files" }),
+            Behaviour::NotMade => {
+                return Err(NotMade { out_of: "open files" });
+            }
             Behaviour::Fail | Behaviour::AskToWait(_) => Outcome::Failed,
             Behaviour::Take(seconds) => {
                 self.clock.pass(TimeDelta::seconds(seconds));

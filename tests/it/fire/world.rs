@@ -13,8 +13,8 @@ use minutehand_app::fire::{
     Stop, Sweeper, Unbounded, Wait,
 };
 use minutehand_app::{
-    AppError, CompletionUrls, ExecutionView, JobView, LeftOutView, Manage, ManagePorts,
-    ManageSettings, WantedFailures, WantedOccurrences,
+    ApiPresence, AppError, CompletionUrls, ExecutionView, JobView, LeftOutView, Manage,
+    ManagePorts, ManageSettings, WantedFailures, WantedOccurrences,
 };
 use minutehand_domain::attempt::{Occurrence, Outcome, Role};
 use minutehand_domain::collection::CollectionState;
@@ -28,7 +28,7 @@ use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_domain::work_item::{JobRef, encode_waiting};
 use minutehand_ports::store::{JobRecord, PageRequest, PulseOf, ResourceGroup};
-use minutehand_ports::{Clock, Collections, History, Jobs};
+use minutehand_ports::{Clock, Collections, GivenKey, History, Jobs};
 use minutehand_recurrence::WrittenDate;
 use minutehand_sealer_aes::AesSealer;
 use minutehand_store_sql::SqlStore;
@@ -68,16 +68,16 @@ pub(super) struct World {
     clock: Arc<Moved>,
     transit: Arc<Transit>,
     fronted: Arc<Fronted>,
-    sealer: Arc<AesSealer>,
+    pub(super) sealer: Arc<AesSealer>,
     sweeper: Sweeper,
     executor: Executor,
     /// No worker is told to stop.
     never: Stop,
     _limit: TimeLimit,
     history: HistoryDays,
-    ids: Arc<CountedIds>,
+    pub(super) ids: Arc<CountedIds>,
     ticked: DateTime<Utc>,
-    ground: Ground,
+    pub(super) ground: Ground,
 }
 
 /// The state of a job and its counters, as the API shows them.
@@ -162,7 +162,7 @@ impl World {
             sealer: sealer.clone(),
             events: noted.clone(),
             ids: ids.clone(),
-            completions: completions(),
+            completions: Some(completions()),
             ..fire_ports(fronted.clone(), transit.clone(), targets.clone(), clock.clone())
         };
         let Services { manage, manage_only, told, sweeper, executor } =
@@ -260,6 +260,23 @@ impl World {
         self.executor = services.executor;
     }
 
+    /// The signs of a process with the API.
+    pub(super) fn presence(&self, id: &str) -> ApiPresence {
+        let signs = self.ground.pings().unwrap();
+        let is_alone = self.ground.queue().is_some();
+        ApiPresence::new(signs, self.clock.clone(), id.to_owned(), is_alone)
+    }
+
+    /// The worker asks who was there.
+    pub(super) fn use_presence(&mut self, presence: Arc<ApiPresence>) {
+        self.executor = self.executor.clone().with_presence(presence);
+    }
+
+    /// Something that the sweeper does not know of may be due.
+    pub(super) fn stir(&self) {
+        self.fronted.stir();
+    }
+
     /// An executor that waits for instants that do not come.
     pub(super) fn waiting(&self) -> Executor {
         let ports = self.ports(Arc::new(Still(self.clock.clone())));
@@ -271,7 +288,7 @@ impl World {
             sealer: self.sealer.clone(),
             events: self.noted.clone(),
             ids: self.ids.clone(),
-            completions: completions(),
+            completions: Some(completions()),
             ..fire_ports(self.fronted.clone(), self.transit.clone(), self.targets.clone(), clock)
         }
     }
@@ -362,7 +379,9 @@ impl World {
 
     /// Takes the next message, performs it, and treats the message as a queue does.
     pub(super) async fn deliver(&mut self) {
-        let Some(mut parcel) = self.transit.take() else { return };
+        let Some(mut parcel) = self.transit.take() else {
+            return;
+        };
         parcel.receives += 1;
         let work_item = parcel.work_item();
         let performed = tokio::select! {
@@ -757,8 +776,13 @@ fn services(
     let waiting = Arc::new(Told(ports.clock.clone(), told.clone()));
     let manage_only = ManagePorts { sender: None, clock: waiting, ..manage.clone() };
     let manage_settings = || ManageSettings { history, ..manage_settings() };
+    let managing = Manage::new(manage, manage_settings());
+    let managing = match ground.pings() {
+        Some(pings) => managing.with_pings(pings),
+        None => managing,
+    };
     Services {
-        manage: Manage::new(manage, manage_settings()),
+        manage: managing,
         manage_only: Box::new(Manage::new(manage_only, manage_settings())),
         told,
         sweeper,
@@ -767,8 +791,9 @@ fn services(
 }
 
 /// Where targets report.
-fn completions() -> Option<Arc<CompletionUrls>> {
-    CompletionUrls::new("https://jobs.example.org", &[7; 32]).map(Arc::new)
+fn completions() -> Arc<CompletionUrls> {
+    let key = Arc::new(GivenKey(vec![7; 32].into()));
+    Arc::new(CompletionUrls::new("https://jobs.example.org", key))
 }
 
 pub(super) fn place() -> ResourceGroup {

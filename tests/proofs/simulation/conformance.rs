@@ -37,6 +37,7 @@ impl OpenedStore for OpenedMemory {
             browse: Arc::new(NothingToBrowse),
             cloud_services: Arc::new(NoCloudServices),
             installation: Arc::new(NothingToMove),
+            pings: None,
         }
     }
 

@@ -254,6 +254,7 @@ fn left_out_key(first: DateTime<Utc>, generation: u64, reason: LeftOutReason) ->
         LeftOutReason::Outage(_) => 0,
         LeftOutReason::TooLate => 1,
         LeftOutReason::Overlap => 2,
+        LeftOutReason::NotWatched => 3,
     };
     (first, generation, reason)
 }

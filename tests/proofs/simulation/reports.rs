@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use minutehand_app::{CompletionUrls, Report, Reported};
-use minutehand_ports::AttemptContext;
+use minutehand_ports::{AttemptContext, GivenKey};
 
 use super::time::{Process, SECOND};
 use super::world::World;
@@ -50,7 +50,8 @@ impl Reports {
 
 /// Where targets report.
 pub(super) fn completion_urls() -> Arc<CompletionUrls> {
-    Arc::new(CompletionUrls::new("http://here.example", &[7; 32]).unwrap())
+    let key = Arc::new(GivenKey(vec![7; 32].into()));
+    Arc::new(CompletionUrls::new("http://here.example", key))
 }
 
 impl World {

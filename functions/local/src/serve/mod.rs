@@ -39,6 +39,7 @@ mod run;
 mod secrets;
 mod settings;
 mod signals;
+mod signs;
 mod starts;
 mod state_count;
 mod sweep;

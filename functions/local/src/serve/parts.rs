@@ -11,11 +11,14 @@ use minutehand_app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, TimerChanges,
     ToldStep, Worker,
 };
-use minutehand_app::{CompletionUrls, Manage, ManagePorts};
+use minutehand_app::{ApiPresence, COMPLETION_KEY, CompletionUrls, Manage, ManagePorts};
 use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
 use minutehand_domain::own::OwnResources;
+use minutehand_outbound::HeartbeatUrl;
 use minutehand_ports::store::PulseOf;
-use minutehand_ports::{Clock, Collections, DispatchStep, History, IdSource, Jobs, OpenAttempts};
+use minutehand_ports::{
+    Clock, Collections, DispatchStep, GivenKey, History, IdSource, Jobs, OpenAttempts,
+};
 use minutehand_rest::Live;
 use minutehand_runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, system_now};
 use minutehand_store_sql::postgres::{PgClock, Sweeping as SweepLease};
@@ -33,7 +36,7 @@ use super::settings::{ClockSettings, ServeSettings, Storage};
 use super::starts::with_limited_starts;
 use super::state_count::StateCount;
 use super::under_way::UnderWay;
-use super::watcher::{HeartbeatUrl, Watcher};
+use super::watcher::Watcher;
 use crate::archive::{DailyBackups, NewestBackup};
 
 /// The location of collections that name none, and the region that targets are told.
@@ -56,6 +59,7 @@ pub(super) struct Parts {
     pub(super) state_count: StateCount,
     newest_backup: NewestBackup,
     pub(super) live: Arc<Live>,
+    pub(super) presence: Arc<ApiPresence>,
 }
 
 impl Parts {
@@ -77,7 +81,10 @@ impl Parts {
         let jobs = Arc::new(if home.is_alone() { jobs.alone() } else { jobs });
         let queue =
             SqlQueue::open(database, clock.clone()).await.context("cannot open the queue")?;
+        let id = RandomIds.new_id();
+        let presence = ApiPresence::new(jobs.clone(), clock.clone(), id, home.is_alone());
         Ok(Self {
+            presence: Arc::new(presence),
             metrics: Arc::default(),
             under_way: UnderWay::default(),
             condition: Arc::new(Condition::of(queue.clone(), peers)),
@@ -156,14 +163,14 @@ impl Parts {
             own: OwnResources::default(),
             history: settings.history,
         };
-        Ok(Manage::new(ports, settings))
+        Ok(Manage::new(ports, settings).with_pings(self.jobs.clone()))
     }
 
     /// Where targets report the end of their work, if this server knows its public address.
     fn completions(&self, settings: &ServeSettings) -> Option<Arc<CompletionUrls>> {
-        let key = self.home.sealer.derived("completion");
-        let urls = CompletionUrls::new(settings.public_url.as_deref()?, key.as_slice());
-        urls.map(Arc::new)
+        let key = self.home.sealer.derived(COMPLETION_KEY);
+        let key = Arc::new(GivenKey(key.to_vec().into()));
+        Some(Arc::new(CompletionUrls::new(settings.public_url.as_deref()?, key)))
     }
 
     /// What pings another watcher.
@@ -222,7 +229,7 @@ impl Parts {
             is_alone: self.home.is_alone(),
             history: settings.history,
         };
-        let executor = Executor::new(ports, settings);
+        let executor = Executor::new(ports, settings).with_presence(self.presence.clone());
         let heartbeat = executor.heartbeat();
         Ok((Worker::new(executor, self.clock.clone(), self.metrics.clone()), heartbeat))
     }

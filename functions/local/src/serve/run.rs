@@ -27,6 +27,7 @@ use super::parts::Parts;
 use super::secrets::{CERTIFICATES, GeneratedToken, Kind, TOKENS, WatchedFile, access_of};
 use super::settings::{Auth, ServeSettings, Tls};
 use super::signals::Signals;
+use super::signs::sign;
 use super::state_count::count_states;
 use super::sweep::{Sweeping, sweep};
 use super::tasks::Tasks;
@@ -98,6 +99,12 @@ async fn run(
     }
     if let Some(url) = settings.heartbeat.clone() {
         tasks.start_dropped("heartbeat", parts.watcher(url).ping());
+    }
+    if settings.roles.api {
+        // Before any worker asks who was there.
+        parts.presence.begin().await.context("cannot note that the API begins")?;
+        let (presence, clock) = (parts.presence.clone(), parts.clock.clone());
+        tasks.start("signs", |stop| sign(presence, clock, stop));
     }
     start_firing(&parts, &settings, archiver, files, &mut tasks)?;
     let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());

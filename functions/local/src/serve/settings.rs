@@ -12,14 +12,13 @@ use minutehand_archive_objects::{Location, Objects};
 use minutehand_domain::arn::is_region;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::plan::PlanLimits;
-use minutehand_outbound::{AwsEnvironment, Provider, region_of_profile};
+use minutehand_outbound::{AwsEnvironment, HeartbeatUrl, Provider, region_of_profile};
 use minutehand_runtime::{LevelFilter, LogFormat, Rate, chain, system_now};
 use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
 
 use super::args::{HEARTBEAT_VARIABLE, ServeArgs, ServeRole, TOKEN_VARIABLE, url};
 use super::database::{DatabasePlace, GivenKey, refuse_without_database};
-use super::watcher::HeartbeatUrl;
 use crate::archive::is_known;
 
 /// The data directory if none is given.
@@ -433,11 +432,11 @@ fn heartbeat(
     problems: &mut Problems,
 ) -> Option<HeartbeatUrl> {
     if args.heartbeat_url.is_some() {
-        return args.heartbeat_url.clone().map(HeartbeatUrl);
+        return args.heartbeat_url.clone().and_then(HeartbeatUrl::new);
     }
     let said = environment(HEARTBEAT_VARIABLE).filter(|said| !said.is_empty())?;
     match url(&said) {
-        Ok(url) => Some(HeartbeatUrl(url)),
+        Ok(url) => HeartbeatUrl::new(url),
         Err(want) => {
             problems.add(format!("{HEARTBEAT_VARIABLE}: {want}"));
             None

@@ -10,7 +10,7 @@ const REFUSED: &[(&str, i32, &str)] = &[
         "--on mon-fri (or other days), --daily, or --once",
     ),
     ("job create b --url http://a/", 2, "it is not said when the job fires"),
-    ("job create b --every 1h", 2, "add --url URL, or -f FILE"),
+    ("job create b --every 1h", 2, "add --url URL, --expect, or -f FILE"),
     ("job create b --every 1h --url example.com", 2, "like https://example.com/path"),
     ("job create b --every 10s --url http://a/", 2, "at most once a minute"),
     (

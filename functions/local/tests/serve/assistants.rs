@@ -83,8 +83,15 @@ fn a_token_has_the_same_scope_for_tools_as_for_the_api() {
     let added: Vec<_> = more.iter().filter(|tool| !few.contains(tool)).collect();
     assert_eq!(added, ["run_job", "redrive", "cancel", "test_alert"]);
     let added: Vec<_> = most.iter().filter(|tool| !more.contains(tool)).collect();
-    let changing =
-        ["create_collection", "update_collection", "create_job", "update_job", "delete_job"];
+    let changing = [
+        "create_collection",
+        "update_collection",
+        "create_job",
+        "update_job",
+        "ping_url",
+        "rotate_ping",
+        "delete_job",
+    ];
     assert_eq!(added, changing);
 
     let job = json!({"name": "ops/a", "every": "1h", "url": "http://127.0.0.1:1/", "overlap": "skip",

@@ -159,7 +159,8 @@ fn every_body_of_the_documents_is_taken() {
         } else {
             jobs += 1;
             server.must("PUT", "/documented", "{}");
-            server.ask("PUT", "/documented/jobs/job", &whole_job(&body).to_string())
+            let job = format!("/documented/jobs/job{jobs}");
+            server.ask("PUT", &job, &whole_job(&body).to_string())
         };
         assert!((200..300).contains(&answer.status), "{page}: {answer:?} to\n{block}");
     }

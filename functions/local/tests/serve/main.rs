@@ -54,6 +54,8 @@ mod management;
 #[cfg(test)]
 mod mistakes;
 #[cfg(test)]
+mod pings;
+#[cfg(test)]
 mod refused;
 #[cfg(test)]
 mod runbook;

@@ -61,7 +61,8 @@ impl Executor {
             }
         };
         place.set_origin(&target.origin());
-        let context = self.context(claim, loaded);
+        let completion_url = self.completion_url(claim, loaded).await?;
+        let context = AttemptContext { completion_url, ..self.context(claim, loaded) };
         self.ports.store.attempts.may_act(claim).await?;
         let started_at = self.ports.clock.now();
         let Claim { job, attempt, .. } = claim;
@@ -101,6 +102,10 @@ impl Executor {
             let target = &definition.action.action.target;
             return Ok(Err(failed(target, "NotFound", "The job has no error action any more")));
         };
+        if let Target::Expect(_) = target {
+            let why = "The job expects a ping, and has nothing to send";
+            return Ok(Err(failed(target, "NotSupported", why)));
+        }
         if definition.has_templates() {
             let rendered = Box::pin(self.rendered(claim, loaded, definition, target)).await?;
             return Ok(rendered.map(Cow::Owned));
@@ -131,7 +136,7 @@ impl Executor {
             time_max: loaded.time_max(attempt.role),
             missed: loaded.snapshot.counters.missed(),
             depth: attempt.occurrence.depth().max(loaded.depth()).next(),
-            completion_url: self.completion_url(claim, loaded),
+            completion_url: None,
         }
     }
 

@@ -58,7 +58,7 @@ const NOT_MADE_PAUSE: Duration = Duration::from_secs(5);
 const HELD_LOOK: Duration = Duration::from_secs(2);
 
 /// Why an attempt that is claimed does not act now.
-enum NotNow {
+pub(super) enum NotNow {
     /// Something failed before its action.
     Failed(AppError),
     /// It may not start, and what that leaves out is recorded.
@@ -240,7 +240,7 @@ impl Executor {
     }
 
     /// Records what an attempt leaves out that may not start.
-    async fn skipped(
+    pub(super) async fn skipped(
         &self,
         claim: &Claim,
         why: SkipReason,
@@ -259,7 +259,11 @@ impl Executor {
     }
 
     /// Leaves an attempt that does not act now: what it holds is given back, and its message goes its way.
-    async fn leave(&self, held: &Held<'_>, not_now: NotNow) -> Result<Option<Performed>, AppError> {
+    pub(super) async fn leave(
+        &self,
+        held: &Held<'_>,
+        not_now: NotNow,
+    ) -> Result<Option<Performed>, AppError> {
         let Claim { job, attempt, .. } = held.claim;
         match not_now {
             NotNow::Failed(AppError::NotMade(not_made)) => {

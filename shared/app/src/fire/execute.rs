@@ -15,6 +15,7 @@ use super::sighting::Noticed;
 use super::skip_log::SkipLog;
 use super::{DeliveryPlace, FirePorts, FireSettings, Heartbeat, Stop, Wait};
 use crate::error::AppError;
+use crate::presence::ApiPresence;
 
 /// Performs work items.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ pub struct Executor {
     pub(super) skip_log: Arc<SkipLog>,
     pub(super) counting: Arc<CountingTurns>,
     pub(super) noticed: Arc<Noticed>,
+    /// Tells when pings could be taken; `None` if that was always so.
+    pub(super) presence: Option<Arc<ApiPresence>>,
 }
 
 /// How the work on a work item ended.
@@ -56,7 +59,14 @@ impl Executor {
             skip_log: Arc::default(),
             counting: Arc::default(),
             noticed: Arc::default(),
+            presence: None,
         }
+    }
+
+    /// Sets what tells when pings could be taken. Without it, they always could.
+    #[must_use]
+    pub fn with_presence(self, presence: Arc<ApiPresence>) -> Self {
+        Self { presence: Some(presence), ..self }
     }
 
     /// Its signs of life. A process that may have no work for a while gives them itself.

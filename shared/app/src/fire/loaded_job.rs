@@ -164,7 +164,7 @@ impl LoadedJob {
             return schedule.policies.takes_turns();
         }
         shown_definition("", &self.snapshot.document)
-            .is_ok_and(|definition| Policies::of(definition.extensions.as_ref(), "").takes_turns())
+            .is_ok_and(|definition| Policies::of_job(&definition, "").takes_turns())
     }
 
     pub(super) fn standing(&self) -> JobStanding<'_> {

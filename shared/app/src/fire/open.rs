@@ -24,6 +24,7 @@ use minutehand_domain::attempt::{Attempt, Role};
 use minutehand_domain::completion::{EndedBy, Ending};
 use minutehand_domain::firing::limits::LEASE;
 use minutehand_domain::message::host;
+use minutehand_domain::ping::time_of_day;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     AttemptSeen, Claim, LeaveOpen, LeftOpen, OpenAttempt, OpenSpan, Said, StoreError,
@@ -39,14 +40,24 @@ use crate::error::AppError;
 
 /// For how long an open attempt keeps its turn and its seat, if nothing ends it: longer than any deadline, also
 /// where the clock of the schedule is slow, and than an outage that is survived.
-const HELD_FOR: TimeDelta = TimeDelta::days(60);
+pub(crate) const HELD_FOR: TimeDelta = TimeDelta::days(60);
 
 impl Executor {
     /// Where the target of an attempt may report the end.
-    pub(super) fn completion_url(&self, claim: &Claim, loaded: &LoadedJob) -> Option<String> {
-        let urls = self.ports.completions.as_ref()?;
-        loaded.within(claim.attempt.role)?;
-        Some(urls.url(&claim.job, &claim.attempt))
+    ///
+    /// # Errors
+    ///
+    /// If the key of these addresses cannot be fetched.
+    pub(super) async fn completion_url(
+        &self,
+        claim: &Claim,
+        loaded: &LoadedJob,
+    ) -> Result<Option<String>, AppError> {
+        let urls = self.ports.completions.as_ref();
+        match urls.filter(|_| loaded.within(claim.attempt.role).is_some()) {
+            Some(urls) => Ok(Some(urls.url(&claim.job, &claim.attempt).await?)),
+            None => Ok(None),
+        }
     }
 
     /// Leaves an attempt open whose target answered that it goes on, if its job lets it and the target can report
@@ -135,6 +146,10 @@ impl Executor {
                 let ended = EndedAttempt { job, attempt, record: &record };
                 self.follow(ended, None, place).await
             }
+            // The time for its ping is over.
+            AttemptSeen::Claimed | AttemptSeen::Nothing if is_expected(attempt) => {
+                Box::pin(self.end_expected(job, attempt, place)).await
+            }
             // Its worker has not left it open, or died before that: it is made as any other.
             AttemptSeen::Claimed => {
                 let attempt = Attempt { waited: None, ..attempt.clone() };
@@ -206,13 +221,20 @@ impl Executor {
             None => None,
         };
         let target = definition.and_then(|it| action(it, attempt.role)).map(|it| &it.target);
+        let day = time_of_day(loaded.and_then(|it| it.schedule.as_deref()), until);
+        let is_pinged = matches!(target, Some(Target::Expect(_)));
         let host = match target {
             Some(Target::Http(request) | Target::Https(request)) => host(&request.uri),
             Some(_) | None => String::new(),
         };
         let within = (until - started_at).to_std().unwrap_or_default();
-        let message = ending.message(within);
-        let message = format!("Http Action - Response from host '{host}': {message}");
+        let (message, cause) = if is_pinged {
+            (ending.ping_message(&day), ending.ping_cause(&day))
+        } else {
+            let message = ending.message(within);
+            let message = format!("Http Action - Response from host '{host}': {message}");
+            (message, ending.cause(within))
+        };
         if ending.by == EndedBy::Deadline {
             let (path, id) = (job_path(job, loaded), attempt.id());
             tracing::warn!(job.path = path, job.uid, attempt = %id, "no end was reported in time");
@@ -222,12 +244,17 @@ impl Executor {
             ended_at: Some(ending.at),
             outcome: ending.outcome(),
             is_accepted: false,
-            cause: ending.cause(within),
+            cause,
             message,
             retry_after: None,
             body: None,
         }
     }
+}
+
+/// Whether a message is that of an occurrence which owes a ping, and not of an attempt that is or was open.
+const fn is_expected(attempt: &Attempt) -> bool {
+    !attempt.is_long && attempt.is_first() && attempt.under_policy
 }
 
 /// How long to wait before an attempt is left open is tried again.

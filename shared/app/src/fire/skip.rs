@@ -43,6 +43,9 @@ impl Executor {
             (SkipReason::TooLate, _) => {
                 Some(LeftOut::one(generation, nominal_at, LeftOutReason::TooLate, at))
             }
+            (SkipReason::NotWatched, _) => {
+                Some(LeftOut::one(generation, nominal_at, LeftOutReason::NotWatched, at))
+            }
             (SkipReason::Overtaken, None)
             | (
                 SkipReason::Gone

@@ -80,8 +80,7 @@ impl<'a> Facts<'a> {
 
     /// When an occurrence starts, if jitter delays it.
     fn delayed(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let start = self.timetable.as_ref()?.start(at);
-        (start != at).then_some(start)
+        self.timetable.as_ref()?.delayed(at)
     }
 
     pub(super) fn not_firing(&self, now: DateTime<Utc>) -> Vec<NotFiring> {

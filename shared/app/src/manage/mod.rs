@@ -34,6 +34,7 @@ mod jobs;
 mod journal;
 mod load;
 mod occurrences;
+mod pings;
 mod present;
 mod reach;
 mod reports;
@@ -57,7 +58,8 @@ use minutehand_domain::reach::Reach;
 use minutehand_ports::store::ResourceGroup;
 use minutehand_ports::{
     ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
-    DeadLetters, Disk, DispatchQueue, FailureBodies, History, IdSource, Jobs, OpenAttempts, Sealer,
+    DeadLetters, Disk, DispatchQueue, FailureBodies, History, IdSource, Jobs, OpenAttempts, Pings,
+    Sealer,
 };
 
 use crate::completion::CompletionUrls;
@@ -81,6 +83,7 @@ pub use jobs::PutOutcome;
 pub use journal::Author;
 pub use load::{Load, LoadGroup, Peak, WantedLoad};
 pub use occurrences::{PastOccurrence, PastOccurrences, PastOutcome};
+pub use pings::{PingAddress, Pinged};
 pub use present::{OpenState, Present, PresentCounts, PresentState};
 pub use reports::{Report, Reported};
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
@@ -155,6 +158,8 @@ pub struct Manage {
     author: Author,
     depth: Depth,
     reach: Reach,
+    /// The pings of jobs, if this installation takes any.
+    pings: Option<Arc<dyn Pings>>,
 }
 
 impl Manage {
@@ -168,7 +173,20 @@ impl Manage {
             author: Author::default(),
             depth: Depth::default(),
             reach: Reach::default(),
+            pings: None,
         }
+    }
+
+    /// The same service, which takes pings.
+    #[must_use]
+    pub fn with_pings(self, pings: Arc<dyn Pings>) -> Self {
+        Self { pings: Some(pings), ..self }
+    }
+
+    /// Whether it takes pings.
+    #[must_use]
+    pub const fn takes_pings(&self) -> bool {
+        self.pings.is_some()
     }
 
     /// The same service for a request at a depth in a chain of jobs that ask for each other.

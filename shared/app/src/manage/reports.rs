@@ -55,8 +55,8 @@ impl Manage {
         report: Report,
         text: &str,
     ) -> Result<Reported, AppError> {
-        let found = self.ports.completions.as_ref().and_then(|urls| urls.read(key));
-        let Some((job, attempt)) = found else { return Ok(Reported::Unknown) };
+        let Some(urls) = &self.ports.completions else { return Ok(Reported::Unknown) };
+        let Some((job, attempt)) = urls.read(key).await? else { return Ok(Reported::Unknown) };
         let by = match report {
             Report::Success => EndedBy::Success,
             Report::Failure => EndedBy::Failure,

@@ -66,6 +66,17 @@ impl Manage {
             )
             .into());
         }
+        let shown = shown_definition(&job.uid, &job.document);
+        if shown.is_ok_and(|shown| shown.action.ping_window().is_some()) {
+            return Err(Refusal::new(
+                Code::JobExpectsPings,
+                format!(
+                    "The job '{name}' expects pings and has nothing to send, so it cannot run. Ping its URL \
+                     instead; 'job show' prints it."
+                ),
+            )
+            .into());
+        }
         if says_lost(&job) {
             self.whole_definition(&job).await?;
         }
@@ -109,8 +120,7 @@ fn message(
 fn policies(job: &JobRecord, schedule: Option<Schedule>) -> Policies {
     if job.timer.timetable.is_none() {
         let shown = shown_definition(job.name.as_str(), &job.document);
-        let extensions = shown.ok().and_then(|definition| definition.extensions);
-        return Policies::of(extensions.as_ref(), &job.uid);
+        return shown.map(|it| Policies::of_job(&it, &job.uid)).unwrap_or_default();
     }
     // A line that cannot be read is of a newer version, which has to know what else there is.
     schedule.map(|schedule| schedule.policies).unwrap_or_default()

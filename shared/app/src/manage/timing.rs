@@ -34,7 +34,7 @@ pub(super) fn with_policies(
 ) -> Result<TimerRecord, Refusal> {
     let mut timer = old.timer.clone();
     if let Some(schedule) = stored_schedule(old) {
-        let policies = Policies::of(wanted.extensions.as_ref(), &old.uid);
+        let policies = Policies::of_job(wanted, &old.uid);
         policies.check(schedule.smallest_gap())?;
         timer.timetable = Some(Schedule { policies, ..schedule }.to_string());
     }

@@ -120,6 +120,7 @@ impl Manage {
         limits.check_authentication(authenticates(wanted))?;
         self.check_aws(wanted.action.targets())?;
         self.check_completion(wanted)?;
+        self.check_pings(wanted)?;
         open_certificates(wanted, self.ports.certificates.as_ref())?;
         Ok(limits)
     }
@@ -132,7 +133,19 @@ impl Manage {
         Err(Refusal::about(
             "minutehand.completion",
             "needs the public address of this server, which is not known. Start the server with --public-url, \
-             or leave this out. It is not available on AWS.",
+             or leave this out. A stack on AWS has none if its domain asks for client certificates.",
+        ))
+    }
+
+    /// Refuses a job that expects pings where none are taken.
+    fn check_pings(&self, wanted: &JobDefinition) -> Result<(), Refusal> {
+        if wanted.action.ping_window().is_none() || self.pings.is_some() {
+            return Ok(());
+        }
+        Err(Refusal::about(
+            "action.type",
+            "is 'Expect', but this installation takes no pings: that is not available on AWS. Use another type, \
+             or a server of your own.",
         ))
     }
 

@@ -25,10 +25,10 @@ pub(crate) struct ActionArgs {
     /// Method [default: POST with a body, else GET]
     #[arg(long, value_name = "METHOD", help_heading = HEADING)]
     pub(crate) method: Option<String>,
-    /// Header, like 'Content-Type: application/json'; may be repeated
+    /// Header, 'Accept: text/plain'; may be repeated
     #[arg(long, value_name = "NAME: VALUE", help_heading = HEADING)]
     pub(crate) header: Vec<String>,
-    /// Header whose value is read from a file, for credentials; may be repeated
+    /// Header whose value is in a file, for secrets
     #[arg(long, value_name = "KEY=FILE", help_heading = HEADING)]
     pub(crate) header_file: Vec<String>,
     /// Body of the request
@@ -37,13 +37,13 @@ pub(crate) struct ActionArgs {
     /// File with the body; - reads standard input
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub(crate) body_file: Option<PathBuf>,
-    /// Put values in place of names in double braces, such as {{occurrence}}, in URL, headers and body
+    /// Put values in place of {{occurrence}} and others
     #[arg(long, help_heading = HEADING)]
     pub(crate) template: bool,
     /// User of Basic authentication
     #[arg(long, value_name = "NAME", help_heading = HEADING, requires = "password_file")]
     pub(crate) user: Option<String>,
-    /// File with the password of Basic authentication; - reads standard input
+    /// File with its password; - is standard input
     #[arg(long, value_name = "FILE", help_heading = HEADING, requires = "user")]
     pub(crate) password_file: Option<PathBuf>,
     /// Retries after a failure, 0 to 20 [default: 4]

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
 use super::backoff::BackoffArgs;
+use super::expect::{ExpectArgs, expects};
 use super::policy::PolicyArgs;
 use super::questions;
 use super::schedule::{ScheduleArgs, timetable};
@@ -31,6 +32,8 @@ pub(crate) struct CreateArgs {
     pub(super) schedule: ScheduleArgs,
     #[command(flatten)]
     pub(super) action: ActionArgs,
+    #[command(flatten)]
+    expect: ExpectArgs,
     #[command(flatten)]
     backoff: BackoffArgs,
     #[command(flatten)]
@@ -164,7 +167,9 @@ fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
         Some(file) => properties_of(input::object(file)?),
         None => Map::new(),
     };
-    if let Some(action) = args.action.action()? {
+    if let Some(action) = args.expect.action()? {
+        properties.insert("action".to_owned(), action);
+    } else if let Some(action) = args.action.action()? {
         properties.insert("action".to_owned(), action);
     }
     if !properties.contains_key("action") {
@@ -174,7 +179,7 @@ fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
                 .hint("for example --every 15m --url https://example.com/; --help has more"));
         }
         return Err(Failure::refused(
-            "it is not said what the job does: add --url URL, or -f FILE",
+            "it is not said what the job does: add --url URL, --expect, or -f FILE",
         ));
     }
     args.action.put_into(&mut properties)?;
@@ -342,6 +347,12 @@ pub(super) async fn describe(work: &Work, path: &JobPath, created: &str) -> Resu
     let job = work.client().describe(path).await?.value;
     let name = work.defaults().short_job(path);
     work.screen.line(&format!("created {name}: {}", job.sentence))?;
+    if expects(&job.properties) {
+        say_next(work, &job, "first expects a ping")?;
+        let address = work.client().ping_url(path).await?.value;
+        work.screen.line(&format!("ping URL {}", address.url))?;
+        return Ok(());
+    }
     say_next(work, &job, "first fires")?;
     work.screen.hint(&format!("minutehand job run {name} --wait    runs it now"));
     Ok(())

@@ -12,6 +12,7 @@ pub(crate) use create::{put_new, zoned};
 mod days;
 mod delete;
 mod edit;
+mod expect;
 mod history;
 mod list;
 pub(crate) use list::sentence_of;
@@ -47,7 +48,8 @@ Examples:
   minutehand job create weekdays --at 09:00 --on mon-fri --zone Europe/Berlin \\
       --url https://example.com/report --retry 5
   minutehand job create ops/ping --every 15m --url http://localhost:8000/
-  minutehand job create party --at '2026-12-31 23:59' --once --url https://a.example/
+  minutehand job create backup --expect --at 02:30
+  minutehand job create party --once --at '2026-12-31 23:59' --url http://a/
   minutehand job create ops/report -f report.json
   minutehand job create -i
 
@@ -99,6 +101,8 @@ enum JobCommand {
     Redrive(again::RedriveArgs),
     /// End an attempt that is open: its target answered 202 and has not reported the end
     Cancel(again::CancelArgs),
+    /// Replace the URL at which a job takes pings
+    RotatePing(expect::RotatePingArgs),
     /// Delete jobs
     #[command(visible_alias = "rm")]
     Delete(many::ManyArgs),
@@ -129,6 +133,7 @@ impl ServerCommand for JobArgs {
             JobCommand::Snooze(args) => snooze::job(&work, &args).await,
             JobCommand::Redrive(args) => again::redrive(&work, &args).await,
             JobCommand::Cancel(args) => again::cancel(&work, &args).await,
+            JobCommand::RotatePing(args) => expect::rotate(&work, &args).await,
             JobCommand::Run(args) => run::run(&work, &args).await,
             JobCommand::Delete(args) => delete::delete(&work, &args).await,
             JobCommand::History(args) => history::history(&work, &args).await,

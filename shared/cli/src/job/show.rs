@@ -6,6 +6,7 @@ use minutehand_client::{Description, HistoryFilter, HistoryProperties, JobPath, 
 use serde_json::{Map, Value};
 
 use super::backoff;
+use super::expect::{self, expects};
 use super::list::state;
 use super::policy::{self, EXTENSIONS};
 use crate::failure::Result;
@@ -42,7 +43,13 @@ pub(super) async fn show(work: &Work, args: &ShowArgs) -> Result<()> {
     let history = work.client().history(&path, HistoryFilter::All).up_to(LOOK_AT).await?;
     let mut attempts = history.into_iter().map(|item| item.value.properties);
     let last = attempts.find(HistoryProperties::is_of_action);
-    work.screen.print(&page(work, &path, &answer.value, last.as_ref()))?;
+    // Only who may change the job gets it.
+    let ping_url = if expects(&answer.value.properties) {
+        work.client().ping_url(&path).await.ok().map(|answer| answer.value.url)
+    } else {
+        None
+    };
+    work.screen.print(&page(work, &path, &answer.value, (last.as_ref(), ping_url)))?;
     if answer.value.failures > 0 {
         let name = work.defaults().short_job(&path);
         work.screen.hint(&format!("minutehand job history {name} --failed"));
@@ -54,7 +61,7 @@ fn page(
     work: &Work,
     path: &JobPath,
     job: &Description,
-    last: Option<&HistoryProperties>,
+    (last, ping_url): (Option<&HistoryProperties>, Option<String>),
 ) -> String {
     let times = work.times(zone_of(&job.properties));
     let name = work.defaults().short_job(path);
@@ -87,8 +94,15 @@ fn page(
         }
     }
     if let Some(action) = job.properties.get("action") {
-        line("calls", &calls(action));
-        line("retries", &retries(action));
+        if expects(&job.properties) {
+            line("expects", &expect::in_words(action));
+        } else {
+            line("calls", &calls(action));
+            line("retries", &retries(action));
+        }
+    }
+    if let Some(url) = ping_url {
+        line("ping URL", &url);
     }
     if let Some(extensions) = job.properties.get(EXTENSIONS) {
         for words in extensions.get("retry").map(backoff::in_words).into_iter().flatten() {
@@ -126,6 +140,7 @@ fn skipped(skip: &SkippedLast, times: &Times) -> String {
         "overtaken" => "it fell into a time in which nothing worked",
         "tooLate" => "it would have started later than the job allows",
         "overlap" => "another attempt was running or waited",
+        "notWatched" => "no process could take its ping all the time",
         other => other,
     };
     let from = times.written(&skip.from);

@@ -90,6 +90,13 @@ enum Tool {
     Cancel(write::Redrive),
     #[command(about = "Send a test alert of a collection now, and say what came back.")]
     TestAlert(read::InCollection),
+    #[command(
+        about = "The URL at which a job of type Expect takes pings, and the last ones. Whoever knows it can \
+                       ping."
+    )]
+    PingUrl(arguments::Named),
+    #[command(about = "Replace that URL: the one before takes no pings any more.")]
+    RotatePing(arguments::Named),
     #[command(about = "Delete a job with its history. This cannot be undone.")]
     DeleteJob(arguments::Named),
 }
@@ -124,6 +131,8 @@ impl Rights {
     fn needed(tool: &Command) -> Self {
         match tool.get_name() {
             "run_job" | "redrive" | "cancel" | "test_alert" => Self::Run,
+            // It is a secret, although it is only read.
+            "ping_url" => Self::Write,
             _ if effect(tool) == Effect::Reads => Self::Read,
             _ => Self::Write,
         }
@@ -141,7 +150,9 @@ enum Effect {
 fn effect(tool: &Command) -> Effect {
     match tool.get_name() {
         "create_collection" | "create_job" | "run_job" | "redrive" | "test_alert" => Effect::Adds,
-        "update_collection" | "update_job" | "delete_job" | "cancel" => Effect::Destroys,
+        "update_collection" | "update_job" | "delete_job" | "cancel" | "rotate_ping" => {
+            Effect::Destroys
+        }
         _ => Effect::Reads,
     }
 }
@@ -225,6 +236,8 @@ pub(super) async fn call(
         Tool::Overview => read::overview(work).await,
         Tool::Redrive(wanted) => write::redrive(work, &wanted).await,
         Tool::Cancel(wanted) => write::cancel(work, &wanted).await,
+        Tool::PingUrl(wanted) => write::ping_url(work, &wanted).await,
+        Tool::RotatePing(wanted) => write::rotate_ping(work, &wanted).await,
         Tool::ListJobs(wanted) => read::jobs(work, &wanted).await,
         Tool::GetJob(wanted) => read::job(work, &wanted).await,
         Tool::JobHistory(wanted) => read::history(work, &wanted).await,

@@ -198,6 +198,14 @@ pub(super) async fn cancel(work: &Work, wanted: &Redrive) -> Result<Value> {
     document(&work.client().cancel_occurrence(&path, &at).await?.text)
 }
 
+pub(super) async fn ping_url(work: &Work, wanted: &Named) -> Result<Value> {
+    document(&work.client().ping_url(&wanted.path(work)?).await?.text)
+}
+
+pub(super) async fn rotate_ping(work: &Work, wanted: &Named) -> Result<Value> {
+    document(&work.client().rotate_ping(&wanted.path(work)?).await?.text)
+}
+
 pub(super) async fn run(work: &Work, wanted: &Run) -> Result<Value> {
     let path = wanted.job.path(work)?;
     let name = work.defaults().short_job(&path);

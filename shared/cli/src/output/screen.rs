@@ -148,8 +148,12 @@ impl Screen {
     }
 
     pub(crate) fn table(&self, table: &Table) -> Result<()> {
-        let dimmed = |text: &str| self.dim(text);
-        self.print(&table.text(self.layout, &dimmed))
+        self.print(&self.written(table))
+    }
+
+    /// A table as it is printed.
+    pub(crate) fn written(&self, table: &Table) -> String {
+        table.text(self.layout, &|text: &str| self.dim(text))
     }
 
     /// Says something that is not the answer. On a terminal that is drawn anew it is a part of that.

@@ -164,6 +164,15 @@ const MESSAGES: Record<string, MessageType> = {
     ],
     said: (read) => `EventBridge ${read('eventBusName') || 'default'}: ${read('detailType')}`,
   },
+  Expect: {
+    name: 'Expect a ping',
+    property: 'expect',
+    lines: [
+      { path: 'early', label: 'From before the instant', as: 'span', placeholder: '5 min' },
+      { path: 'grace', label: 'Until after it, or after a start', as: 'span', placeholder: '10 min' },
+    ],
+    said: () => 'a ping',
+  },
 };
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'];

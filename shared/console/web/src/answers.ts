@@ -91,6 +91,12 @@ export interface Description {
   properties: JobProperties;
 }
 
+/** Where a job takes pings, and the last ones, the newest first. */
+export interface PingUrl {
+  url: string;
+  pings: { at: string; kind: string; rid: string | null; occurrence: string | null; text: string }[];
+}
+
 /** An attempt that runs, or that is due and waits. */
 export interface Present {
   at: string;

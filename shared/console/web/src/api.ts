@@ -19,6 +19,7 @@ import type {
   OverviewData,
   Page,
   PastOccurrence,
+  PingUrl,
   Place,
   Preview,
   Process,
@@ -401,6 +402,11 @@ export const api = {
   },
   async redriveOccurrence(place: Place, collection: string, job: string, at: string) {
     await send('POST', `${ownPath(place, collection, job)}/occurrences/${enc(at)}/redrive`);
+  },
+  pingUrl: (place: Place, collection: string, job: string) =>
+    json<PingUrl>('POST', `${ownPath(place, collection, job)}/pingUrl`),
+  async rotatePing(place: Place, collection: string, job: string) {
+    await send('POST', `${ownPath(place, collection, job)}/rotatePing`);
   },
   async cancelOccurrence(place: Place, collection: string, job: string, at: string) {
     await send('POST', `${ownPath(place, collection, job)}/occurrences/${enc(at)}/cancel`);

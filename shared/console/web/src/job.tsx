@@ -13,6 +13,7 @@ import { useKeys } from './keys';
 import { asError, useLoad } from './load';
 import { needs } from './needs';
 import { occurrences, usually } from './outcome';
+import { expectsPings, Pings } from './pings';
 import { saidPolicies, saidRetries } from './policies';
 import { lineOf, outcomeOf, PresentOf, runSince } from './present';
 import { Snooze, Wake } from './snooze';
@@ -164,7 +165,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
             {needs.value?.data?.jobs.some(
               ({ last }) => isHere(last) && last.collection === collection && last.job === name,
             ) && <Snooze of={own} onDone={reload} />}
-            {may('run') && (
+            {may('run') && !(job.data && expectsPings(job.data)) && (
               <button type="button" class="btn" onClick={ask}>
                 Run now
               </button>
@@ -260,6 +261,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
                   {(data) => <Next data={data} zone={zoneOf(job.data as Description)} />}
                 </Panel>
               </section>
+              <Pings job={job.data} collection={collection} name={name} />
               <What job={job.data} collection={collection} name={name} />
             </div>
           </div>

@@ -41,7 +41,7 @@ impl FailureAction {
             let Some(payload) = fields.object(property)? else {
                 continue;
             };
-            if format == Some(AlertFormat::Template) {
+            if format == Some(AlertFormat::Template) || content.is_empty() {
                 continue;
             }
             check_has_no_content(&payload, content)?;
@@ -61,7 +61,8 @@ impl FailureAction {
             }
         }
         let action = Value::Object(action);
-        let mut action = Action::read(&Fields::new(fields.place(), &action, fields.reading())?)?;
+        let mut action =
+            Action::read_sending(&Fields::new(fields.place(), &action, fields.reading())?)?;
         match (&mut action.target, format) {
             (Target::Http(request) | Target::Https(request), Some(format)) => {
                 if format == AlertFormat::Template && fields.limiting_plan().is_some() {

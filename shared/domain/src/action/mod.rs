@@ -7,6 +7,7 @@
 
 mod attributes;
 mod event_bridge;
+mod expect;
 mod failure_action;
 mod http;
 mod http_header;
@@ -20,6 +21,7 @@ mod storage_queue;
 mod texts;
 
 pub use event_bridge::EventBridge;
+pub use expect::Expect;
 pub(crate) use failure_action::FORMAT;
 pub use failure_action::FailureAction;
 pub use http::{
@@ -40,6 +42,7 @@ use url::Url;
 
 use crate::alert::ALSO_TOLD;
 use crate::json::{Fields, ObjectBuilder, Shape};
+use crate::ping_window::PingWindow;
 use crate::refusal::Refusal;
 use crate::retry::{RETRY_POLICY, RetryPolicy};
 
@@ -292,6 +295,8 @@ action_types! {
     Lambda(Lambda) is Lambda;
     /// Puts an event on an `EventBridge` bus.
     EventBridge(EventBridge) is EventBridge;
+    /// Sends nothing, and waits for a ping.
+    Expect(Expect) is Expect;
 }
 
 impl Target {
@@ -323,6 +328,7 @@ impl Target {
                 let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
                 format!("{} {host}", request.method.to_uppercase())
             }
+            Self::Expect(_) => "a ping".to_owned(),
             other => other.destination(),
         }
     }
@@ -345,8 +351,17 @@ impl MainAction {
     pub(crate) fn read(action: &Fields<'_>) -> Result<Self, Refusal> {
         Ok(Self {
             action: Action::read(action)?,
-            error_action: action.part("errorAction", Action::read)?.map(Box::new),
+            error_action: action.part("errorAction", Action::read_sending)?.map(Box::new),
         })
+    }
+
+    /// How long around an instant a ping is owed, if one is.
+    #[must_use]
+    pub fn ping_window(&self) -> Option<PingWindow> {
+        match &self.action.target {
+            Target::Expect(expect) => Some(expect.window()),
+            _ => None,
+        }
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
@@ -367,6 +382,18 @@ impl MainAction {
 }
 
 impl Action {
+    /// Reads an action that has to send something.
+    fn read_sending(fields: &Fields<'_>) -> Result<Self, Refusal> {
+        let action = Self::read(fields)?;
+        match action.target {
+            Target::Expect(_) => Err(Refusal::about(
+                fields.path("type"),
+                "is 'Expect', which sends nothing; only the action of a job can expect a ping. Use another type.",
+            )),
+            _ => Ok(action),
+        }
+    }
+
     fn read(action: &Fields<'_>) -> Result<Self, Refusal> {
         let names = Target::TYPES.join(", ");
         let known = |text: &str| {

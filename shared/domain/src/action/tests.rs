@@ -34,6 +34,7 @@ fn examples() -> Vec<Value> {
         json!({"type": "Lambda", "lambdaInvocation": {"functionName": "f"}}),
         json!({"type": "EventBridge", "eventBridgeEvent":
             {"source": "s", "detailType": "t", "detail": "{}"}}),
+        json!({"type": "Expect", "expect": {"early": "PT1M", "grace": "PT2M"}}),
     ]
 }
 
@@ -109,6 +110,7 @@ fn a_failure_names_the_type_and_the_place_in_the_words_that_clients_know() {
         "Sns Action - Message to topic 'arn:aws:sns:eu-west-1:1:t' failed: Timeout It took too long.",
         "Lambda Action - Invocation of 'f' failed: Timeout It took too long.",
         "EventBridge Action - Event to bus 'default' failed: Timeout It took too long.",
+        "Expect Action - Waiting for a ping failed: Timeout It took too long.",
     ];
     assert_eq!(failures, expected);
 }
@@ -131,6 +133,7 @@ fn attempts_are_counted_by_the_server_that_they_reach() {
             "snsMessage ",
             "lambdaInvocation ",
             "eventBridgeEvent ",
+            "expect ",
         ]
     );
 }

@@ -1,7 +1,8 @@
 //! Extensions of a job that do not fit the rest of it.
 
-use crate::action::Target;
+use crate::action::{MainAction, Target};
 use crate::attempt::Role;
+use crate::extensions::JobExtensions;
 use crate::job::JobDefinition;
 use crate::plan::Plan;
 use crate::refusal::Refusal;
@@ -71,6 +72,53 @@ pub(super) fn check_completion(job: &JobDefinition) -> Result<(), Refusal> {
         "has no effect, because only a request can be answered 202; use an action of type Http or Https, \
          or leave this out.",
     ))
+}
+
+/// Refuses what has no effect on a job that sends nothing.
+pub(super) fn check_expect(job: &JobDefinition) -> Result<(), Refusal> {
+    let MainAction { action, error_action } = &job.action;
+    if job.action.ping_window().is_none() {
+        return Ok(());
+    }
+    let nothing = JobExtensions::default();
+    let own = job.extensions.as_ref().unwrap_or(&nothing);
+    let retries = "a ping that did not come is not asked for again";
+    let sends = "the action 'Expect' sends nothing";
+    let owes = "each occurrence owes its ping";
+    let sent = [
+        ("action.retryPolicy", action.retry_policy.is_some(), retries),
+        ("minutehand.retry", own.retry.is_some(), retries),
+        (
+            "action.errorAction",
+            error_action.is_some(),
+            "the 'onFailure' of the job collection tells of a missing ping",
+        ),
+        (
+            "minutehand.timeout",
+            own.timeout.is_some(),
+            "'action.expect.grace' says how long to wait",
+        ),
+        (
+            "minutehand.completion",
+            own.completion.is_some(),
+            "'action.expect.grace' says how long to wait",
+        ),
+        ("minutehand.sign", own.sign.is_some(), sends),
+        ("minutehand.template", own.template, sends),
+        ("minutehand.catchUp", own.catch_up.is_some(), owes),
+        ("minutehand.maxLateness", own.max_lateness.is_some(), owes),
+        ("minutehand.jitter", own.jitter.is_some(), owes),
+        ("minutehand.overlap", own.overlap.is_some(), owes),
+    ];
+    match sent.into_iter().find(|(_, is_sent, _)| *is_sent) {
+        None => Ok(()),
+        Some((path, _, why)) => Err(Refusal::about(
+            path,
+            format!(
+                "has no effect with an action of type Expect: {why}. Leave it out, or set it to null."
+            ),
+        )),
+    }
 }
 
 /// Refuses a pause that never comes.

@@ -3,7 +3,7 @@
 use minutehand_recurrence::{Frequency, Recurrence, Rule, read_start_time};
 use serde_json::{Map, Value};
 
-use super::checks::{check_backoff, check_completion, check_pause, check_signing};
+use super::checks::{check_backoff, check_completion, check_expect, check_pause, check_signing};
 use crate::action::{MainAction, check_templates};
 use crate::collection::{CollectionDefinition, CollectionState};
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
@@ -33,6 +33,7 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
         rule.check_start(job.start_time)?;
     }
     JobExtensions::dates(job.extensions.as_ref()).check(rule.as_ref(), job.start_time)?;
+    check_expect(&job)?;
     check_backoff(&job, plan)?;
     check_signing(&job)?;
     check_pause(&job)?;

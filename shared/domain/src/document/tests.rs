@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::action::Target;
 use crate::attempt::{Occurrence, Role};
+use crate::duration::Span;
 use crate::failure_event::{FailureEvent, JobFacts, JobNames, Told};
 use crate::job::{JobDefinition, JobState};
 use crate::plan::Plan;
@@ -304,7 +305,7 @@ fn a_property_in_another_place_is_refused_with_its_own_place() {
         ),
         (
             json!({"properties": {"action": {"colour": {}}}}),
-            "'action.colour' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, type, retryPolicy, errorAction.",
+            "'action.colour' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, expect, type, retryPolicy, errorAction.",
         ),
         (
             json!({"properties": {"action": {"request": {"retryPolicy": {}}}}}),
@@ -360,13 +361,51 @@ fn names_that_users_choose_are_free() {
     assert_eq!(canonical_names(free.clone(), COLLECTION).unwrap(), free);
 }
 
+/// A job that expects pings, with these properties beside its action.
+fn expecting(action: &str, own: &str) -> String {
+    format!(
+        r#"{{"properties":{{"recurrence":{{"frequency":"hour"}},"action":{{"type":"expect","expect":{{}}{action}}},"minutehand":{{{own}}}}}}}"#
+    )
+}
+
+#[test]
+fn what_has_no_effect_on_a_job_that_expects_pings_is_refused() {
+    let job = read(&expecting("", ""));
+    assert_eq!(job.retries(Role::Main, Plan::Standard, "").count, 0);
+    let window = job.action.ping_window().unwrap();
+    assert_eq!((window.early, window.grace), (Span::seconds(300), Span::seconds(600)));
+    for (action, own, path) in [
+        (r#","retryPolicy":{"retryType":"none"}"#, "", "action.retryPolicy"),
+        (
+            r#","errorAction":{"type":"http","request":{"uri":"http://a/","method":"GET"}}"#,
+            "",
+            "action.errorAction",
+        ),
+        ("", r#""timeout":"PT5S""#, "minutehand.timeout"),
+        ("", r#""completion":{"within":"PT2H"}"#, "minutehand.completion"),
+        ("", r#""jitter":{"window":"PT5M"}"#, "minutehand.jitter"),
+        ("", r#""catchUp":{"policy":"all"}"#, "minutehand.catchUp"),
+        ("", r#""overlap":{"policy":"skip"}"#, "minutehand.overlap"),
+        ("", r#""template":true"#, "minutehand.template"),
+    ] {
+        let body: Value = serde_json::from_str(&expecting(action, own)).unwrap();
+        let refusal = accept(&body, Plan::Standard).unwrap_err();
+        assert_eq!(refusal.target.as_deref(), Some(path), "{refusal}");
+        assert!(refusal.message.ends_with("set it to null."), "{refusal}");
+    }
+    let nested = r#"{"properties":{"action":{"type":"http","request":{"uri":"http://a/","method":"GET"},"errorAction":{"type":"expect","expect":{}}}}}"#;
+    let body: Value = serde_json::from_str(nested).unwrap();
+    let refusal = accept(&body, Plan::Standard).unwrap_err();
+    assert!(refusal.message.contains("sends nothing"), "{refusal}");
+}
+
 #[test]
 fn a_refusal_names_the_missing_property() {
     check_refused("{}", r#"'properties' is missing; a job is {"properties":{"action":…}}."#);
     check_refused(r#"{"properties":{}}"#, "'action' is missing; it must be a JSON object.");
     check_refused(
         r#"{"properties":{"action":{}}}"#,
-        "'action.type' is missing; use one of Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic, Sqs, Sns, Lambda, EventBridge.",
+        "'action.type' is missing; use one of Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic, Sqs, Sns, Lambda, EventBridge, Expect.",
     );
     check_refused(
         r#"{"properties":{"action":{"type":"Http"}}}"#,
@@ -1212,7 +1251,7 @@ fn a_failure_action_is_checked_as_any_action_is() {
         ),
         (
             notifying(&json!({"type": "Http", "errorAction": {}})),
-            "'minutehand.onFailure.errorAction' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, type, retryPolicy, format, after, recovered, every, alsoTell.",
+            "'minutehand.onFailure.errorAction' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, expect, type, retryPolicy, format, after, recovered, every, alsoTell.",
         ),
     ] {
         assert_eq!(refused.unwrap_err().message, message);

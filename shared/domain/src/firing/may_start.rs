@@ -44,6 +44,12 @@ impl JobStanding<'_> {
             && self.timetable.is_some_and(|schedule| schedule.is_last(nominal_at))
     }
 
+    /// Since when a ping was owed for the first attempt at an occurrence, if one was.
+    fn owed_since(&self, attempt: &Attempt, nominal_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let owed = self.timetable.filter(|_| attempt.is_first())?.owed_ping(nominal_at)?;
+        Some(owed.from.max(self.since))
+    }
+
     /// Whether an attempt belongs to the failures after which the job paused: its error action and its
     /// notice still run.
     #[must_use]
@@ -72,6 +78,8 @@ named! {
         TooLate = "tooLate",
         /// Another attempt of the job was running, or waited before it.
         Overlap = "overlap",
+        /// It owed a ping while nothing could take pings all the time.
+        NotWatched = "notWatched",
     }
 }
 
@@ -87,6 +95,7 @@ impl SkipReason {
             Self::Overtaken => 4,
             Self::TooLate => 5,
             Self::Overlap => 6,
+            Self::NotWatched => 7,
         }
     }
 
@@ -100,7 +109,11 @@ impl SkipReason {
     #[must_use]
     pub const fn is_skip(self) -> bool {
         match self {
-            Self::CollectionOff | Self::Overtaken | Self::TooLate | Self::Overlap => true,
+            Self::CollectionOff
+            | Self::Overtaken
+            | Self::TooLate
+            | Self::Overlap
+            | Self::NotWatched => true,
             Self::Gone | Self::TimingChanged | Self::NotEnabled => false,
         }
     }
@@ -120,6 +133,7 @@ impl fmt::Display for SkipReason {
             Self::Overlap => {
                 "another attempt of the job runs or waits, and the job lets none overlap"
             }
+            Self::NotWatched => "nothing could take its ping all the time that it was owed",
         })
     }
 }
@@ -161,7 +175,10 @@ pub fn may_start(
     // A run was asked for when its collection was on, whatever the clock shows.
     let fell_due_at = match attempt.occurrence {
         Occurrence::Run { asked_at, .. } => fell_due_at.max(asked_at),
-        Occurrence::Scheduled { .. } => fell_due_at,
+        // A ping is owed for some time before that.
+        Occurrence::Scheduled { nominal_at } => standing
+            .owed_since(attempt, nominal_at)
+            .map_or(fell_due_at, |owed_since| fell_due_at.min(owed_since)),
     };
     let was_off = |since| fell_due_at < since && !standing.ends_timing(attempt);
     if standing.collection_on_since.is_none_or(was_off) {

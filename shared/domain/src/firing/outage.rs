@@ -98,6 +98,8 @@ pub enum LeftOutReason {
     TooLate,
     /// Another attempt of the job was running, or waited before them.
     Overlap,
+    /// They owed pings while nothing could take pings all the time.
+    NotWatched,
 }
 
 impl LeftOutReason {
@@ -108,13 +110,16 @@ impl LeftOutReason {
             Self::Outage(_) => "outage",
             Self::TooLate => "tooLate",
             Self::Overlap => "overlap",
+            Self::NotWatched => "notWatched",
         }
     }
 
     /// The policy of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::TooLate, Self::Overlap].into_iter().find(|reason| reason.name() == name)
+        [Self::TooLate, Self::Overlap, Self::NotWatched]
+            .into_iter()
+            .find(|reason| reason.name() == name)
     }
 
     /// The outage, if it was one.
@@ -122,7 +127,7 @@ impl LeftOutReason {
     pub const fn outage(self) -> Option<Outage> {
         match self {
             Self::Outage(outage) => Some(outage),
-            Self::TooLate | Self::Overlap => None,
+            Self::TooLate | Self::Overlap | Self::NotWatched => None,
         }
     }
 }
@@ -247,7 +252,8 @@ fn latest_from(schedule: &Schedule, [first, end]: [DateTime<Utc>; 2], max: u32) 
 
 /// Whether a job does not make up for an occurrence after an outage into which it fell.
 fn is_cost(schedule: &Schedule, nominal_at: DateTime<Utc>, outage: &Outage) -> bool {
-    if schedule.runs_once() {
+    // Whether pings could be taken does not depend on sweepers and workers.
+    if schedule.runs_once() || schedule.policies.pings.is_some() {
         return false;
     }
     let Bounds { window, max } = schedule.policies.catch_up.bounds();

@@ -184,6 +184,8 @@ pub enum Why {
         /// When it was left out, if that is still known.
         at: Option<DateTime<Utc>>,
     },
+    /// It owed a ping while nothing could take pings all the time.
+    NotWatched,
     /// Nothing explains it.
     Lost,
 }
@@ -217,6 +219,7 @@ impl Why {
             Self::Overtaken { .. } => "overtaken",
             Self::TooLate { .. } => "tooLate",
             Self::Overlap { .. } => "overlap",
+            Self::NotWatched => "notWatched",
             Self::Lost => "lost",
         }
     }
@@ -329,6 +332,7 @@ fn by_left_out(facts: &WhyFacts<'_>) -> Option<Why> {
         LeftOutReason::Outage(outage) => Some(Why::Overtaken { outage: Some(outage) }),
         LeftOutReason::TooLate => Some(Why::TooLate { at: Some(it.at) }),
         LeftOutReason::Overlap => Some(Why::Overlap { at: Some(it.at) }),
+        LeftOutReason::NotWatched => Some(Why::NotWatched),
     }
 }
 
@@ -415,6 +419,7 @@ fn by_last_skip(facts: &WhyFacts<'_>) -> Option<Why> {
         SkipReason::CollectionOff => Some(Why::CollectionOff { until: facts.collection_on_since }),
         SkipReason::TooLate => Some(Why::TooLate { at: None }),
         SkipReason::Overlap => Some(Why::Overlap { at: None }),
+        SkipReason::NotWatched => Some(Why::NotWatched),
         SkipReason::Overtaken => Some(Why::Overtaken { outage: None }),
         // They say no more than the job itself.
         SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled => None,

@@ -22,6 +22,7 @@ mod jobs;
 mod layer;
 mod open_attempts;
 mod page;
+mod pings;
 mod pulses;
 mod removal;
 mod retries;
@@ -50,6 +51,10 @@ pub use open_attempts::{
     AttemptSeen, LeaveOpen, LeftOpen, OpenAttempt, OpenAttempts, OpenAttemptsLayer, OpenSpan, Said,
 };
 pub use page::{Page, PageRequest};
+pub use pings::{
+    ApiSigns, ApiSignsLayer, PingChange, PingKey, PingRead, PingTaken, PingWrite, Pings,
+    PingsLayer, SignsRead,
+};
 pub use pulses::{PulseOf, PulseRecord, Pulses, PulsesLayer};
 pub use removal::{Removal, RemovalLayer};
 pub use retries::{LongRetry, RetryTimers, RetryTimersLayer};

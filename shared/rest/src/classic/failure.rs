@@ -109,6 +109,7 @@ impl From<AppError> for Fault {
             | AppError::Store(_)
             | AppError::NoWrites(_)
             | AppError::Seal(_)
+            | AppError::Key(_)
             | AppError::Queue(_)
             | AppError::NotMade(_)
             | AppError::Newer { .. }

@@ -19,6 +19,8 @@ use crate::failure::{ErrorCode, Failure};
 use crate::health::{DatabaseNote, ProcessNote};
 use crate::scope::Scope;
 
+/// The type of the action that waits for pings.
+const EXPECT: &str = "Expect";
 /// The most subscriptions in one answer.
 const SUBSCRIPTIONS_MAX: u32 = 500;
 /// A span that shows the rate of a clock to three digits.
@@ -28,7 +30,9 @@ const RATE_SPAN: TimeDelta = TimeDelta::seconds(1_000);
 pub(crate) fn me(call: &Call) -> Result<Answer, Failure> {
     Parameters::of(call, &[])?;
     let settings = call.manage.settings();
-    let actions: Vec<&str> = Target::offered(settings.has_aws).collect();
+    let actions: Vec<&str> = Target::offered(settings.has_aws)
+        .filter(|name| *name != EXPECT || call.manage.takes_pings())
+        .collect();
     let principal = &call.caller.principal;
     let document = json!({
         "principal": {"kind": principal.kind(), "label": principal.label()},

@@ -82,7 +82,7 @@ impl Shown<'_> {
             Some(zone) => zone.local(at),
             None => self.schedule.timetable.local(at),
         };
-        let start = Some(self.schedule.start(at)).filter(|start| *start != at);
+        let start = self.schedule.delayed(at);
         let mut document = json!({
             "at": format_instant(at),
             "local": local.format("%Y-%m-%dT%H:%M:%S%.f").to_string(),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::job::reason;
 use super::parameters::Parameters;
 use super::tagged;
+use super::why_ping::of_ping;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
@@ -215,7 +216,7 @@ impl Told<'_> {
     /// The whole explanation.
     fn sentence(&self) -> String {
         let what = match self.run().map(Occurrence::redrive_of) {
-            None => return self.verdict(),
+            None => return self.of_ping().unwrap_or_else(|| self.verdict()),
             Some(None) => format!("{} asked for this run.", self.asked_by().unwrap_or("A user")),
             Some(Some(of)) => {
                 let by = self.asked_by().map_or_else(String::new, |by| format!(", as {by} asked"));
@@ -223,6 +224,12 @@ impl Told<'_> {
             }
         };
         format!("{what} {}", self.verdict())
+    }
+
+    /// What the verdict is of an occurrence that owes a ping.
+    fn of_ping(&self) -> Option<String> {
+        let what = of_ping(self.found, self.at, self.last_of(Role::Main), |at| self.time(at))?;
+        Some(format!("{what}{}", self.followed()))
     }
 
     #[expect(clippy::too_many_lines, reason = "it is a table: a sentence for each answer")]
@@ -288,6 +295,9 @@ impl Told<'_> {
              job's 'overlap' is skip.",
                 at.map_or_else(String::new, |at| format!(" at {}", instant(at)))
             ),
+            Why::NotWatched => {
+                "It was left out, because no process could take its ping.".to_owned()
+            }
             Why::Lost => {
                 "It was due, and nothing is known of it. This should not be: please report it, \
                       with the log of that time."

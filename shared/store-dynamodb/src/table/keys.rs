@@ -154,6 +154,7 @@ pub(crate) fn left_out(
         LeftOutReason::Outage(_) => "",
         LeftOutReason::TooLate => ".l",
         LeftOutReason::Overlap => ".o",
+        LeftOutReason::NotWatched => ".w",
     };
     key(timers(job_uid), format!("{LEFT_OUT}{first}.{generation}{policy}"))
 }
@@ -243,6 +244,11 @@ pub(crate) fn registration(subscription: &PathSegment) -> Key {
 /// The pulses of sweepers and workers.
 pub(crate) fn pulse() -> Key {
     key("W".to_owned(), "pulse")
+}
+
+/// The key of the installation for a purpose.
+pub(crate) fn purpose_key(purpose: &str) -> Key {
+    key(format!("K#{purpose}"), "K")
 }
 
 /// The import that is under way.

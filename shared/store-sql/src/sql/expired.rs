@@ -18,7 +18,7 @@ pub(crate) struct Expiring {
 
 macro_rules! expiring {
     ($columns:literal, $table:literal, $key:literal, $own:literal, $behind:literal, $expired:literal
-     $(, $before:literal)?) => {
+     $(, $before:literal)*) => {
         Expiring {
             key_columns: $columns,
             first: concat!(
@@ -30,7 +30,7 @@ macro_rules! expiring {
                 " WHERE (", $key, ") > (", $behind, ") ORDER BY ", $key, " LIMIT ?4"
             ),
             remove: &[
-                $($before,)?
+                $($before,)*
                 concat!("DELETE FROM ", $table, " WHERE (", $key, ") = (", $own, ") AND ", $expired),
             ],
         }
@@ -64,6 +64,8 @@ pub(crate) const EXPIRING: [Expiring; 12] = [
         "?4, ?5",
         "?5, ?6",
         "expires_at <= ?1",
+        "DELETE FROM pings WHERE job_uid = (SELECT uid FROM jobs \
+         WHERE collection_uid = ?4 AND name_key = ?5 AND expires_at <= ?1 /*pg FOR UPDATE*/)",
         "DELETE FROM timers WHERE job_uid = (SELECT uid FROM jobs \
          WHERE collection_uid = ?4 AND name_key = ?5 AND expires_at <= ?1 /*pg FOR UPDATE*/)"
     ),

@@ -34,13 +34,14 @@ pub(crate) mod attempts;
 pub(crate) mod expired;
 pub(crate) mod jobs;
 pub(crate) mod other;
+pub(crate) mod pings;
 pub(crate) mod present;
 pub(crate) mod processes;
 pub(crate) mod quarters;
 pub(crate) mod queue;
 
 /// The tables, as numbered changes: the first one makes version 1. One that was released never changes.
-pub(crate) const MIGRATIONS: [&str; 10] = [
+pub(crate) const MIGRATIONS: [&str; 11] = [
     include_str!("0001_tables.sql"),
     include_str!("0002_processes.sql"),
     include_str!("0003_cause.sql"),
@@ -51,6 +52,7 @@ pub(crate) const MIGRATIONS: [&str; 10] = [
     include_str!("0009_present.sql"),
     include_str!("0010_open_attempts.sql"),
     include_str!("0011_quarters.sql"),
+    include_str!("0012_pings.sql"),
 ];
 
 /// The oldest program that works with a database of this schema, as the number of the schema that it knows.
@@ -72,7 +74,8 @@ pub(crate) fn all() -> Vec<(&'static str, &'static str)> {
         [table.first, table.next].into_iter().chain(table.remove.iter().copied())
     });
     let named =
-        [attempts::ALL, jobs::ALL, other::ALL, present::ALL, quarters::ALL, queue::ALL].concat();
+        [attempts::ALL, jobs::ALL, other::ALL, pings::ALL, present::ALL, quarters::ALL, queue::ALL]
+            .concat();
     named.into_iter().chain(expiring.map(|text| ("EXPIRING", text))).collect()
 }
 

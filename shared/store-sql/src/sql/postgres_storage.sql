@@ -34,6 +34,12 @@ ALTER TABLE signs SET (
   fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200,
   autovacuum_vacuum_cost_delay = 0
 );
+ALTER TABLE presence SET (
+  fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200
+);
+ALTER TABLE pings SET (
+  fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 200
+);
 ALTER TABLE meta SET (
   fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200,
   autovacuum_vacuum_cost_delay = 0

@@ -156,7 +156,8 @@ impl OpenedQueue for OpenedSqlQueue {
 #[async_trait]
 impl OpenedStore for OpenedDatabase {
     fn ports(&self) -> StorePorts {
-        StorePorts::new(Arc::new(SqlStore::new(self.database.clone())))
+        let store = Arc::new(SqlStore::new(self.database.clone()));
+        StorePorts::new(store.clone()).with_pings(store)
     }
 
     async fn spoil(&self, row: SpoiledRow<'_>) {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_app::fire::StoreOfFiring;
 use minutehand_ports::store::{CollectionRecord, JobRecord};
-use minutehand_ports::{Browse, CloudServices, Collections, Installation, Jobs};
+use minutehand_ports::{ApiSigns, Browse, CloudServices, Collections, Installation, Jobs, Pings};
 
 /// The ports that firing and managing cannot do without, as one store.
 pub trait CoreStore: StoreOfFiring + Collections + Jobs {}
@@ -24,6 +24,8 @@ pub struct StorePorts {
     pub cloud_services: Arc<dyn CloudServices>,
     /// What moves an installation.
     pub installation: Arc<dyn Installation>,
+    /// Pings and the signs of who takes them, if it takes any.
+    pub pings: Option<(Arc<dyn Pings>, Arc<dyn ApiSigns>)>,
 }
 
 impl StorePorts {
@@ -37,7 +39,14 @@ impl StorePorts {
             browse: store.clone(),
             cloud_services: store.clone(),
             installation: store,
+            pings: None,
         }
+    }
+
+    /// The same, of a store that takes pings.
+    #[must_use]
+    pub fn with_pings(self, store: Arc<impl Pings + ApiSigns + 'static>) -> Self {
+        Self { pings: Some((store.clone(), store)), ..self }
     }
 }
 

@@ -7,7 +7,9 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_ports::store::{
     CollectionRecord, Due, DueTimer, JobRecord, Page, PageRequest, Recount, SaveJob, Saved,
 };
-use minutehand_ports::{Browse, CloudServices, Collections, Installation, Jobs, StoreError};
+use minutehand_ports::{
+    ApiSigns, Browse, CloudServices, Collections, Installation, Jobs, Pings, StoreError,
+};
 use tokio::task::JoinSet;
 
 use super::back_end::{CoreStore, OpenedStore, SpoiledRow, StorePorts};
@@ -62,6 +64,16 @@ impl Subject {
     /// The store of cloud services.
     pub(crate) fn cloud_services(&self) -> &dyn CloudServices {
         self.ports.cloud_services.as_ref()
+    }
+
+    /// The pings of jobs.
+    pub(crate) fn pings(&self) -> Arc<dyn Pings> {
+        self.ports.pings.as_ref().unwrap().0.clone()
+    }
+
+    /// The signs of those who take pings.
+    pub(crate) fn signs(&self) -> Arc<dyn ApiSigns> {
+        self.ports.pings.as_ref().unwrap().1.clone()
     }
 
     /// What moves an installation.

@@ -84,7 +84,9 @@ impl Judge<'_> {
             Why::Overtaken { .. } => {
                 !self.may_be_overtaken(segment, nominal) && !self.is_recorded(&segment.uid, nominal)
             }
-            Why::TooLate { .. } | Why::Overlap { .. } => !self.is_recorded(&segment.uid, nominal),
+            Why::TooLate { .. } | Why::Overlap { .. } | Why::NotWatched => {
+                !self.is_recorded(&segment.uid, nominal)
+            }
             // A machine forgets an outage that lies in the future of a clock that was set back. What is left
             // to name is that its collection was switched later. The same is said of an occurrence whose message
             // was lost before that.

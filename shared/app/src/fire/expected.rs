@@ -1,0 +1,126 @@
+//! Occurrences that owe pings: what becomes of them when the time for that is over.
+//!
+//! A ping opens the attempt of its occurrence, and ends it as the target of any open attempt does: see
+//! [`open`](super::open). The message of the occurrence itself is due when its grace is over. Its worker claims the
+//! attempt not before that: it finds what a ping has opened, or there was none, and from then on none counts. So
+//! a ping or the deadline ends the occurrence, and exactly one of them.
+//!
+//! | after | a crash leaves | repaired by |
+//! |---|---|---|
+//! | a ping is stored, with what it opens or ends | an open attempt, and the timer of its deadline | the timer; the message of the occurrence, too |
+//! | claim | a lease | the message, when the lease ends |
+//! | leave out, because nothing could take pings | the row, and a lease | the message leaves it out again |
+//! | record | as of any attempt | as of any attempt |
+
+use std::time::Duration;
+
+use minutehand_domain::attempt::{Attempt, Role};
+use minutehand_domain::cause::{Cause, CauseKind};
+use minutehand_domain::firing::{SkipReason, StartCheck, may_start};
+use minutehand_domain::ping::{missing_message, time_of_day};
+use minutehand_domain::presence::Watched;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::Claim;
+
+use super::act::ActionResult;
+use super::attempt::NotNow;
+use super::execute::{Executor, Performed};
+use super::held::Held;
+use super::loaded_job::LoadedJob;
+use super::{DeliveryPlace, Wait};
+use crate::error::AppError;
+
+/// How often it is looked whether the API was there.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// What is known of an occurrence without a ping.
+enum Missing {
+    /// It failed.
+    Failed(Box<ActionResult>, Box<LoadedJob>),
+    /// It is not known yet whether something could take its ping.
+    Unknown,
+}
+
+impl Executor {
+    /// Ends an occurrence that owed a ping, whose time is over.
+    pub(super) async fn end_expected(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+        place: &dyn DeliveryPlace,
+    ) -> Result<Performed, AppError> {
+        let attempt = Attempt { waited: None, ..attempt.clone() };
+        let request = self.claim_request(job, &attempt);
+        if let Some(performed) = self.claim(&request, place).await? {
+            return Ok(performed);
+        }
+        let claim = request.claim;
+        let held = Held::of(&claim);
+        match Box::pin(self.missing(&claim)).await {
+            Ok(Missing::Failed(result, loaded)) => {
+                Box::pin(self.record_and_follow(held, *result, Some(*loaded), place)).await
+            }
+            Ok(Missing::Unknown) => {
+                self.give_back(&held).await;
+                Ok(match place.receipt() {
+                    Some(_) => Performed::Waits(Wait::For(LOOK)),
+                    None => Performed::Again(LOOK),
+                })
+            }
+            Err(not_now) => {
+                let left = Box::pin(self.leave(&held, not_now)).await?;
+                Ok(left.unwrap_or(Performed::Done))
+            }
+        }
+    }
+
+    async fn missing(&self, claim: &Claim) -> Result<Missing, NotNow> {
+        let loaded = self.load_for_start(claim, None).await.map_err(NotNow::from)?;
+        loaded.as_ref().map_or(Ok(()), |loaded| loaded.check_schedule(claim))?;
+        let ready_at = claim.attempt.ready_at();
+        let standing = loaded.as_ref().map(LoadedJob::standing);
+        // Whether pings could be taken does not depend on workers.
+        let start = StartCheck { now: self.ports.clock.now(), ready_at, outages: &[] };
+        let loaded = match (may_start(&claim.attempt, standing, start), loaded) {
+            (Ok(()), Some(loaded)) => loaded,
+            (Ok(()), None) => return Err(self.skipped(claim, SkipReason::Gone, None, &[]).await),
+            (Err(why), loaded) => return Err(self.skipped(claim, why, loaded, &[]).await),
+        };
+        let nominal_at = claim.attempt.occurrence.nominal_at();
+        let owed = loaded.schedule.as_ref().and_then(|schedule| schedule.owed_ping(nominal_at));
+        let Some(owed) = owed else {
+            return Err(self.skipped(claim, SkipReason::TimingChanged, Some(loaded), &[]).await);
+        };
+        if self.was_paid_before(claim).await? {
+            return Err(self.skipped(claim, SkipReason::TimingChanged, Some(loaded), &[]).await);
+        }
+        let from = owed.from.max(loaded.snapshot.timing.since);
+        let watched = match &self.presence {
+            Some(presence) => presence.watched([from, owed.until]).await?,
+            None => Watched::Yes,
+        };
+        match watched {
+            Watched::Yes => {}
+            Watched::Unknown => return Ok(Missing::Unknown),
+            Watched::No => {
+                return Err(self.skipped(claim, SkipReason::NotWatched, Some(loaded), &[]).await);
+            }
+        }
+        let until = time_of_day(loaded.schedule.as_deref(), owed.until);
+        let result = self.failed_at_once(CauseKind::NoPing, missing_message(&until));
+        let result = ActionResult { cause: Some(Cause::no_ping(&until)), ..result };
+        Ok(Missing::Failed(Box::new(result), Box::new(loaded)))
+    }
+
+    /// Whether a ping has paid the occurrence under an earlier timing.
+    async fn was_paid_before(&self, claim: &Claim) -> Result<bool, AppError> {
+        let Claim { job, attempt, .. } = claim;
+        let at = attempt.occurrence.nominal_at();
+        let seen = self.ports.store.history.attempts_between(&job.uid, at, at).await?;
+        Ok(seen.iter().any(|it| {
+            it.role == Role::Main
+                && it.occurrence == attempt.occurrence
+                && it.generation != attempt.generation
+        }))
+    }
+}

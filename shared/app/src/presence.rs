@@ -1,0 +1,112 @@
+//! The signs of the processes with the API: see [`minutehand_domain::presence`].
+//!
+//! A sign is one write on the condition that nobody else wrote since. A crash before it leaves the signs as they
+//! were, which tells the next process how long nobody may have been there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_domain::presence::{Presence, SIGN_EVERY, UnreadablePresence, Watched};
+use minutehand_ports::{ApiSigns, Clock};
+
+use crate::error::AppError;
+
+/// How often a sign is tried when other processes write first.
+const ROUNDS_MAX: usize = 20;
+/// A process without so many signs is taken for dead.
+const SIGNS_MISSED: i32 = 2;
+
+/// Gives the signs of this process, if it has the API, and tells which times were watched.
+pub struct ApiPresence {
+    signs: Arc<dyn ApiSigns>,
+    clock: Arc<dyn Clock>,
+    /// Tells this process from others.
+    id: String,
+    /// Whether no other process uses the store.
+    is_alone: bool,
+    is_here: AtomicBool,
+}
+
+impl ApiPresence {
+    /// The signs of a process with an id of its own.
+    #[must_use]
+    pub fn new(
+        signs: Arc<dyn ApiSigns>,
+        clock: Arc<dyn Clock>,
+        id: String,
+        is_alone: bool,
+    ) -> Self {
+        Self { signs, clock, id, is_alone, is_here: AtomicBool::new(false) }
+    }
+
+    /// The API begins to take pings.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn begin(&self) -> Result<(), AppError> {
+        let begins = |it: &Presence, now, overdue| it.begins(&self.id, self.is_alone, now, overdue);
+        self.change(begins).await?;
+        self.is_here.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The API is there. One that has not begun gives no sign.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn sign(&self) -> Result<(), AppError> {
+        if !self.is_here.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.change(|it, now, overdue| it.signs(&self.id, now, overdue)).await
+    }
+
+    /// The API takes no more pings.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails. Then it is as if the process had died.
+    pub async fn end(&self) -> Result<(), AppError> {
+        if !self.is_here.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.change(|it, now, overdue| it.ends(&self.id, now, overdue)).await
+    }
+
+    /// Whether something could take pings in all of this time, which is over. A process with the API says so
+    /// itself.
+    pub(crate) async fn watched(&self, span: [DateTime<Utc>; 2]) -> Result<Watched, AppError> {
+        self.sign().await?;
+        let presence = read(&self.signs.read_signs().await?.state)?;
+        Ok(presence.watched(span, self.clock.now(), self.overdue()))
+    }
+
+    /// After how long without a sign a process is taken for dead, on the clock of the schedule.
+    fn overdue(&self) -> TimeDelta {
+        self.clock.scheduled_during(SIGN_EVERY * SIGNS_MISSED)
+    }
+
+    async fn change(
+        &self,
+        change: impl Fn(&Presence, DateTime<Utc>, TimeDelta) -> Presence + Send,
+    ) -> Result<(), AppError> {
+        for _ in 0..ROUNDS_MAX {
+            let stored = self.signs.read_signs().await?;
+            let after = change(&read(&stored.state)?, self.clock.now(), self.overdue());
+            if self.signs.write_signs(stored.number, &after.to_string()).await? {
+                return Ok(());
+            }
+        }
+        Err(AppError::Busy { what: "the signs of the API".to_owned() })
+    }
+}
+
+fn read(state: &str) -> Result<Presence, AppError> {
+    state.parse().map_err(|UnreadablePresence| AppError::Newer {
+        name: "presence".to_owned(),
+        what: state.to_owned(),
+    })
+}

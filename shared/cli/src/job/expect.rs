@@ -1,0 +1,98 @@
+//! Jobs that expect pings: the options, the URL, and `job rotate-ping`.
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::failure::Result;
+use crate::instant;
+use crate::work::Work;
+
+const HEADING: &str = "What it calls";
+/// The type of the action.
+const TYPE: &str = "Expect";
+
+/// The options of a job that expects pings.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ExpectArgs {
+    /// Call nothing; expect a ping each time
+    #[arg(long, help_heading = HEADING, conflicts_with_all = ["url", "file"])]
+    pub(crate) expect: bool,
+    /// A ping may come so long before [default: 5m]
+    #[arg(long, value_name = "SPAN", help_heading = HEADING, requires = "expect")]
+    early: Option<String>,
+    /// And so long after [default: 10m]
+    #[arg(long, value_name = "SPAN", help_heading = HEADING, requires = "expect")]
+    grace: Option<String>,
+}
+
+impl ExpectArgs {
+    /// The action, if pings are expected.
+    pub(crate) fn action(&self) -> Result<Option<Value>> {
+        if !self.expect {
+            return Ok(None);
+        }
+        let mut window = Map::new();
+        for (name, option, text) in
+            [("early", "--early", &self.early), ("grace", "--grace", &self.grace)]
+        {
+            if let Some(text) = text {
+                window.insert(name.to_owned(), instant::written_span(option, text)?);
+            }
+        }
+        Ok(Some(json!({"type": TYPE, "expect": window})))
+    }
+}
+
+/// Whether a job with these properties expects pings.
+pub(super) fn expects(properties: &Map<String, Value>) -> bool {
+    let kind = properties.get("action").and_then(|action| action.get("type")?.as_str());
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case(TYPE))
+}
+
+/// What an action expects, in a few words.
+pub(super) fn in_words(action: &Value) -> String {
+    let span = |name: &str, default: &'static str| {
+        let sent = action.pointer(&format!("/expect/{name}")).and_then(Value::as_str);
+        sent.unwrap_or(default).to_owned()
+    };
+    let (early, grace) = (span("early", "00:05:00"), span("grace", "00:10:00"));
+    format!("a ping, from {early} before until {grace} after")
+}
+
+/// The arguments of `job rotate-ping`.
+#[derive(Debug, Args)]
+pub(crate) struct RotatePingArgs {
+    /// Name of the job, or COLLECTION/JOB
+    name: String,
+}
+
+pub(super) async fn rotate(work: &Work, args: &RotatePingArgs) -> Result<()> {
+    let path = work.defaults().job(&args.name)?;
+    let answer = work.client().rotate_ping(&path).await?;
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, &answer.text);
+    }
+    let name = work.defaults().short_job(&path);
+    work.screen.line(&format!("{name} takes pings at {}", answer.value.url))?;
+    work.screen.note("the URL before takes none any more");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_become_an_action() {
+        let none = ExpectArgs::default();
+        assert_eq!(none.action().unwrap(), None);
+        let expect = ExpectArgs { expect: true, ..none };
+        assert_eq!(expect.action().unwrap(), Some(json!({"type": "Expect", "expect": {}})));
+        let grace = ExpectArgs { grace: Some("20m".to_owned()), ..expect };
+        let action = grace.action().unwrap().unwrap();
+        assert_eq!(action["expect"], json!({"grace": "PT1200S"}));
+        let wrong = ExpectArgs { grace: Some("soon".to_owned()), expect: true, early: None };
+        assert!(wrong.action().unwrap_err().message.contains("--grace"));
+        assert!(expects(&Map::from_iter([("action".to_owned(), action)])));
+    }
+}

@@ -1,0 +1,130 @@
+//! Pings: a row for each job that takes them, with its key and what is remembered. A ping changes that row and
+//! the attempt that it concerns in one script.
+//!
+//! | step | condition | a crash after it leaves |
+//! |---|---|---|
+//! | note a ping | the book has the number that was read | nothing |
+//! | open an attempt, with the timer of its deadline | the same, and there is nothing of the attempt | an open attempt, that its ending or its deadline ends |
+//! | end an attempt | the same, and as for saying an ending | an ending, which the timer's message records |
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::attempt_key::attempt_key;
+use minutehand_domain::completion::Ending;
+use minutehand_domain::firing::Waited;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
+    OpenSpan, PingChange, PingKey, PingRead, PingTaken, PingWrite, SignsRead,
+};
+use minutehand_ports::{ApiSigns, Pings, StoreError};
+
+use crate::attempts::{expiry, key};
+use crate::script::{ScriptOutcome, Statement};
+use crate::sql::{attempts, jobs, pings as sql};
+use crate::store::{SqlStore, changes, record, rest};
+use crate::timers::policy;
+use crate::value::{Columns, id, params};
+
+#[async_trait]
+impl Pings for SqlStore {
+    async fn ping_key(&self, job_uid: &str) -> Result<Option<PingKey>, StoreError> {
+        let Some(row) = self.read_one(sql::PING_KEY, params![id(job_uid)]).await? else {
+            return Ok(None);
+        };
+        let mut row = Columns::new("pings", row);
+        row.id()?;
+        Ok(Some(PingKey { hash: row.next()?, sealed: row.next()? }))
+    }
+
+    async fn set_ping_key(
+        &self,
+        job: &JobRef,
+        key: &PingKey,
+        instead_of: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        let PingKey { hash, sealed } = key;
+        let statement = match instead_of {
+            None => {
+                let (collection, name) = (id(&job.collection_uid), job.key.as_str());
+                let own = params![id(&job.uid), collection, name, hash.as_str(), sealed.as_slice()];
+                changes(sql::FIRST_PING_KEY, own)
+            }
+            Some(before) => {
+                let own = params![id(&job.uid), hash.as_str(), sealed.as_slice(), before];
+                changes(sql::NEXT_PING_KEY, own)
+            }
+        };
+        self.does(rest(&job.collection_uid, vec![statement])).await
+    }
+
+    async fn find_ping(&self, hash: &str) -> Result<Option<PingRead>, StoreError> {
+        let Some(row) = self.read_one(sql::PING, params![hash]).await? else { return Ok(None) };
+        let mut row = Columns::new("pings", row);
+        let job = JobRef { uid: row.id()?, collection_uid: row.id()?, key: row.next()? };
+        Ok(Some(PingRead { job, number: row.next()?, book: row.next()? }))
+    }
+
+    async fn take_ping(&self, write: &PingWrite) -> Result<PingTaken, StoreError> {
+        let PingWrite { hash, job, as_read, book, change } = write;
+        let book = params![hash.as_str(), *as_read, book.as_str()];
+        let mut statements = vec![changes(sql::NEXT_BOOK, book)];
+        match change {
+            PingChange::Nothing => {}
+            PingChange::Opens { attempt, claim_id, span, held_until, ending } => {
+                let OpenSpan { started_at, until } = *span;
+                let mut row = key(&job.uid, attempt);
+                row.extend(params![
+                    id(claim_id),
+                    *held_until,
+                    attempt.due_at,
+                    expiry(until, self.history),
+                    started_at,
+                    until,
+                    ending.as_ref().map(Ending::to_stored),
+                ]);
+                statements.push(changes(sql::OPEN_BY_PING, row));
+                let ends = Attempt { waited: Some(Waited::Completion), ..*attempt.clone() };
+                let timer = params![
+                    id(&job.uid),
+                    attempt_key(attempt),
+                    id(&job.collection_uid),
+                    job.key.as_str(),
+                    until,
+                    policy(&ends),
+                    None::<&str>,
+                ];
+                statements.push(Statement::new(jobs::SET_RETRY, timer));
+            }
+            PingChange::Ends { attempt, ending } => {
+                let mut row = key(&job.uid, attempt);
+                let at: DateTime<Utc> = ending.at;
+                row.extend(params![ending.to_stored(), at, ending.by.is_report()]);
+                statements.push(changes(attempts::SAY_ENDING, row));
+            }
+        }
+        Ok(match self.perform(record(&job.collection_uid, statements)).await? {
+            ScriptOutcome::Done(_) => PingTaken::Kept,
+            ScriptOutcome::Unmet { statement: 0, .. } => PingTaken::Stale,
+            ScriptOutcome::Unmet { .. } => PingTaken::Over,
+        })
+    }
+}
+
+#[async_trait]
+impl ApiSigns for SqlStore {
+    async fn read_signs(&self) -> Result<SignsRead, StoreError> {
+        let stored = Statement::new(sql::PRESENCE, Vec::new());
+        let Some(row) = self.read_now("", stored).await?.into_iter().next() else {
+            return Ok(SignsRead::default());
+        };
+        let mut row = Columns::new("presence", row);
+        let _one: u64 = row.next()?;
+        Ok(SignsRead { number: row.next()?, state: row.next()? })
+    }
+
+    async fn write_signs(&self, as_read: u64, state: &str) -> Result<bool, StoreError> {
+        let text = if as_read == 0 { sql::FIRST_PRESENCE } else { sql::NEXT_PRESENCE };
+        self.does(rest("", vec![changes(text, params![as_read, state])])).await
+    }
+}
