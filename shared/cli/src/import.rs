@@ -4,6 +4,8 @@
 //! accept the jobs. Then they are created, a few at a time. Each is a PUT of its own that only creates. So a
 //! command that ends in between leaves some of the jobs made, and the next one makes the others.
 
+mod watch;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -17,6 +19,8 @@ use minutehand_convert::{
 };
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
+use watch::WatchArgs;
+use zeroize::Zeroizing;
 
 use crate::at_server::ServerCommand;
 use crate::check::{self, Change, JobChange};
@@ -24,6 +28,7 @@ use crate::failure::{FAILED, Failure, REFUSED, Result};
 use crate::input;
 use crate::output::ask;
 use crate::output::progress::Progress;
+use crate::output::screen::Screen;
 use crate::output::table::Table;
 use crate::work::Work;
 
@@ -57,13 +62,17 @@ enum ImportFrom {
         #[arg(
             long,
             value_name = "URL",
+            required_unless_present = "watch",
+            conflicts_with = "watch",
             help = "URL to call; {command}, {user} and {name} are replaced: \
                       https://runner.example.com/run?cmd={command}"
         )]
-        template: String,
+        template: Option<String>,
         /// Method of the calls
         #[arg(long, value_name = "METHOD", default_value = "POST")]
         method: String,
+        #[command(flatten)]
+        watch: WatchArgs,
         /// Time zone of the machine that the crontab is from [default: the collection's, else UTC]
         #[arg(long, value_name = "ZONE")]
         zone: Option<String>,
@@ -125,6 +134,7 @@ struct IntoArgs {
 /// A file, converted.
 struct Read {
     file: PathBuf,
+    text: Zeroizing<String>,
     conversion: Conversion,
 }
 
@@ -140,9 +150,10 @@ impl ServerCommand for ImportArgs {
     async fn run(self, work: Work) -> Result<()> {
         let mut options = ConvertOptions::at(now(&work).await);
         let (format, into) = match self.from {
-            ImportFrom::Crontab { template, method, zone, system, into } => {
-                options.template = Some(template);
+            ImportFrom::Crontab { template, method, watch, zone, system, into } => {
+                options.template = template;
                 options.method = method;
+                options.expect = watch.window()?;
                 options.time_zone = zone;
                 options.form = if system { CrontabForm::System } else { CrontabForm::User };
                 (SourceFormat::Crontab, into)
@@ -157,14 +168,20 @@ impl ServerCommand for ImportArgs {
             }
         };
         let path = work.defaults().collection(into.collection.as_deref())?;
+        let watch = options.expect.as_ref().map(|_| options.form);
+        if watch.is_some() {
+            watch::check(&into.files)?;
+        }
         let files = into.convert(format, options)?;
         let is_text = work.json.is_none();
+        // A crontab that is printed may be piped into `crontab -`.
+        let report = Report { screen: &work.screen, is_aside: watch.is_some() && !into.dry_run };
         if is_text {
-            show(&work, &path, &files)?;
+            show(&work, report, &path, &files)?;
         }
         if into.dry_run {
             if !is_text {
-                print_json(&work, &files, None)?;
+                print_json(&work, &files, None, None)?;
             }
             match check_all(&work, &path, &files).await {
                 // What is only shown needs no server.
@@ -186,11 +203,20 @@ impl ServerCommand for ImportArgs {
             make_collection(&work, &path, &files).await?;
         }
         let outcomes = create_all(&work, &path, &files, count).await;
+        let (crontab, unknown) = match (watch, files.as_slice()) {
+            (Some(form), [read]) => {
+                let (text, failure) = watch::crontab(&work, &path, read, form, &outcomes).await;
+                (Some(text), failure)
+            }
+            _ => (None, None),
+        };
         if !is_text {
-            print_json(&work, &files, Some(&outcomes))?;
+            print_json(&work, &files, Some(&outcomes), crontab.as_deref())?;
+        } else if let Some(text) = &crontab {
+            work.screen.print(text)?;
         }
-        finish(&work, &outcomes)?;
-        complete(&files)
+        finish(&work, report, &outcomes)?;
+        unknown.map_or_else(|| complete(&files), Err)
     }
 }
 
@@ -234,7 +260,7 @@ impl IntoArgs {
                     Failure::refused(format!("{file}: {}", unsayable.why)).hint(unsayable.remedy)
                 })?;
             options.names_taken.extend(conversion.jobs.iter().map(|job| job.name.clone()));
-            all.push(Read { file: file.clone(), conversion });
+            all.push(Read { file: file.clone(), text, conversion });
         }
         Ok(all)
     }
@@ -251,8 +277,26 @@ impl Read {
     }
 }
 
+/// Where the report goes.
+#[derive(Clone, Copy)]
+struct Report<'a> {
+    screen: &'a Screen,
+    /// Beside what is printed, to standard error.
+    is_aside: bool,
+}
+
+impl Report<'_> {
+    fn line(self, text: &str) -> Result<()> {
+        if self.is_aside {
+            self.screen.note(text);
+            return Ok(());
+        }
+        self.screen.line(text)
+    }
+}
+
 /// Shows the jobs, and then the problems.
-fn show(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
+fn show(work: &Work, report: Report<'_>, path: &CollectionPath, files: &[Read]) -> Result<()> {
     let mut table = Table::new(&["job", "from", "state", "next", "fires"]);
     for read in files {
         for job in &read.conversion.jobs {
@@ -265,7 +309,7 @@ fn show(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
         }
     }
     if !table.is_empty() {
-        work.screen.table(&table)?;
+        report.line(work.screen.written(&table).trim_end())?;
     }
     for read in files {
         for problem in read.conversion.problems.iter().filter(|it| !is_given(work, read, it)) {
@@ -275,12 +319,12 @@ fn show(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
             };
             let job = problem.job.as_ref().map_or_else(String::new, |job| format!(" ({job})"));
             let place = read.place(&problem.place);
-            work.screen.line(&format!("{kind} {place}{job}: {}", problem.unsayable))?;
+            report.line(&format!("{kind} {place}{job}: {}", problem.unsayable))?;
         }
     }
     let found: usize = files.iter().map(|read| read.conversion.found).sum();
     let converted: usize = files.iter().map(|read| converted(&read.conversion)).sum();
-    work.screen.line(&format!("{converted} of {found} schedules can be imported"))
+    report.line(&format!("{converted} of {found} schedules can be imported"))
 }
 
 /// Whether a problem is only that a secret is needed, and its variable is set.
@@ -418,7 +462,7 @@ async fn create(work: &Work, path: &CollectionPath, job: &ConvertedJob) -> Outco
 }
 
 /// Says what became of the jobs. The command ends with the exit code of the first failure.
-fn finish(work: &Work, outcomes: &[(&ConvertedJob, Outcome)]) -> Result<()> {
+fn finish(work: &Work, report: Report<'_>, outcomes: &[(&ConvertedJob, Outcome)]) -> Result<()> {
     let (mut created, mut exist, mut failed) = (0_usize, 0_usize, None);
     for (job, outcome) in outcomes {
         match outcome {
@@ -435,7 +479,7 @@ fn finish(work: &Work, outcomes: &[(&ConvertedJob, Outcome)]) -> Result<()> {
     }
     if work.json.is_none() {
         let failures = outcomes.len() - created - exist;
-        work.screen.line(&format!("{created} created, {exist} left alone, {failures} failed"))?;
+        report.line(&format!("{created} created, {exist} left alone, {failures} failed"))?;
     }
     failed.map_or(Ok(()), Err)
 }
@@ -450,6 +494,7 @@ fn print_json(
     work: &Work,
     files: &[Read],
     outcomes: Option<&[(&ConvertedJob, Outcome)]>,
+    crontab: Option<&str>,
 ) -> Result<()> {
     let files: Vec<Value> = files
         .iter()
@@ -471,5 +516,9 @@ fn print_json(
         });
         outcomes.collect::<Vec<_>>()
     });
-    work.screen.line(&json!({"files": files, "outcomes": outcomes}).to_string())
+    let mut printed = json!({"files": files, "outcomes": outcomes});
+    if let (Some(crontab), Some(printed)) = (crontab, printed.as_object_mut()) {
+        printed.insert("crontab".to_owned(), crontab.into());
+    }
+    work.screen.line(&printed.to_string())
 }

@@ -1,4 +1,9 @@
 //! Crontabs of users, and of the system with a column for the user.
+//!
+//! A job calls a URL in place of a command, or it expects a ping of it; then [`with_pings`] adds the pings to
+//! the crontab.
+
+mod pings;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
@@ -8,6 +13,8 @@ use crate::cron::{self, Cron};
 use crate::draft::{Draft, Drafts};
 use crate::report::{ProblemKind, SourcePlace};
 use crate::unsayable::{Unsayable, quoted};
+
+pub use pings::with_pings;
 
 /// The variable of a crontab whose value is the zone of the lines after it.
 const ZONE: &str = "CRON_TZ";
@@ -47,11 +54,22 @@ impl CrontabForm {
 /// What is known on the way through a file.
 struct Reading<'a> {
     options: &'a ConvertOptions,
-    template: &'a str,
+    does: Does<'a>,
     /// The zone of the lines that follow, or why it is unknown.
     zone: Result<Option<String>, Unsayable>,
+    /// Why pings cannot be added to the lines that follow.
+    shell: Result<(), Unsayable>,
     /// Whether the zone of the machine was needed and reported.
     is_zone_noted: bool,
+}
+
+/// What jobs do for the commands of a crontab.
+#[derive(Clone, Copy)]
+enum Does<'a> {
+    /// They call the URL of this template.
+    Call(&'a str),
+    /// They expect pings in this window.
+    Expect(&'a Value),
 }
 
 /// A line with a schedule: its expression, its user and its command.
@@ -68,10 +86,14 @@ pub(crate) fn convert(
     options: &ConvertOptions,
     drafts: &mut Drafts,
 ) -> Result<(), Unsayable> {
-    let template = template(options)?;
+    let does = match &options.expect {
+        Some(window) => Does::Expect(window),
+        None => Does::Call(template(options)?),
+    };
     let zone = options.time_zone.clone();
     cron::check_zone(zone.as_deref())?;
-    let mut reading = Reading { options, template, zone: Ok(zone), is_zone_noted: false };
+    let mut reading =
+        Reading { options, does, zone: Ok(zone), shell: Ok(()), is_zone_noted: false };
     for (n, line) in (1..).zip(text.lines()) {
         let (line, place) = (line.trim(), SourcePlace::Line(n));
         if line.is_empty() || line.starts_with('#') {
@@ -126,6 +148,13 @@ impl Reading<'_> {
             self.zone = checked.map(|()| Some(value.to_owned()));
             return;
         }
+        if matches!(self.does, Does::Expect(_)) {
+            // The crontab stays, with its variables.
+            if name == "SHELL" {
+                self.shell = pings::check_shell(value);
+            }
+            return;
+        }
         let (why, remedy) = match name {
             "TZ" => (
                 "TZ is the zone of the commands; cron reads the times in the zone of its machine",
@@ -168,7 +197,14 @@ impl Reading<'_> {
             drafts.note(ProblemKind::Changed, SourcePlace::Line(n), unsayable);
         }
         let (command, input) = command_and_input(line.command);
-        let action = self.action(&line, &command, input.as_deref());
+        let action = match self.does {
+            Does::Call(template) => self.call(template, &line, &command, input.as_deref()),
+            Does::Expect(window) => {
+                self.shell.clone()?;
+                pings::check(&command)?;
+                json!({"type": "Expect", "expect": window})
+            }
+        };
         let mut notes = self.notes(&line, timings.len());
         let drafts = timings.into_iter().map(|timing| Draft {
             name: name(&command),
@@ -187,7 +223,12 @@ impl Reading<'_> {
 
     fn notes(&self, line: &Line<'_>, timings: usize) -> Vec<(ProblemKind, Unsayable)> {
         let mut notes = Vec::new();
-        if timings > 1 {
+        let template = match self.does {
+            Does::Call(template) => Some(template),
+            Does::Expect(_) => None,
+        };
+        // Each of two jobs that expect pings gets its own, and takes what it is owed.
+        if timings > 1 && template.is_some() {
             let unsayable = Unsayable::new(
                 "cron fires on the day of the month or on the day of the week, so there are two \
                  jobs, and on a day that is both they both fire",
@@ -201,21 +242,23 @@ impl Reading<'_> {
             let remedy = "if there is a column for the user, convert the file in the form 'system'";
             notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
         }
-        if let Some(user) = line.user.filter(|_| !self.template.contains("{user}")) {
+        let Some(template) = template else {
+            return notes;
+        };
+        if let Some(user) = line.user.filter(|_| !template.contains("{user}")) {
             let why = format!("the command ran as the user {}", quoted(user));
             let remedy = "put {user} into the template, if the target has to know it";
             notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
         }
-        if !self.template.contains(COMMAND) {
+        if !template.contains(COMMAND) {
             let why = "the template does not contain {command}, so the target is not told it";
             notes.push((ProblemKind::Changed, Unsayable::new(why, "put {command} into it")));
         }
         notes
     }
 
-    fn action(&self, line: &Line<'_>, command: &str, input: Option<&str>) -> Value {
-        let uri = self
-            .template
+    fn call(&self, template: &str, line: &Line<'_>, command: &str, input: Option<&str>) -> Value {
+        let uri = template
             .replace(COMMAND, &percent_encoded(command))
             .replace("{user}", &percent_encoded(line.user.unwrap_or_default()))
             .replace("{name}", &percent_encoded(&name(command)));

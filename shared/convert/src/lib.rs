@@ -42,7 +42,7 @@ pub mod yaml;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-pub use crontab::CrontabForm;
+pub use crontab::{CrontabForm, with_pings};
 pub use report::{Conversion, ConversionProblem, ConvertedJob, ProblemKind, SourcePlace, sentence};
 pub use secrets::{PREFIX, SecretReference};
 pub use unsayable::Unsayable;
@@ -78,6 +78,9 @@ pub struct ConvertOptions {
     pub template: Option<String>,
     /// The method of these calls.
     pub method: String,
+    /// Calls nothing in place of a crontab's commands: a ping is expected of each, in this window of an action
+    /// of type `Expect`. Then there is no template.
+    pub expect: Option<Value>,
     /// The parameters of a template: values by names, or the content of a file of parameters.
     pub parameters: Map<String, Value>,
     /// The most schedules of a file.
@@ -96,6 +99,7 @@ impl ConvertOptions {
             time_zone: None,
             template: None,
             method: "POST".to_owned(),
+            expect: None,
             parameters: Map::new(),
             schedules_max: SCHEDULES_MAX,
             names_taken: Vec::new(),

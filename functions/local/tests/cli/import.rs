@@ -41,6 +41,49 @@ fn a_crontab_is_shown_then_imported_and_a_second_time_left_alone() {
 }
 
 #[test]
+fn a_watched_crontab_is_printed_with_pings_and_a_second_time_the_same() {
+    let world = World::new();
+    let text = "MAILTO=ops\n30 2 * * * /bin/backup --full\n0 0 13 * 5 lucky%in\n@reboot /bin/x\n\
+                @daily bare &\n";
+    file(&world, "crontab", text);
+    let import = "import crontab --watch crontab --to ops --zone UTC --grace 20m";
+    let dry = world.run(&format!("{import} --dry-run"));
+    assert!(dry.out.contains("ops/backup\tcrontab:2\ton\t"), "{dry:?}");
+    assert!(!dry.out.contains("curl"), "{dry:?}");
+
+    let first = world.run(import);
+    assert_eq!(first.code, Some(2), "two lines are refused: {first:?}");
+    let lines: Vec<&str> = first.out.lines().collect();
+    let [mailto, backup, lucky, reboot, bare] = lines.as_slice() else { panic!("{first:?}") };
+    assert_eq!([*mailto, *reboot, *bare], ["MAILTO=ops", "@reboot /bin/x", "@daily bare &"]);
+    let url = world.json("job show ops/backup --json")["pingUrl"].clone();
+    assert!(backup.starts_with("30 2 * * * ( /bin/backup --full ); curl -fsS "), "{backup}");
+    if let Some(url) = url.as_str() {
+        assert!(backup.ends_with(&format!("{url}/$?")), "{backup}");
+    }
+    // The day of the month and the day of the week have a job each.
+    assert!(lucky.starts_with("0 0 13 * 5 ( lucky ); s=$?; curl "), "{lucky}");
+    assert_eq!((lucky.matches("/$s").count(), lucky.ends_with("%in")), (2, true), "{lucky}");
+    assert!(
+        first.err.contains("refused crontab:5: the command goes on in the background"),
+        "{first:?}"
+    );
+    assert_eq!(world.run(import).out, first.out);
+
+    // The same name at another time is another command.
+    file(&world, "crontab", "45 2 * * * /bin/backup\n");
+    let other = world.run(import);
+    assert_eq!(
+        (other.code, other.out.as_str()),
+        (Some(2), "45 2 * * * /bin/backup\n"),
+        "{other:?}"
+    );
+    assert!(other.err.contains("it fires otherwise: every day at 02:30 UTC"), "{other:?}");
+    let two = world.run("import crontab --watch crontab crontab --to ops");
+    assert!(two.err.contains("--watch prints one crontab"), "{two:?}");
+}
+
+#[test]
 fn a_secret_that_a_file_lacks_is_read_from_the_environment() {
     let world = World::new();
     let job = json!({"name": "c/nightly", "properties": {

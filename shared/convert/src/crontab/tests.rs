@@ -59,6 +59,30 @@ fn a_crontab_of_the_system_has_a_column_for_the_user() {
 }
 
 #[test]
+fn jobs_that_expect_pings_leave_the_crontab_in_charge() {
+    let options = ConvertOptions {
+        time_zone: Some("Europe/Berlin".to_owned()),
+        expect: Some(serde_json::json!({"grace": "PT20M"})),
+        ..ConvertOptions::at(now())
+    };
+    let crontab = "MAILTO=ops\n30 3 * * * /usr/bin/backup --full\n0 0 13 * 5 lucky\n\
+                   SHELL=/usr/bin/fish\n@daily fishy\nSHELL=/bin/sh\n@daily bare &\n";
+    let report = converted(crontab, &options);
+    assert_eq!((report.found, report.jobs.len()), (4, 3));
+    assert_eq!(
+        report.jobs[0].document["properties"]["action"],
+        serde_json::json!({"type": "Expect", "expect": {"grace": "PT20M"}})
+    );
+    assert_eq!(
+        problems(&report),
+        [
+            "5 refused the commands run in '/usr/bin/fish', which may not know $?",
+            "7 refused the command goes on in the background, so its exit status is not known",
+        ]
+    );
+}
+
+#[test]
 fn the_wrong_form_is_noticed() {
     let options = options("https://runner/{command}");
     let report = converted("0 0 * * * root /bin/x\n", &options);
