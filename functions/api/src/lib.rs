@@ -17,16 +17,16 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, Request};
 use axum::response::Response;
 use minutehand_app::fire::Dispatcher;
-use minutehand_app::{Manage, ManagePorts};
+use minutehand_app::{COMPLETION_KEY, CompletionUrls, Manage, ManagePorts};
 use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
 use minutehand_console::SignIn;
-use minutehand_ports::{Clock, DeadLetters, History, IdSource};
+use minutehand_ports::{Clock, DeadLetters, History, IdSource, Sealer};
 use minutehand_queue_sqs::{SqsDeadLetters, SqsQueue};
 use minutehand_rest::{BuildInfo, Rest, Scheme};
 use minutehand_runtime::{PfxReader, RandomIds};
 use minutehand_runtime_aws::{DynamoDb, Tally, print_metrics};
 use minutehand_sealer_kms::KmsSealer;
-use minutehand_store_dynamodb::DynamoStore;
+use minutehand_store_dynamodb::{DynamoStore, StoredKey};
 use tower::ServiceExt;
 
 pub use event::{HttpAnswer, HttpEvent, NotARequest};
@@ -99,6 +99,10 @@ impl Function {
             Some(objects) => Arc::new(ArchivedHistory::new(store.clone(), objects)),
             None => store.clone(),
         };
+        let sealer: Arc<dyn Sealer> = Arc::new(KmsSealer::new(clients.kms, &settings.key_id));
+        let key = StoredKey::new(store.clone(), sealer.clone(), ids.clone(), COMPLETION_KEY);
+        let completions = settings.public_url.as_deref();
+        let completions = completions.map(|url| Arc::new(CompletionUrls::new(url, Arc::new(key))));
         let ports = ManagePorts {
             collections: store.clone(),
             cloud_services: store.clone(),
@@ -110,7 +114,7 @@ impl Function {
             queue,
             dead_letters,
             dispatcher,
-            sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
+            sealer,
             certificates: Arc::new(PfxReader),
             clock: clock.clone(),
             ids: ids.clone(),
@@ -119,8 +123,7 @@ impl Function {
             bodies: settings.bodies.map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
             // The role of this function may call nothing of what jobs call.
             sender: None,
-            // There is no route for targets.
-            completions: None,
+            completions,
         };
         let wanted = minutehand_app::ManageSettings {
             region: region.to_owned(),

@@ -26,6 +26,8 @@ pub struct ApiSettings {
     pub has_aws: bool,
     /// The tokens that give access.
     pub access: Access,
+    /// The address at which targets reach this API.
+    pub public_url: Option<String>,
     /// Whether the limits of plans apply.
     pub plan_limits: PlanLimits,
     /// How a browser signs in, if not with one of the tokens.
@@ -63,6 +65,7 @@ impl ApiSettings {
             own: variables.own_resources(),
             has_aws: variables.choice("MINUTEHAND_ACTIONS", &[("on", true), ("off", false)], false),
             access: access(variables, auth),
+            public_url: variables.public_url(),
             plan_limits: variables.plan_limits(),
             sign_in: sign_in(variables, auth),
             bodies: variables.keeps_bodies(archive.as_ref()),

@@ -11,16 +11,17 @@ use minutehand_app::fire::{
     Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, SendThenCount,
     Stop, Unbounded, Wait, Worker,
 };
+use minutehand_app::{COMPLETION_KEY, CompletionUrls};
 use minutehand_archive_objects::ArchivedBodies;
 use minutehand_domain::firing::limits::{FUNCTION, VISIBILITY};
 use minutehand_domain::work_item::{PACKET_RECEIVES_MAX, UnreadableMessage, WorkItem};
 use minutehand_events_eventbridge::Bus;
-use minutehand_ports::{ActionSender, Clock, DispatchQueue, EventSink};
+use minutehand_ports::{ActionSender, Clock, DispatchQueue, EventSink, IdSource, Sealer};
 use minutehand_queue_sqs::{Batch, SqsDelivery, SqsQueue, SqsReceipt};
 use minutehand_runtime::{RandomIds, chain};
 use minutehand_runtime_aws::{BatchAnswer, DynamoDb, ErrorType, Metric, Tally, print_metrics};
 use minutehand_sealer_kms::KmsSealer;
-use minutehand_store_dynamodb::{DynamoStore, gathering};
+use minutehand_store_dynamodb::{DynamoStore, StoredKey, gathering};
 
 use crate::ExecutorSettings;
 use crate::gathered::GatheredQueue;
@@ -129,20 +130,25 @@ impl Function {
         let (snapshots, counters) = gathering(&store);
         let gathered: Arc<dyn DispatchQueue> =
             Arc::new(GatheredQueue::new(Arc::new(queue.clone())));
+        let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
+        let sealer: Arc<dyn Sealer> = Arc::new(KmsSealer::new(clients.kms, &settings.key_id));
+        let key = StoredKey::new(store.clone(), sealer.clone(), ids.clone(), COMPLETION_KEY);
+        let completions = settings.public_url.as_deref();
+        let completions = completions.map(|url| Arc::new(CompletionUrls::new(url, Arc::new(key))));
         let ports = FirePorts {
             settle: Arc::new(SendThenCount::new(gathered.clone(), counters.clone())),
             store: FireStore { snapshots, counters, ..FireStore::new(store) },
             queue: gathered,
             sender,
-            sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
+            sealer,
             events: events.clone(),
             clock: clock.clone(),
-            ids: Arc::new(RandomIds),
+            ids,
             bodies: settings
                 .bodies
                 .as_ref()
                 .map(|objects| Arc::new(ArchivedBodies::new(objects.clone())) as _),
-            completions: None,
+            completions,
         };
         let fire = FireSettings {
             region: region.to_owned(),

@@ -25,6 +25,8 @@ pub struct ExecutorSettings {
     pub actions_role: Option<String>,
     /// Which addresses actions may reach.
     pub targets: TargetPolicy,
+    /// The address at which targets reach the API.
+    pub public_url: Option<String>,
     /// The base URL of the authority that issues tokens.
     pub authority: String,
     /// Where bodies of failures are kept, if they are.
@@ -53,6 +55,7 @@ impl ExecutorSettings {
             own: variables.own_resources(),
             actions_role: variables.optional("MINUTEHAND_ACTIONS_ROLE"),
             targets: variables.choice("MINUTEHAND_TARGETS", &targets, TargetPolicy::PublicOnly),
+            public_url: variables.public_url(),
             authority: authority(variables),
             bodies: variables.keeps_bodies(archive.as_ref()),
         }

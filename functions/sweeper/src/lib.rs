@@ -10,6 +10,7 @@ mod healed;
 #[cfg(test)]
 mod herd;
 mod settings;
+mod watcher;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -24,9 +25,11 @@ use minutehand_queue_sqs::{IN_FLIGHT_MAX, SqsQueue};
 use minutehand_runtime_aws::{DynamoDb, ErrorType, Metric, Tally, print_metrics};
 use minutehand_store_dynamodb::{DynamoStore, WRITES_IN_FLIGHT_MAX};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use healed::HealedQueue;
 pub use settings::SweeperSettings;
+use watcher::Watcher;
 
 /// The distance between the first shards of two successive passes. It shares no divisor with the 64
 /// shards, so if passes run out of time, no shard is left out for long.
@@ -72,6 +75,7 @@ pub struct Function {
     clock: Arc<dyn Clock>,
     tally: Arc<Tally>,
     bus: Option<Arc<Bus>>,
+    watcher: Option<Watcher>,
     table: String,
 }
 
@@ -94,6 +98,13 @@ impl Function {
         let bus = settings.event_bus.as_ref();
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
         let events = Arc::new((tally.clone(), bus.clone()));
+        let watcher = settings.heartbeat.clone().map(|url| Watcher {
+            url,
+            store: store.clone(),
+            queue: queue.clone(),
+            clock: clock.clone(),
+            pool: OnceCell::new(),
+        });
         let healer = Healer {
             history: store.clone(),
             snapshots: store.clone(),
@@ -110,7 +121,7 @@ impl Function {
             .with_concurrent_pages(CONCURRENT_PAGES)
             .gathering(GATHERED_MAX)
             .with_healer(healer);
-        Self { sweeper, clock, tally, bus, table: settings.table.clone() }
+        Self { sweeper, clock, tally, bus, watcher, table: settings.table.clone() }
     }
 
     /// What happened since the metrics were last printed.
@@ -131,8 +142,11 @@ impl Function {
         // A little later Lambda would end the function, and the result would be lost.
         let over = self.clock.wait(PASS_MAX.to_std().unwrap_or(Duration::MAX));
         let pass = self.sweeper.pass(minute.wrapping_mul(SHARD_STRIDE), over).await;
-        self.count(&pass);
+        let is_whole = self.count(&pass);
         pass.log();
+        if let Some(watcher) = &self.watcher {
+            watcher.ping(is_whole).await;
+        }
         if let Some(bus) = &self.bus
             && let Err(lost) = bus.flush().await
         {
@@ -158,7 +172,8 @@ impl Function {
         print_metrics(&self.tally, &self.table, self.clock.work_now());
     }
 
-    fn count(&self, pass: &Pass) {
+    /// Counts a pass, and returns whether it saw all that is due.
+    fn count(&self, pass: &Pass) -> bool {
         let is_whole = pass.failed == 0 && pass.throttled == 0 && !pass.is_cut;
         self.tally.add(Metric::Swept, is_whole.into());
         self.tally.add(Metric::SweepsFailed, u64::from(pass.failed > 0));
@@ -169,5 +184,6 @@ impl Function {
         ] {
             self.tally.add(metric, n as u64);
         }
+        is_whole
     }
 }

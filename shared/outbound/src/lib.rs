@@ -8,10 +8,12 @@
 
 mod backoff;
 mod credentials;
+mod heartbeat;
 mod pool;
 mod sign;
 
 pub use backoff::{Pauses, chance};
 pub use credentials::{AwsEnvironment, NoCredentials, Provider, SourceKind, region_of_profile};
+pub use heartbeat::{HeartbeatUrl, PingFailed};
 pub use pool::{Exchange, Pool, connections, exchange, pool};
 pub use sign::{Payload, SigningScope, Unsigned, signature, texts};

@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
-use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry};
+use aws_sdk_sqs::types::{
+    ChangeMessageVisibilityBatchRequestEntry, QueueAttributeName, SendMessageBatchRequestEntry,
+};
 use chrono::{DateTime, Utc};
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
 use minutehand_domain::work_item::{SHARED_GROUP, WorkItem, encode_waiting, pack};
@@ -52,6 +54,19 @@ impl SqsQueue {
     #[must_use]
     pub fn new(client: Client, url: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
         Self { client, url: url.into(), clock }
+    }
+
+    /// About how many messages wait to be received.
+    ///
+    /// # Errors
+    ///
+    /// If the queue does not say it.
+    pub async fn waiting(&self) -> Result<u64, QueueError> {
+        let name = QueueAttributeName::ApproximateNumberOfMessages;
+        let found = self.client.get_queue_attributes().queue_url(&self.url);
+        let found = found.attribute_names(name.clone()).send().await.map_err(queue_error)?;
+        let number = found.attributes.and_then(|all| all.get(&name)?.parse().ok());
+        Ok(number.unwrap_or_default())
     }
 
     /// Delivers messages again after these times, instead of their visibility timeout.

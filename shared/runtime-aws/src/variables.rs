@@ -127,6 +127,11 @@ impl Variables {
         self.optional("MINUTEHAND_EVENT_BUS")
     }
 
+    /// The address at which targets reach the API, if they can.
+    pub fn public_url(&mut self) -> Option<String> {
+        self.optional("MINUTEHAND_PUBLIC_URL")
+    }
+
     /// The installation's own resources, to which no job may send. The template cannot name a function
     /// in its own variables, but Lambda does.
     pub fn own_resources(&mut self) -> OwnResources {

@@ -104,6 +104,7 @@ impl Stage {
             history: HistoryDays::default(),
             queue_url: "https://sqs.eu-west-1.amazonaws.com/1/q".to_owned(),
             event_bus: None,
+            heartbeat: None,
         };
         let function =
             minutehand_sweeper::Function::new(&settings, clients, Arc::new(self.clock.clone()));

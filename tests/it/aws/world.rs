@@ -12,6 +12,7 @@ use minutehand_archive_objects::Objects;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
+use minutehand_outbound::HeartbeatUrl;
 use minutehand_ports::{ActionSender, Clock};
 use minutehand_queue_sqs::Batch;
 use minutehand_rest::{Access, Token};
@@ -167,6 +168,7 @@ impl World {
             key_id: "key".to_owned(),
             own: own_resources(),
             has_aws: true,
+            public_url: Some("https://jobs.example.org".to_owned()),
             access: Access::Tokens(vec![Token::with_all_rights(
                 Sha256::digest("open-sesame").into(),
             )]),
@@ -181,13 +183,8 @@ impl World {
             sqs: fake_client!(aws_sdk_sqs, sqs),
             eventbridge: fake_client!(aws_sdk_eventbridge, bus),
         };
-        let settings = minutehand_sweeper::SweeperSettings {
-            table: TABLE.to_owned(),
-            history: HistoryDays::default(),
-            queue_url: QUEUE.to_owned(),
-            event_bus: Some("bus".to_owned()),
-        };
         let patient = Arc::new(SweeperClock(clock.clone()));
+        let settings = sweeper_settings(None);
         let sweeper = minutehand_sweeper::Function::new(&settings, clients, patient);
         let executor = executor_on(dynamodb.clone(), [&sqs, &kms, &bus], &clock, archive.clone());
         let jobs = DynamoStore::new(dynamodb.clone(), TABLE);
@@ -235,6 +232,18 @@ impl World {
             executor_parts(self.dynamodb.clone(), [&self.sqs, &self.kms, &self.bus]);
         let clock = Arc::new(self.clock.clone());
         minutehand_executor::Function::with_sender(&settings, REGION, clients, clock, sender)
+    }
+
+    /// A sweeper that pings the target as its watcher.
+    pub(super) fn pinging_sweeper(&self) -> minutehand_sweeper::Function {
+        let clients = minutehand_sweeper::SweeperClients {
+            dynamodb: self.dynamodb.clone().into(),
+            sqs: fake_client!(aws_sdk_sqs, self.sqs),
+            eventbridge: fake_client!(aws_sdk_eventbridge, self.bus),
+        };
+        let settings = sweeper_settings(Some(&self.target.url()));
+        let patient = Arc::new(SweeperClock(self.clock.clone()));
+        minutehand_sweeper::Function::new(&settings, clients, patient)
     }
 
     /// Puts the collection, or what is below it.
@@ -403,6 +412,16 @@ fn executor_on(
     minutehand_executor::Function::new(&settings, aws, clients, Arc::new(clock.clone())).unwrap()
 }
 
+fn sweeper_settings(watcher: Option<&str>) -> minutehand_sweeper::SweeperSettings {
+    minutehand_sweeper::SweeperSettings {
+        table: TABLE.to_owned(),
+        history: HistoryDays::default(),
+        queue_url: QUEUE.to_owned(),
+        event_bus: Some("bus".to_owned()),
+        heartbeat: watcher.map(|url| HeartbeatUrl::new(url.parse().unwrap()).unwrap()),
+    }
+}
+
 fn executor_parts(
     dynamodb: aws_sdk_dynamodb::Client,
     [sqs, kms, bus]: [&FakeAws; 3],
@@ -422,6 +441,7 @@ fn executor_parts(
         own: own_resources(),
         actions_role: None,
         targets: TargetPolicy::AllowPrivate,
+        public_url: Some("https://jobs.example.org".to_owned()),
         authority: minutehand_actions::AUTHORITY.to_owned(),
         bodies: None,
     };

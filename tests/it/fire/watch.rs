@@ -10,11 +10,15 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use chrono::TimeDelta;
+use minutehand_app::{Report, Reported};
 use minutehand_domain::collection::CollectionState::{Disabled, Enabled};
+use minutehand_ports::PurposeKey as _;
+use minutehand_store_dynamodb::StoredKey;
 use minutehand_testkit::aws::AwsCall;
 use serde_json::{Value, json};
 
-use super::target::Behaviour::{Fail, Kill};
+use super::ground::Ground;
+use super::target::Behaviour::{Accept, Fail, Kill};
 use super::world::World;
 
 /// Which function is at it.
@@ -95,7 +99,9 @@ fn format_instant(request: &Value) -> String {
 /// The partition of a query, if it is one of the table.
 fn asked(request: &Value) -> BTreeSet<String> {
     let condition = request["KeyConditionExpression"].as_str().unwrap();
-    let Some((_, value)) = condition.split_once("pk = ") else { return BTreeSet::new() };
+    let Some((_, value)) = condition.split_once("pk = ") else {
+        return BTreeSet::new();
+    };
     let name = value.split_whitespace().next().unwrap();
     BTreeSet::from([partition(&request["ExpressionAttributeValues"][name])])
 }
@@ -191,6 +197,7 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
         world.executions(job).await;
         world.left_out(job).await;
     }
+    open_attempts(&mut world, &watch).await;
     // Sixty days after its end, a job goes by itself.
     world.delete("fails").await;
     world.disable("fires").await;
@@ -202,4 +209,33 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.run_for(TimeDelta::hours(1)).await;
     let calls = watch.calls.lock().unwrap();
     calls.clone()
+}
+
+/// One attempt that is reported and one that nobody ends, of a job without overlaps in a collection with limits: so
+/// turns and seats are held.
+async fn open_attempts(world: &mut World, watch: &Watch) {
+    world.patch_collection(json!({"minutehand": {"maxConcurrent": 5}})).await;
+    world.targets.always("http://open/", Accept);
+    let open = json!({"startTime": "2027-03-01T20:00", "recurrence": {"frequency": "hour"},
+        "minutehand": {"completion": {"within": "PT10M"}, "overlap": {"policy": "skip"}}});
+    world.put("open", open).await;
+    world.run_until("2027-03-01T20:05").await;
+    let opened = world.targets.calls();
+    let url = opened.iter().rev().find_map(|call| call.context.completion_url.clone()).unwrap();
+    let key = url.rsplit('/').next().unwrap();
+    for report in [Report::Alive, Report::Success] {
+        let reported = world.manage.report(key, report, "").await.unwrap();
+        assert_eq!(reported, Reported::Kept);
+    }
+    assert_eq!(world.manage.report(key, Report::Failure, "").await.unwrap(), Reported::Over);
+    world.run_until("2027-03-01T21:15").await;
+    world.disable("open").await;
+    // Whoever needs the key of reports first makes it.
+    let Ground::Table(table) = &world.ground else { panic!("a table") };
+    for (function, purpose) in [(Function::Api, "one"), (Function::Executor, "two")] {
+        watch.turn(function);
+        let (sealer, ids) = (world.sealer.clone(), world.ids.clone());
+        StoredKey::new(table.store.clone(), sealer, ids, purpose).key().await.unwrap();
+    }
+    watch.turn(Function::Api);
 }

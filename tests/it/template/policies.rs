@@ -74,7 +74,7 @@ struct Other {
 /// Only the API looks at dead letters.
 const DEAD_LETTERS: Option<&str> = Some("SqsDeadLetters::new(");
 
-const OTHERS: [Other; 10] = [
+const OTHERS: [Other; 11] = [
     Other {
         adapter: "queue-sqs",
         sdk_call: "send_message_batch",
@@ -92,6 +92,12 @@ const OTHERS: [Other; 10] = [
         sdk_call: "get_queue_attributes",
         action: "sqs:GetQueueAttributes",
         sign: DEAD_LETTERS,
+    },
+    Other {
+        adapter: "queue-sqs",
+        sdk_call: "get_queue_attributes",
+        action: "sqs:GetQueueAttributes",
+        sign: Some("queue.waiting("),
     },
     Other {
         adapter: "queue-sqs",
@@ -123,12 +129,13 @@ const OTHERS: [Other; 10] = [
         action: "events:PutEvents",
         sign: None,
     },
-    // Only the API seals secrets. The executor opens them, as the last assertion of the test checks.
+    // The API seals secrets, and both seal the key of reports. The executor opens secrets, as the last assertion
+    // of the test checks.
     Other {
         adapter: "sealer-kms",
         sdk_call: "generate_data_key",
         action: "kms:GenerateDataKey",
-        sign: Some("Manage::new("),
+        sign: Some("StoredKey::new("),
     },
     Other { adapter: "sealer-kms", sdk_call: "decrypt", action: "kms:Decrypt", sign: None },
 ];

@@ -3,21 +3,15 @@
 //! Nothing is sent while jobs do not fire. So the watcher needs no more than to miss pings, and tells a server
 //! that has stopped from nothing else.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
-use axum::http::Request;
+use super::condition::Condition;
 use chrono::TimeDelta;
-use http_body_util::Full;
-use minutehand_outbound::{Pool, exchange, pool};
+use minutehand_outbound::HeartbeatUrl;
 use minutehand_ports::{Clock, Pulses as _, chain};
 use minutehand_rest::Readiness as _;
 use minutehand_store_sql::SqlStore;
-use url::Url;
-
-use super::condition::Condition;
 
 /// The time between two pings.
 const PING_EVERY: Duration = Duration::from_mins(1);
@@ -25,26 +19,6 @@ const PING_EVERY: Duration = Duration::from_mins(1);
 const FIRST_LOOKS: Duration = Duration::from_secs(1);
 /// A sweeper or an executor without a sign of life for longer does not work. They give one every 50 seconds.
 const SILENT_AFTER: TimeDelta = TimeDelta::minutes(3);
-
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
-const ANSWER_BYTES_MAX: usize = 64 * 1_024;
-
-/// The URL at which a watcher takes pings. Anyone who knows it can send pings, so it is a secret.
-#[derive(Clone)]
-pub(super) struct HeartbeatUrl(pub(super) Url);
-
-impl fmt::Debug for HeartbeatUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HeartbeatUrl({})", self.host())
-    }
-}
-
-impl HeartbeatUrl {
-    fn host(&self) -> &str {
-        self.0.host_str().unwrap_or_default()
-    }
-}
 
 /// Pings a watcher.
 pub(super) struct Watcher {
@@ -57,7 +31,7 @@ pub(super) struct Watcher {
 impl Watcher {
     /// Pings for ever.
     pub(super) async fn ping(self) {
-        let pool = match pool(self.url.0.scheme() == "https", CONNECT_TIME_MAX) {
+        let pool = match self.url.pool() {
             Ok(pool) => pool,
             Err(error) => {
                 let error = chain(&error);
@@ -72,7 +46,7 @@ impl Watcher {
                 Some(format!("no ping is sent: {trouble}"))
             } else {
                 wait = PING_EVERY;
-                self.send(&pool).await.err()
+                self.url.ping(&pool).await.err().map(|error| chain(&error))
             };
             self.condition.note_ping(trouble.is_none());
             // What goes on is said once.
@@ -107,17 +81,6 @@ impl Watcher {
             .find(|(_, pulse)| pulse.beat_at.is_none_or(|beat_at| beat_at < silent_before));
         silent.map(|(name, _)| format!("no {name} gives a sign of life"))
     }
-
-    /// Sends one ping. The error is why it did not arrive, without the path of the URL.
-    async fn send(&self, pool: &Pool) -> Result<(), String> {
-        let request = Request::get(self.url.0.as_str())
-            .header("user-agent", concat!("minutehand/", env!("CARGO_PKG_VERSION")))
-            .body(Full::<Bytes>::default())
-            .map_err(|error| chain(&error))?;
-        let answer = exchange(pool, request, ANSWER_TIME_MAX, ANSWER_BYTES_MAX).await;
-        let status = answer.map_err(|error| chain(&error))?.status;
-        if status.is_success() { Ok(()) } else { Err(format!("the answer is {status}")) }
-    }
 }
 
 #[cfg(test)]
@@ -136,8 +99,8 @@ mod tests {
         let clock = Arc::new(ProcessClock::new());
         let queue = SqlQueue::open(database.clone(), clock.clone()).await.unwrap();
         let jobs = Arc::new(SqlStore::new(database));
-        let url = HeartbeatUrl(Url::parse("https://watch.example.org/secret").unwrap());
-        assert_eq!(format!("{url:?}"), "HeartbeatUrl(watch.example.org)");
+        let url = "https://watch.example.org/".parse().unwrap();
+        let url = HeartbeatUrl::new(url).unwrap();
         let condition = Arc::new(Condition::of(queue, None));
         let watcher = Watcher { url, condition, jobs: jobs.clone(), clock: clock.clone() };
         let beat = async |of, ago| {
