@@ -1,7 +1,7 @@
 //! The signs of the processes with the API: see [`minutehand_domain::presence`].
 //!
-//! A sign is one write on the condition that nobody else wrote since. A crash before it leaves the signs as they
-//! were, which tells the next process how long nobody may have been there.
+//! A sign is one write, which succeeds only if no other process has written since the signs were read. After a
+//! crash before it, the next process sees from the last sign since when no process may have been there.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

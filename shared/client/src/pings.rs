@@ -15,7 +15,7 @@ pub struct PingUrlAnswer {
 /// A ping that came.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PingItem {
-    /// When.
+    /// When it came.
     pub at: String,
     /// What it said: `success`, `start`, `fail`, `log`.
     pub kind: String,

@@ -28,7 +28,7 @@ const VERSION: &str = "1";
 /// A ping that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PingEntry {
-    /// When.
+    /// When it came.
     pub at: DateTime<Utc>,
     /// What it said.
     pub kind: PingKind,
@@ -183,7 +183,7 @@ impl PingBook {
                         PingEffect::Pays { nominal_at: *nominal_at, until: *until }
                     }
                     (None, Some(start), None) => ends(start),
-                    // Whoever started it does not say which work it was.
+                    // An end without an id ends whatever has started.
                     (None, None, None) if ping.rid.is_none() => any.map_or(PingEffect::Noted, ends),
                     (None, None, None) => PingEffect::Noted,
                 }
