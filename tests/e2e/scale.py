@@ -28,6 +28,7 @@ HOURLY_SECONDS, MINUTELY_SECONDS, ROUND_TRIPS = 125e-6, 270e-6, 8_900
 # By Size: megabytes of the sweeper, write units of a new table, invocations at first and more in a minute.
 SIZES = {"small": (256, 4_000, 5, 300), "large": (1_769, 12_000, 200, 1_000)}
 WHOLE_PROCESSOR = 1_769
+SWEEPERS_MAX = 5
 MONTH = 60 * 24 * 30
 
 
@@ -71,7 +72,7 @@ def minutely():
         costs = ", ".join(f"{it * millions:,.0f}" for it in [demand, provisioned, provisioned - saved])
         walls = [
             (units > QUOTA, f"the table's quota of {QUOTA:,} units, or the number of installations"),
-            (passes > 1, "the sweeper, which is one"),
+            (passes > 1, f"`Sweepers={math.ceil(passes)}`"),
             (at_once > CONCURRENCY, f"the account's concurrency of {CONCURRENCY:,}"),
         ]
         grows = "; ".join(text for is_wall, text in walls if is_wall) or "nothing"
@@ -86,12 +87,12 @@ def seconds_to_execute(firings, at_once, more):
     return seconds
 
 
-def herd(jobs, megabytes, units, at_once, more):
+def herd(jobs, megabytes, units, at_once, more, sweepers=1):
     """When the last of the jobs starts that are due at one instant, in seconds after it, and why."""
-    rate = min(timers_a_second(megabytes, HOURLY_SECONDS), units / MOVE, INDEX_TIMERS)
+    rate = min(sweepers * timers_a_second(megabytes, HOURLY_SECONDS), units / MOVE, INDEX_TIMERS)
     swept = max(0, jobs - rate * AHEAD) / (rate * PASS / TICK)
     parts = {
-        "the sweeper": swept,
+        "sweeping": swept,
         "the table": jobs * (HOURLY - MOVE) / units,
         "Lambda's start": seconds_to_execute(jobs, at_once, more),
     }
@@ -100,12 +101,13 @@ def herd(jobs, megabytes, units, at_once, more):
 
 
 def instants():
-    yield "| hourly jobs at one instant | last one with `small`, in s, by | with `large` | with `large`, once the table has grown to its quota |"
-    yield "| --- | --- | --- | --- |"
+    yield "| hourly jobs at one instant | last one with `small`, in s, by | with `large` | once the table has grown to its quota | and `Sweepers=5` |"
+    yield "| --- | --- | --- | --- | --- |"
     for jobs in LOADS:
         small, large = SIZES["small"], SIZES["large"]
         grown = (large[0], QUOTA, *large[2:])
-        cells = [f"{seconds:,.0f}, {why}" for seconds, why in (herd(jobs, *it) for it in [small, large, grown])]
+        found = [herd(jobs, *it) for it in [small, large, grown]] + [herd(jobs, *grown, SWEEPERS_MAX)]
+        cells = [f"{seconds:,.0f}, {why}" for seconds, why in found]
         yield f"| {jobs:,} | {' | '.join(cells)} |"
 
 

@@ -145,6 +145,13 @@ def checks(path):
     assert not any(reserved in kept[name] for name in ["ApiFunction", "ExecutorFunction"])
     yield "ReserveForSweeper: executions of the sweeper, or of no function"
 
+    for count in [1, 2, 3, 5]:
+        targets = Transformed(path, Sweepers=count).resources["Tick"]["Targets"]
+        parts = [target["InputTransformer"]["InputTemplate"]["Fn::Sub"] for target in targets]
+        assert parts == [f'{{"part":{part},"of":${{Sweepers}},"at":<at>}}' for part in range(count)], parts
+        assert len({target["Id"] for target in targets}) == count, targets
+    yield "Sweepers: the tick has so many targets, each for its part"
+
     actions = {"ActionsRole", "ActionsPolicy", "AssumeActionsRole"}
     assert not actions & set(plainly.resources)
     variables = executor["Environment"]["Variables"]

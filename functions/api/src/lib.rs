@@ -99,7 +99,8 @@ impl Function {
             Some(objects) => Arc::new(ArchivedHistory::new(store.clone(), objects)),
             None => store.clone(),
         };
-        let sealer: Arc<dyn Sealer> = Arc::new(KmsSealer::new(clients.kms, &settings.key_id));
+        let sealer = KmsSealer::new(clients.kms, &settings.key_id);
+        let sealer: Arc<dyn Sealer> = Arc::new(sealer.sharing(store.clone(), clock.clone()));
         let key = StoredKey::new(store.clone(), sealer.clone(), ids.clone(), COMPLETION_KEY);
         let completions = settings.public_url.as_deref();
         let completions = completions.map(|url| Arc::new(CompletionUrls::new(url, Arc::new(key))));

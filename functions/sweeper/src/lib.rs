@@ -1,6 +1,7 @@
 //! The sweeper: each minute, one pass over the timers that are due.
 //!
-//! Lambda calls it on each tick. It never decides what is sent: `app` does.
+//! Lambda calls it on each tick, several times if several sweepers divide the timers. It never decides what
+//! is sent: `app` does.
 //!
 //! `minutehand_app::fire` makes the pass. A crash in it leaves timers due, and the next tick finds them. So a tick
 //! that is missing, doubled or cut off needs no repair, and a failed pass is not retried before the
@@ -10,6 +11,7 @@ mod healed;
 #[cfg(test)]
 mod herd;
 mod settings;
+mod tick;
 mod watcher;
 
 use std::num::NonZeroUsize;
@@ -29,6 +31,7 @@ use tokio::sync::OnceCell;
 
 use healed::HealedQueue;
 pub use settings::SweeperSettings;
+pub use tick::{NotATick, Tick};
 use watcher::Watcher;
 
 /// The distance between the first shards of two successive passes. It shares no divisor with the 64
@@ -130,21 +133,29 @@ impl Function {
         &self.tally
     }
 
-    /// Makes a pass. Returns its result, for an operator who invokes the function by hand.
+    /// Makes a pass over all timers. Returns its result, for an operator who invokes the function by hand.
     ///
     /// # Errors
     ///
     /// If no shard could be swept.
     pub async fn tick(&self) -> Result<Value, SweepFailed> {
-        let minute = self.clock.work_now().timestamp().div_euclid(60);
-        // It only decides which shard is first, so its low digits are enough.
-        let minute = u32::try_from(minute.rem_euclid(i64::from(u32::MAX))).unwrap_or_default();
+        self.sweep(Tick::default()).await
+    }
+
+    /// Makes the pass, or the part of one, that a tick asks for.
+    ///
+    /// # Errors
+    ///
+    /// If no shard could be swept.
+    pub async fn sweep(&self, tick: Tick) -> Result<Value, SweepFailed> {
+        let (part, minute) = (tick.part, tick.minute(self.clock.work_now()));
+        let first_shard = minute.wrapping_mul(SHARD_STRIDE);
         // A little later Lambda would end the function, and the result would be lost.
         let over = self.clock.wait(PASS_MAX.to_std().unwrap_or(Duration::MAX));
-        let pass = self.sweeper.pass(minute.wrapping_mul(SHARD_STRIDE), over).await;
+        let pass = self.sweeper.pass_part(part, minute, first_shard, over).await;
         let is_whole = self.count(&pass);
         pass.log();
-        if let Some(watcher) = &self.watcher {
+        if let Some(watcher) = self.watcher.as_ref().filter(|_| part.is_first()) {
             watcher.ping(is_whole).await;
         }
         if let Some(bus) = &self.bus

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_runtime::SystemClock;
 use minutehand_runtime_aws::{DynamoDb, ErrorType, Started, serve};
-use minutehand_sweeper::{Function, SweeperClients, SweeperSettings};
-use serde::de::IgnoredAny;
+use minutehand_sweeper::{Function, SweeperClients, SweeperSettings, Tick};
+use serde_json::Value;
 
 /// A request to AWS makes hundreds of small allocations, which this allocator does faster.
 #[global_allocator]
@@ -25,11 +25,14 @@ async fn run(Started { aws, settings }: Started<SweeperSettings>) -> Result<(), 
         eventbridge: aws_sdk_eventbridge::Client::new(&config),
     };
     let function = Arc::new(Function::new(&settings, clients, Arc::new(SystemClock)));
-    // The event is ignored: everything is read from the store.
-    let handle = service_fn(move |_: LambdaEvent<IgnoredAny>| {
+    let handle = service_fn(move |event: LambdaEvent<Value>| {
         let function = function.clone();
         async move {
-            let ended = function.tick().await;
+            let tick = Tick::read(&event.payload).map_err(|error| Diagnostic {
+                error_type: ErrorType::SweepFailed.to_string(),
+                error_message: error.to_string(),
+            })?;
+            let ended = function.sweep(tick).await;
             function.print_metrics();
             ended.map_err(|error| Diagnostic {
                 error_type: ErrorType::SweepFailed.to_string(),

@@ -34,7 +34,7 @@ pub use error_type::{ErrorType, chain};
 pub use event::{Event, EventSink};
 pub use id::IdSource;
 pub use queue::{DispatchQueue, QueueError, QueueMessage};
-pub use seal::{GivenKey, PurposeKey, PurposeKeyError, SealError, Sealer};
+pub use seal::{DataKeys, GivenKey, PurposeKey, PurposeKeyError, SealError, Sealer};
 pub use steps::{DispatchStep, SettleStep, Settled, Settlement, StepError};
 pub use store::{
     Alerts, ApiSigns, Attempts, Browse, CloudServices, Collections, Counters, History,

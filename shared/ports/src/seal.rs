@@ -34,6 +34,24 @@ pub trait PurposeKey: Send + Sync {
     async fn key(&self) -> Result<Zeroizing<Vec<u8>>, PurposeKeyError>;
 }
 
+/// Data keys that processes share, encrypted, each by a name.
+#[async_trait]
+pub trait DataKeys: Send + Sync {
+    /// The key of this name, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the place where it is kept fails.
+    async fn kept(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Keeps this key, if there is none of this name. Returns whether it is kept.
+    ///
+    /// # Errors
+    ///
+    /// If the place where it is kept fails.
+    async fn keep(&self, name: &str, encrypted: &[u8]) -> Result<bool, StoreError>;
+}
+
 /// A key that the process has already.
 pub struct GivenKey(pub Zeroizing<Vec<u8>>);
 

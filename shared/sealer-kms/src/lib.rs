@@ -3,16 +3,16 @@
 //! The API's function, the executor and the archiver call it through its port. It never knows the
 //! store.
 //!
-//! A process asks KMS for a data key when it first seals a secret, and then uses this key for all its
-//! secrets. The sealed text contains the data key in encrypted form, so only a process that may call
-//! KMS can open it. Decrypted data keys are cached. All jobs created by one process of the API share a
-//! key, so an executor rarely calls KMS.
+//! A process asks KMS for a data key when it first seals a secret. The sealed text contains the data key
+//! in encrypted form, so only a process that may call KMS can open it. Processes share the key of a month:
+//! the first one keeps it, encrypted, and the others have KMS decrypt it. Decrypted data keys are cached,
+//! so an executor asks KMS for one key for each month in which its secrets were saved.
 //!
 //! A sealed text is a version, the length of the encrypted data key, that key, and a text sealed by
 //! `sealer-aes`. The inner text is bound to its place. The encryption context of KMS binds the data key to its
 //! purpose. The context does not depend on the table, so the secrets of a restored table still open.
 //!
-//! All state is in the sealed texts, so a crash leaves nothing to repair.
+//! A crash leaves the kept key of a month or none. Nothing depends on it: a sealed text has its own copy.
 
 mod cache;
 
@@ -24,9 +24,9 @@ use aws_sdk_kms::error::SdkError;
 use aws_sdk_kms::operation::decrypt::DecryptError;
 use aws_sdk_kms::primitives::Blob;
 use aws_sdk_kms::types::DataKeySpec;
-use minutehand_ports::{SealError, Sealer};
+use minutehand_ports::{Clock, DataKeys, SealError, Sealer};
 use minutehand_sealer_aes::{AesSealer, KEY_BYTES};
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 use crate::cache::KeyCache;
@@ -42,8 +42,23 @@ const ENCRYPTED_KEY_BYTES_MAX: usize = 6_144;
 pub struct KmsSealer {
     client: Client,
     key_id: String,
-    own_key: OnceCell<DataKey>,
+    sharing: Option<Sharing>,
+    /// The key with which this process seals, and its name.
+    own_key: Mutex<Option<(String, Arc<DataKey>)>>,
     decrypted: KeyCache,
+}
+
+/// Where data keys are kept for other processes.
+struct Sharing {
+    keys: Arc<dyn DataKeys>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Sharing {
+    /// The name of this month's key.
+    fn name(&self) -> String {
+        format!("data-{}", self.clock.work_now().format("%Y-%m"))
+    }
 }
 
 /// A data key in both forms: decrypted, as a sealer, and encrypted.
@@ -59,17 +74,63 @@ impl KmsSealer {
         Self {
             client,
             key_id: key_id.into(),
-            own_key: OnceCell::new(),
+            sharing: None,
+            own_key: Mutex::default(),
             decrypted: KeyCache::default(),
         }
     }
 
-    /// Returns the data key of this process.
+    /// The same, with the data key of the month that all processes share.
+    #[must_use]
+    pub fn sharing(self, keys: Arc<dyn DataKeys>, clock: Arc<dyn Clock>) -> Self {
+        Self { sharing: Some(Sharing { keys, clock }), ..self }
+    }
+
+    /// Returns the data key with which this process seals now.
     ///
     /// Concurrent callers wait for one request to KMS. If it fails, only its caller gets the error,
     /// and the next caller tries again.
-    async fn own_key(&self) -> Result<&DataKey, SealError> {
-        self.own_key.get_or_try_init(|| self.new_data_key()).await
+    async fn own_key(&self) -> Result<Arc<DataKey>, SealError> {
+        let name = self.sharing.as_ref().map(Sharing::name).unwrap_or_default();
+        let mut own_key = self.own_key.lock().await;
+        if let Some((of, key)) = own_key.as_ref()
+            && *of == name
+        {
+            return Ok(key.clone());
+        }
+        let key = match &self.sharing {
+            Some(sharing) => self.shared_key(&*sharing.keys, &name).await?,
+            None => self.new_data_key().await?,
+        };
+        Ok(own_key.insert((name, Arc::new(key))).1.clone())
+    }
+
+    /// The key of this name: the kept one, or a new one that is kept from now on.
+    async fn shared_key(&self, keys: &dyn DataKeys, name: &str) -> Result<DataKey, SealError> {
+        if let Some(key) = self.kept_key(keys, name).await? {
+            return Ok(key);
+        }
+        let key = self.new_data_key().await?;
+        if keys.keep(name, &key.encrypted).await.map_err(no_key)? {
+            return Ok(key);
+        }
+        // Another process came first; or what is kept is of another key of KMS.
+        Ok(self.kept_key(keys, name).await?.unwrap_or(key))
+    }
+
+    /// The kept key of this name; `None` if there is none, or it was encrypted with another key of KMS, as
+    /// in a table that was restored beside a new one.
+    async fn kept_key(
+        &self,
+        keys: &dyn DataKeys,
+        name: &str,
+    ) -> Result<Option<DataKey>, SealError> {
+        let Some(encrypted) = keys.kept(name).await.map_err(no_key)? else { return Ok(None) };
+        match self.sealer_of(&encrypted).await {
+            Ok(sealer) => Ok(Some(DataKey { sealer, encrypted })),
+            Err(SealError::NotOurs) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn new_data_key(&self) -> Result<DataKey, SealError> {

@@ -1,12 +1,13 @@
-//! A key of the installation for one purpose: a random one, sealed, in an item of its own.
+//! Keys of the installation, each sealed in an item of its own: a random one for a purpose, and the data
+//! keys with which `sealer-kms` seals secrets.
 //!
-//! Whoever needs it first makes it. Of two that make one at once, the second takes that of the first. A crash
+//! Whoever needs one first makes it. Of two that make one at once, the second takes that of the first. A crash
 //! leaves the item or none.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use minutehand_ports::{IdSource, PurposeKey, PurposeKeyError, Sealer, StoreError};
+use minutehand_ports::{DataKeys, IdSource, PurposeKey, PurposeKeyError, Sealer, StoreError};
 use zeroize::Zeroizing;
 
 use crate::store::DynamoStore;
@@ -38,10 +39,7 @@ impl StoredKey {
     }
 
     async fn stored(&self) -> Result<Option<Zeroizing<Vec<u8>>>, PurposeKeyError> {
-        let Some(item) = self.store.table.get(keys::purpose_key(self.purpose)).await? else {
-            return Ok(None);
-        };
-        let sealed = Reader::new(&item).optional_bytes(SEALED)?.unwrap_or_default();
+        let Some(sealed) = self.store.kept(self.purpose).await? else { return Ok(None) };
         let key = self.sealer.open(self.purpose, &sealed).await?;
         Ok(Some(key.into_bytes().into()))
     }
@@ -51,11 +49,24 @@ impl StoredKey {
         let ids = (0..IDS_IN_KEY).map(|_| self.ids.new_id());
         let key = Zeroizing::new(ids.collect::<String>());
         let sealed = self.sealer.seal(self.purpose, &key).await?;
-        let at = keys::purpose_key(self.purpose);
-        let item = ItemBuilder::at(at.clone()).set(SEALED, bytes(&sealed));
+        let is_kept = self.store.keep(self.purpose, &sealed).await?;
+        Ok(is_kept.then(|| key.as_bytes().to_vec().into()))
+    }
+}
+
+#[async_trait]
+impl DataKeys for DynamoStore {
+    async fn kept(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(item) = self.table.get(keys::purpose_key(name)).await? else { return Ok(None) };
+        Ok(Some(Reader::new(&item).optional_bytes(SEALED)?.unwrap_or_default()))
+    }
+
+    async fn keep(&self, name: &str, encrypted: &[u8]) -> Result<bool, StoreError> {
+        let at = keys::purpose_key(name);
+        let item = ItemBuilder::at(at.clone()).set(SEALED, bytes(encrypted));
         let write = Write::put(at, item).when("attribute_not_exists(pk)");
-        let outcome = self.store.table.write(MeteredCall::Change, write).await?;
-        Ok(matches!(outcome, WriteOutcome::Done).then(|| key.as_bytes().to_vec().into()))
+        let outcome = self.table.write(MeteredCall::Change, write).await?;
+        Ok(matches!(outcome, WriteOutcome::Done))
     }
 }
 

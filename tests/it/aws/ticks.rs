@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use minutehand_sweeper::Tick;
 use serde_json::{Value, json};
 
 use super::world::{COLLECTION, World};
@@ -152,4 +153,28 @@ async fn a_pass_counts_the_occurrences_that_it_sends_again_because_the_queue_los
     assert_eq!(world.sent().len(), 2, "the lost occurrence, and the next one");
     let line = world.counted(world.sweeper.tally());
     assert_eq!((&line["Healed"], &line["Trouble"]), (&json!(1), &json!(1)), "{line}");
+}
+
+#[tokio::test]
+async fn sweepers_divide_the_timers_and_one_that_is_dead_delays_its_part_by_a_minute() {
+    const JOBS: u64 = 60;
+    let mut world = World::new().await;
+    for n in 0..JOBS {
+        world.put_job(&format!("job-{n}"), json!({"startTime": "2030-01-01T00:20:00Z"})).await;
+    }
+    world.advance(19 * 60);
+    let mut swept = [0, 0];
+    for (minute, swept) in [19, 20].into_iter().zip(&mut swept) {
+        // The second of three never answers.
+        for part in [0, 2] {
+            let at = format!("2030-01-01T00:{minute}:00Z");
+            let tick = Tick::read(&json!({"part": part, "of": 3, "at": at})).unwrap();
+            let pass = world.sweeper.sweep(tick).await.unwrap();
+            assert!([21, 22].contains(&pass["shards"].as_u64().unwrap()), "{pass}");
+            *swept += pass["timers"].as_u64().unwrap();
+        }
+        world.advance(60);
+    }
+    assert!((1..JOBS).contains(&swept[0]), "{swept:?}");
+    assert_eq!(swept[0] + swept[1], JOBS, "{swept:?}");
 }

@@ -6,7 +6,8 @@ use minutehand_domain::firing::limits::{
 
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::work_item::PACKET_ATTEMPTS_MAX;
-use serde_json::json;
+use minutehand_sweeper::Tick;
+use serde_json::{Value, json};
 
 use super::Template;
 
@@ -86,6 +87,28 @@ fn a_sweep_ends_before_its_function_times_out_and_before_the_next_sweep() {
         ("Tick", "/Targets/0/RetryPolicy/MaximumRetryAttempts"),
     ] {
         assert_eq!(template.number(resource, retries), 0);
+    }
+}
+
+#[test]
+fn each_sweeper_of_several_is_told_its_part_and_the_time_of_the_tick() {
+    let template = Template::read();
+    let targets = template.properties("Tick")["Targets"].as_array().unwrap();
+    assert_eq!(template.parameter("Sweepers")["MaxValue"], targets.len());
+    let (_, another) = targets.split_first().unwrap();
+    let conditions = another.iter().map(|target| target["Fn::If"][0].as_str().unwrap());
+    assert!(conditions.eq((2..=targets.len()).map(|n| format!("HasSweeper{n}"))));
+    let another = another.iter().map(|target| &target["Fn::If"][1]);
+    for (n, target) in [&targets[0]].into_iter().chain(another).enumerate() {
+        let told = &target["InputTransformer"];
+        assert_eq!(told["InputPathsMap"], json!({"at": "$.time"}));
+        let event = told["InputTemplate"]["Fn::Sub"].as_str().unwrap();
+        let event = event.replace("${Sweepers}", "5").replace("<at>", "\"2026-11-28T22:00:00Z\"");
+        let tick = Tick::read(&event.parse().unwrap()).unwrap();
+        assert_ne!(tick, Tick::default());
+        assert_eq!(event.parse::<Value>().unwrap()["part"], n);
+        assert_eq!(target["Arn"], targets[0]["Arn"]);
+        assert_eq!(target["RetryPolicy"], targets[0]["RetryPolicy"]);
     }
 }
 

@@ -59,7 +59,7 @@ pub use heartbeat::Heartbeat;
 pub(crate) use open::HELD_FOR;
 pub use place::{DeliveryPlace, Unbounded, Wait, Waiting};
 pub use stop::Stop;
-pub use sweep::{Pass, Sweeper};
+pub use sweep::{Pass, SweepPart, Sweeper};
 pub use timer_changes::{TimerChanges, ToldStep};
 pub use two_steps::SendThenCount;
 pub use worker::{Deadline, Delivery, Disposition, Performer, Worker};

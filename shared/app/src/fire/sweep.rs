@@ -38,6 +38,9 @@ use crate::error::AppError;
 use pace::Pace;
 
 mod pace;
+mod part;
+
+pub use part::SweepPart;
 
 /// Timers of a page.
 const PAGE_ITEMS: u32 = 100;
@@ -237,6 +240,25 @@ impl Sweeper {
     ///
     /// The pass begins with `first_shard`, so that the same shards are not the last ones each time.
     pub async fn pass(&self, first_shard: u32, over: impl Future<Output = ()>) -> Pass {
+        self.sweep(first_cursors(self.timers.shards(), first_shard), over).await
+    }
+
+    /// The same for a part of the shards, in a round of several sweepers that divide them.
+    ///
+    /// Each of them gives the sign of life of all: an outage is a time in which none was there.
+    pub async fn pass_part(
+        &self,
+        part: SweepPart,
+        round: u32,
+        first_shard: u32,
+        over: impl Future<Output = ()>,
+    ) -> Pass {
+        let mut cursors = first_cursors(self.timers.shards(), first_shard);
+        cursors.retain(|cursor| part.has(cursor.shard, round));
+        self.sweep(cursors, over).await
+    }
+
+    async fn sweep(&self, cursors: BTreeSet<ShardCursor>, over: impl Future<Output = ()>) -> Pass {
         let ends_at = self.clock.work_now() + PASS;
         let until = self.clock.now() + spans(self.clock.as_ref()).ahead;
         self.first_due.forget_until(until);
@@ -244,14 +266,12 @@ impl Sweeper {
             // Without it, an outage that is just over would not be known.
             let error_type = ErrorType::ShardFailed;
             tracing::error!(%error_type, %error, "no shard was swept");
-            return Pass { failed: self.timers.shards(), ..Pass::default() };
+            let failed = u32::try_from(cursors.len()).unwrap_or(u32::MAX);
+            return Pass { failed, ..Pass::default() };
         }
         let outages = self.heartbeat.known_outages();
         let mut over = pin!(over);
-        let mut under_way = UnderWay::new(
-            first_cursors(self.timers.shards(), first_shard),
-            Pace::new(self.concurrent_pages),
-        );
+        let mut under_way = UnderWay::new(cursors, Pace::new(self.concurrent_pages));
         let mut in_progress = FuturesUnordered::new();
         // Bounded by the timers of all shards, and by the time of a pass.
         loop {

@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use minutehand_ports::{SealError, Sealer};
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use minutehand_ports::store::StoreError;
+use minutehand_ports::{DataKeys, SealError, Sealer};
 use minutehand_sealer_kms::KmsSealer;
 use minutehand_testkit::aws::{AwsAnswer, AwsCall, FakeAws};
-use minutehand_testkit::fake_client;
+use minutehand_testkit::{ManualClock, fake_client};
 use serde_json::json;
 
 /// 32 bytes of ones, in Base64.
@@ -113,4 +116,59 @@ async fn a_refusal_of_kms_means_that_the_key_is_unavailable() {
     }
     let aws = FakeAws::in_turn([AwsAnswer::Silence]);
     assert!(matches!(sealer(&aws).seal("job-1", "s").await, Err(SealError::NoKey(_))));
+}
+
+/// Keys that are kept, by name.
+#[derive(Default)]
+struct Kept(Mutex<std::collections::BTreeMap<String, Vec<u8>>>);
+
+#[async_trait]
+impl DataKeys for Kept {
+    async fn kept(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.0.lock().unwrap().get(name).cloned())
+    }
+
+    async fn keep(&self, name: &str, encrypted: &[u8]) -> Result<bool, StoreError> {
+        let mut kept = self.0.lock().unwrap();
+        let is_new = !kept.contains_key(name);
+        kept.entry(name.to_owned()).or_insert_with(|| encrypted.to_vec());
+        Ok(is_new)
+    }
+}
+
+#[tokio::test]
+async fn processes_share_the_key_of_a_month() {
+    let aws = FakeAws::new(kms);
+    let kept = Arc::new(Kept::default());
+    let clock = Arc::new(ManualClock::at("2026-11-30T23:59:00Z".parse().unwrap()));
+    let process = || sealer(&aws).sharing(kept.clone(), clock.clone());
+    let (one, other) = (process(), process());
+    let first = one.seal("job-1", "hunter2").await.unwrap();
+    let second = other.seal("job-2", "hunter2").await.unwrap();
+    assert_eq!(actions(&aws), ["GenerateDataKey", "Decrypt"]);
+
+    // Neither asks again in this month, and an executor asks once for both secrets.
+    one.seal("job-3", "s").await.unwrap();
+    let executor = sealer(&aws);
+    assert_eq!(executor.open("job-1", &first).await.unwrap(), "hunter2");
+    assert_eq!(executor.open("job-2", &second).await.unwrap(), "hunter2");
+    assert_eq!(actions(&aws).len(), 3);
+
+    clock.advance(TimeDelta::minutes(1));
+    one.seal("job-4", "s").await.unwrap();
+    assert_eq!(actions(&aws).last().unwrap(), "GenerateDataKey");
+    let names: Vec<String> = kept.0.lock().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["data-2026-11", "data-2026-12"]);
+}
+
+#[tokio::test]
+async fn a_kept_key_of_another_key_of_kms_is_not_used() {
+    let aws = FakeAws::new(kms);
+    let kept = Arc::new(Kept::default());
+    let clock = Arc::new(ManualClock::at("2026-11-30T00:00:00Z".parse().unwrap()));
+    kept.keep("data-2026-11", b"other").await.unwrap();
+    let ours = sealer(&aws).sharing(kept, clock);
+    let sealed = ours.seal("job-1", "s").await.unwrap();
+    assert_eq!(ours.open("job-1", &sealed).await.unwrap(), "s");
+    assert_eq!(actions(&aws), ["Decrypt", "GenerateDataKey", "Decrypt"]);
 }
