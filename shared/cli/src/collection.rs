@@ -61,7 +61,7 @@ enum CollectionCommand {
     Enable(SwitchArgs),
     /// Switch collections off: none of their jobs fires
     Disable(SwitchArgs),
-    /// Show a collection and its jobs as needing nobody until an instant; they fire and alert as before
+    /// Do not show a collection and its jobs as needing someone until an instant; they fire and alert as before
     Snooze(snooze::SnoozeCollection),
     /// Delete a collection with all its jobs
     #[command(visible_alias = "rm")]
@@ -305,7 +305,7 @@ async fn show(work: &Work, name: &str) -> Result<()> {
     let extensions = collection.properties.rest.get("minutehand");
     let times = work.times(zone_of_collection(&collection.properties.rest));
     if let Some(until) = extensions.and_then(|it| snooze::told(it, &times)) {
-        text.extend(["Snoozed ", &until, ": it needs nobody.\n"]);
+        text.extend(["Snoozed ", &until, ": it is not shown as needing someone.\n"]);
     }
     if collection.properties.state != "Enabled" {
         text.push_str("Its jobs do not fire while it is off.\n");
