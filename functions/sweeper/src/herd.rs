@@ -120,7 +120,7 @@ impl Throttling {
     }
 
     fn moved(&self, advance: &Advance) -> bool {
-        let Advance { timer: TimerKey::Purge { collection_uid }, from, to } = advance else {
+        let Advance { timer: TimerKey::Purge { collection_uid }, from, to, .. } = advance else {
             panic!("not of this test: {advance:?}");
         };
         let mut shards = self.timers.lock().unwrap();

@@ -30,7 +30,7 @@ pub struct NotATick;
 struct Members {
     part: Option<u32>,
     of: Option<u32>,
-    at: Option<DateTime<Utc>>,
+    at: Option<String>,
 }
 
 impl Tick {
@@ -40,16 +40,16 @@ impl Tick {
     ///
     /// If it names a part that there cannot be.
     pub fn read(event: &serde_json::Value) -> Result<Self, NotATick> {
-        let members = match event.is_object() {
-            true => Members::deserialize(event).map_err(|_| NotATick)?,
-            false => Members::default(),
-        };
+        // A call by hand may come with anything.
+        let members = event.as_object().map(|_| Members::deserialize(event)).transpose();
+        let members = members.map_err(|_| NotATick)?.unwrap_or_default();
         let part = match (members.part, members.of) {
             (None, None) => SweepPart::WHOLE,
             (Some(part), Some(of)) => SweepPart::new(part, of).ok_or(NotATick)?,
             _ => return Err(NotATick),
         };
-        Ok(Self { part, at: members.at })
+        let at = members.at.map(|at| at.parse()).transpose().map_err(|_| NotATick)?;
+        Ok(Self { part, at })
     }
 
     /// The minute of the tick. Only its low digits matter.

@@ -288,7 +288,7 @@ fn left_out_by(advance: &Advance, history: HistoryDays) -> Vec<Write> {
 
 fn moved(advance: &Advance) -> Write {
     const SEEN: &str = "due_at = :from";
-    let Advance { timer, from, to } = advance;
+    let Advance { timer, from, to, at } = advance;
     let write = match timer {
         TimerKey::Job { job_uid, generation, state, is_spent, left_out } => {
             let overtaken: u64 = left_out.iter().map(|it| it.occurrences).sum();
@@ -299,8 +299,10 @@ fn moved(advance: &Advance) -> Write {
             } else {
                 ""
             };
-            let set = format!("SET due_at = :to{skipped}{spent}");
+            // After a failover, a timer whose messages were all delivered before stays where it is.
+            let set = format!("SET due_at = :to, moved_at = :at{skipped}{spent}");
             let write = Write::update(keys::timer(job_uid), set)
+                .with(":at", ticks(*at))
                 .when(format!("{SEEN} AND generation = :generation AND #state = :state"))
                 .naming("#state", "state")
                 .with(":generation", number(*generation))

@@ -212,7 +212,7 @@ pub(crate) fn finishing(finish: &Finish) -> [Statement; 2] {
     [changes(sql::EXPIRE_JOB, parameters), changes(sql::FINISH, end)]
 }
 
-fn move_timer(Advance { timer, from, to }: &Advance) -> Statement {
+fn move_timer(Advance { timer, from, to, .. }: &Advance) -> Statement {
     match timer {
         TimerKey::Job { job_uid, generation, state, is_spent, left_out } => {
             let overtaken: u64 = left_out.iter().map(|it| it.occurrences).sum();

@@ -373,7 +373,7 @@ impl Dispatcher {
                         batch.report.unreadable += 1;
                         let timer = job_timer_key(timer, false, Vec::new());
                         let to = now + UNREADABLE_WAITS;
-                        batch.advances.push(Advance { timer, from: due.due_at, to });
+                        batch.advances.push(Advance { timer, from: due.due_at, to, at: now });
                     }
                     Some(FoundSchedule::Changed) | None => batch.report.overtaken_by_others += 1,
                 }
@@ -384,7 +384,7 @@ impl Dispatcher {
                 // The timer stays until its attempt has ended, and is due again until then.
                 batch.messages.push(attempt_message(job, attempt.clone()));
                 let to = look_again.max(attempt.due_at);
-                batch.advances.push(Advance { timer, from: due.due_at, to });
+                batch.advances.push(Advance { timer, from: due.due_at, to, at: now });
                 return;
             }
             DueTimer::Purge { collection_uid } => {
@@ -395,7 +395,7 @@ impl Dispatcher {
         };
         // A sweep also finds timers that are due soon, and nothing is deleted before its time.
         batch.messages.push(QueueMessage { work_item, due_at: due.due_at.max(now) });
-        batch.advances.push(Advance { timer, from: due.due_at, to });
+        batch.advances.push(Advance { timer, from: due.due_at, to, at: now });
     }
 
     fn plan_occurrences(
@@ -428,7 +428,7 @@ impl Dispatcher {
             batch.messages.push(attempt_message(&timer.job, attempt));
         }
         let key = job_timer_key(timer, plan.next.is_spent(), plan.left_out);
-        batch.advances.push(Advance { timer: key, from, to: plan.next.at() });
+        batch.advances.push(Advance { timer: key, from, to: plan.next.at(), at: window.now });
     }
 }
 

@@ -139,7 +139,7 @@ mod tests {
             left_out: Vec::new(),
         };
         let from = DateTime::UNIX_EPOCH;
-        Advance { timer, from, to: from + TimeDelta::seconds(seconds) }
+        Advance { timer, from, to: from + TimeDelta::seconds(seconds), at: from }
     }
 
     #[test]

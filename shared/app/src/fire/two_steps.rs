@@ -183,7 +183,7 @@ mod tests {
             let step = SendThenMove { queue: noted.clone(), timers: noted.clone() };
             let timer = TimerKey::Purge { collection_uid: "c".to_owned() };
             let (from, to) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH);
-            let moves = [Advance { timer, from, to }];
+            let moves = [Advance { timer, from, to, at: from }];
             let answers = block_on(step.dispatch(&vec![message(); messages], &moves, from));
             assert_eq!(noted.steps(), expected, "{refuses}");
             match refuses {

@@ -63,6 +63,8 @@ pub struct Advance {
     pub from: DateTime<Utc>,
     /// When it is due next.
     pub to: DateTime<Utc>,
+    /// When it is moved. What it was due for was sent then.
+    pub at: DateTime<Utc>,
 }
 
 /// The timer to move, with what must still hold of it.

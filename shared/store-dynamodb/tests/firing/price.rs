@@ -132,7 +132,7 @@ async fn moving_a_timer_costs_three() {
     for (from, to, is_spent) in [(60, 900, false), (900, 2_100, true)] {
         let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
         let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent, left_out: Vec::new() };
-        let advance = Advance { timer, from: at(from), to: at(to) };
+        let advance = Advance { timer, from: at(from), to: at(to), at: at(from) };
         assert!(world.store.advance(&[advance]).await.remove(0).unwrap());
         assert_eq!(units(&world, MeteredCall::Advance), 3.0);
     }

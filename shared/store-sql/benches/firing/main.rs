@@ -169,7 +169,7 @@ async fn dispatch_all(store: &SqlStore, due_at: DateTime<Utc>) {
                     is_spent: false,
                     left_out: Vec::new(),
                 };
-                Advance { timer, from: due_at, to: due_at + TimeDelta::hours(1) }
+                Advance { timer, from: due_at, to: due_at + TimeDelta::hours(1), at: due_at }
             })
             .collect();
         let answers = store.dispatch(&messages, &moves, due_at).await.expect("an answer");

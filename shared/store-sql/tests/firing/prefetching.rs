@@ -86,7 +86,7 @@ async fn a_change_of_the_job_or_its_collection_is_seen_at_the_start() {
             left_out: Vec::new(),
         };
         let from = timer.due_at.unwrap();
-        let advance = Advance { timer: key, from, to: from + TimeDelta::seconds(60) };
+        let advance = Advance { timer: key, from, to: from + TimeDelta::seconds(60), at: from };
         assert!(world.store.advance(&[advance]).await.remove(0).unwrap());
     };
     assert!(!is_used(&world, spent).await);
@@ -163,7 +163,7 @@ async fn counts_and_moves_leave_it_as_it_is() {
         is_spent: false,
         left_out: Vec::new(),
     };
-    let advance = Advance { timer, from, to: from + TimeDelta::seconds(60) };
+    let advance = Advance { timer, from, to: from + TimeDelta::seconds(60), at: from };
     assert!(world.store.advance(&[advance]).await.remove(0).unwrap());
     let started = world.store.read_for_start(&claim).await.unwrap().unwrap();
     assert!(Arc::ptr_eq(&started, &prefetched));

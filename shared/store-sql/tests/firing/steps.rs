@@ -40,7 +40,7 @@ async fn move_of(world: &World, seconds: i64) -> Advance {
         is_spent: false,
         left_out: Vec::new(),
     };
-    Advance { timer, from, to: from + TimeDelta::seconds(seconds) }
+    Advance { timer, from, to: from + TimeDelta::seconds(seconds), at: from }
 }
 
 async fn received(queue: &SqlQueue) -> Vec<WorkItem> {

@@ -161,7 +161,7 @@ async fn skips_that_a_sweeper_counts_meanwhile_are_among_the_results(subject: &S
         is_spent: false,
         left_out: vec![left_out],
     };
-    let advance = Advance { timer, from: at(60), to: at(900) };
+    let advance = Advance { timer, from: at(60), to: at(900), at: at(60) };
     assert!(subject.store.advance(&[advance]).await.remove(0).unwrap());
     // Two workers, of which one has read the job before and the other one after that.
     let mut update = counting(&before.recently_counted, 60, marked(Mark::Ok));

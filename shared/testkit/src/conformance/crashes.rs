@@ -67,7 +67,7 @@ async fn a_step_that_was_answered_is_not_done_again_by_the_next_process(subject:
         is_spent: false,
         left_out: Vec::new(),
     };
-    let advance = Advance { timer, from: at(60), to: at(900) };
+    let advance = Advance { timer, from: at(60), to: at(900), at: at(60) };
     let moved = subject.store.advance(std::slice::from_ref(&advance)).await.remove(0);
     assert!(moved.unwrap());
     let lease_until = at(200);

@@ -135,7 +135,7 @@ fn to(second: i64) -> Advance {
     let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
     let timer =
         TimerKey::Job { job_uid, generation: 1, state, is_spent: false, left_out: Vec::new() };
-    Advance { timer, from: at(60), to: at(second) }
+    Advance { timer, from: at(60), to: at(second), at: at(60) }
 }
 
 async fn moves(subject: &Subject, advance: Advance) -> bool {

@@ -112,7 +112,7 @@ async fn what_a_sweeper_leaves_out_counts_if_its_timer_moves(subject: &Subject) 
         is_spent: false,
         left_out: vec![left_out],
     };
-    let advance = Advance { timer, from: at(60), to: at(3_600) };
+    let advance = Advance { timer, from: at(60), to: at(3_600), at: at(60) };
     let stale = Advance { from: at(120), ..advance.clone() };
     assert!(!subject.store.advance(&[stale]).await.remove(0).unwrap());
     assert_eq!(all(subject).await, []);

@@ -54,7 +54,7 @@ async fn a_stored_retry_timer_stays_as_it_is(subject: &Subject) {
     keep(subject, &retries).await;
     let LongRetry { attempt, .. } = retries[0].clone();
     let timer = TimerKey::Retry { job_uid: JOB.to_owned(), attempt: attempt.clone() };
-    let advance = Advance { timer, from: at(5_000), to: at(6_200) };
+    let advance = Advance { timer, from: at(5_000), to: at(6_200), at: at(5_000) };
     let moved = subject.store.advance(std::slice::from_ref(&advance)).await;
     assert!(moved[0].as_ref().unwrap());
     let again = subject.store.advance(&[advance]).await;

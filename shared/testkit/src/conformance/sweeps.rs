@@ -22,7 +22,7 @@ fn key(is_spent: bool) -> TimerKey {
 }
 
 fn advance(timer: TimerKey, from: i64, to: i64) -> Advance {
-    Advance { timer, from: at(from), to: at(to) }
+    Advance { timer, from: at(from), to: at(to), at: at(from) }
 }
 
 async fn advanced(subject: &Subject, advance: Advance) -> bool {

@@ -68,7 +68,7 @@ impl Timers for TwoShards {
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
         let mut timers = self.timers();
         let mut moved = Vec::new();
-        for Advance { timer, from, to } in advances {
+        for Advance { timer, from, to, .. } in advances {
             let TimerKey::Purge { collection_uid } = timer else { panic!("{timer:?}") };
             let seen = (collection_uid.clone(), *from);
             let found = timers.iter_mut().flatten().find(|timer| **timer == seen);
