@@ -153,10 +153,10 @@ fn the_archiver_writes_objects_and_replaces_history_and_the_api_reads_it() {
 }
 
 #[test]
-fn the_archive_is_sorted_when_a_day_is_over() {
+fn the_archive_is_sorted_in_parts_when_a_day_is_over() {
     let template = Template::read();
     let rule = template.properties("Sorting");
-    assert_eq!(rule["ScheduleExpression"], "cron(30 1 * * ? *)");
+    assert_eq!(rule["ScheduleExpression"], "cron(30 * * * ? *)");
     let [target] = rule["Targets"].as_array().unwrap().as_slice() else { panic!("{rule}") };
     assert_eq!(target["Input"], "{\"sort\":true}");
     let live = json!(["ArchivesVersioned", {"Ref": "ArchiverLive"}, {"Fn::GetAtt": ["ArchiverFunction", "Arn"]}]);
