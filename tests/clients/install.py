@@ -49,6 +49,25 @@ def node(name, package):
     return folder / "node_modules"
 
 
+def rust(name, package):
+    """Builds a program of Rust of this name with its lock file, and returns it."""
+    folder = FOLDER / name
+    files = [package / "Cargo.toml", package / "Cargo.lock", package / "src" / "main.rs"]
+    binary = folder / name
+
+    def build():
+        target = folder / "target"
+        build = ["cargo", "build", "--quiet", "--locked", "--target-dir", target]
+        _run(*build, "--manifest-path", files[0])
+        shutil.move(target / "debug" / name, binary)
+        # What it was built of is large.
+        shutil.rmtree(target)
+
+    version = _run("cargo", "--version")
+    _once(folder, [version, *(file.read_text() for file in files)], build)
+    return binary
+
+
 def debian(package):
     """Unpacks a package of Debian, and returns its root. It is not installed: no service starts."""
     folder = FOLDER / f"debian-{package}"

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::lock::Mutex;
 use minutehand_domain::presence::{Presence, SIGN_EVERY, UnreadablePresence, Watched};
 use minutehand_ports::{ApiSigns, Clock};
 
@@ -26,6 +27,8 @@ pub struct ApiPresence {
     /// Whether no other process uses the store.
     is_alone: bool,
     is_here: AtomicBool,
+    /// Held while it is asked what was watched.
+    asked: Mutex<()>,
 }
 
 impl ApiPresence {
@@ -37,7 +40,7 @@ impl ApiPresence {
         id: String,
         is_alone: bool,
     ) -> Self {
-        Self { signs, clock, id, is_alone, is_here: AtomicBool::new(false) }
+        Self { signs, clock, id, is_alone, is_here: AtomicBool::new(false), asked: Mutex::default() }
     }
 
     /// The API begins to take pings.
@@ -47,7 +50,7 @@ impl ApiPresence {
     /// If the store fails.
     pub async fn begin(&self) -> Result<(), AppError> {
         let begins = |it: &Presence, now, overdue| it.begins(&self.id, self.is_alone, now, overdue);
-        self.change(begins).await?;
+        let _: Presence = self.change(begins).await?;
         self.is_here.store(true, Ordering::Relaxed);
         Ok(())
     }
@@ -61,7 +64,7 @@ impl ApiPresence {
         if !self.is_here.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.change(|it, now, overdue| it.signs(&self.id, now, overdue)).await
+        self.signed().await.map(drop)
     }
 
     /// The API takes no more pings.
@@ -73,15 +76,24 @@ impl ApiPresence {
         if !self.is_here.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
-        self.change(|it, now, overdue| it.ends(&self.id, now, overdue)).await
+        self.change(|it, now, overdue| it.ends(&self.id, now, overdue)).await.map(drop)
     }
 
     /// Whether something could take pings in all of this time, which is over. A process with the API says so
     /// itself.
     pub(crate) async fn watched(&self, span: [DateTime<Utc>; 2]) -> Result<Watched, AppError> {
-        self.sign().await?;
-        let presence = read(&self.signs.read_signs().await?.state)?;
-        Ok(presence.watched(span, self.clock.now(), self.overdue()))
+        let known = |presence: &Presence| presence.watched(span, self.clock.now(), self.overdue());
+        // Many pings may be missing at once: the sign for one of them tells of the others.
+        let _turn = self.asked.lock().await;
+        let watched = known(&read(&self.signs.read_signs().await?.state)?);
+        if watched == Watched::Unknown && self.is_here.load(Ordering::Relaxed) {
+            return Ok(known(&self.signed().await?));
+        }
+        Ok(watched)
+    }
+
+    async fn signed(&self) -> Result<Presence, AppError> {
+        self.change(|it, now, overdue| it.signs(&self.id, now, overdue)).await
     }
 
     /// After how long without a sign a process is taken for dead, on the clock of the schedule.
@@ -89,15 +101,16 @@ impl ApiPresence {
         self.clock.scheduled_during(SIGN_EVERY * SIGNS_MISSED)
     }
 
+    /// Stores what becomes of the signs, and returns it.
     async fn change(
         &self,
         change: impl Fn(&Presence, DateTime<Utc>, TimeDelta) -> Presence + Send,
-    ) -> Result<(), AppError> {
+    ) -> Result<Presence, AppError> {
         for _ in 0..ROUNDS_MAX {
             let stored = self.signs.read_signs().await?;
             let after = change(&read(&stored.state)?, self.clock.now(), self.overdue());
             if self.signs.write_signs(stored.number, &after.to_string()).await? {
-                return Ok(());
+                return Ok(after);
             }
         }
         Err(AppError::Busy { what: "the signs of the API".to_owned() })

@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.8ec22b49475e.js",
-        bytes: include_bytes!("../dist/app.8ec22b49475e.js.gz"),
+        name: "app.655f3da73354.js",
+        bytes: include_bytes!("../dist/app.655f3da73354.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"8ec22b49475ee17249a026a5f6de679d\"",
+        etag: "\"655f3da73354f183b3588306130820ee\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"8501fd88195ac6ad9bb22481f17e455c\"",
+        etag: "\"504b1af159517cb76752d96a60cdf6a5\"",
         is_hashed: false,
     },
     File {

@@ -81,6 +81,8 @@ pub struct Ending {
     pub by: EndedBy,
     /// What was said with it: the text of a report, or who cancelled it.
     pub text: String,
+    /// How many bytes of what was said are kept in the archive, beside the text; 0 if none are.
+    pub body_bytes: u32,
 }
 
 impl Ending {
@@ -89,22 +91,25 @@ impl Ending {
     pub fn new(at: DateTime<Utc>, by: EndedBy, text: &str) -> Self {
         let (kept, _) = text.split_at(text.floor_char_boundary(REPORT_BYTES_MAX));
         // Stores differ in what they make of it.
-        Self { at, by, text: kept.replace('\0', "\u{fffd}") }
+        Self { at, by, text: kept.replace('\0', "\u{fffd}"), body_bytes: 0 }
     }
 
     /// As it is stored.
     #[must_use]
     pub fn to_stored(&self) -> String {
-        format!("{} {} {}", self.by.name(), ticks(self.at), self.text)
+        let kept = if self.body_bytes == 0 { String::new() } else { format!("+{}", self.body_bytes) };
+        format!("{}{kept} {} {}", self.by.name(), ticks(self.at), self.text)
     }
 
     /// Reads what [`to_stored`](Self::to_stored) wrote.
     #[must_use]
     pub fn read_stored(stored: &str) -> Option<Self> {
         let mut parts = stored.splitn(3, ' ');
-        let by = EndedBy::read_name(parts.next()?)?;
+        let by = parts.next()?;
+        let (by, body_bytes) = by.split_once('+').unwrap_or((by, "0"));
+        let (by, body_bytes) = (EndedBy::read_name(by)?, body_bytes.parse().ok()?);
         let at = from_ticks(parts.next()?.parse().ok()?)?;
-        Some(Self { at, by, text: parts.next()?.to_owned() })
+        Some(Self { at, by, text: parts.next()?.to_owned(), body_bytes })
     }
 
     /// How the attempt ended with it.
@@ -157,7 +162,10 @@ mod tests {
         for by in EndedBy::ALL {
             for text in ["", "two words", " and\nlines "] {
                 let ending = Ending::new(at(60), by, text);
-                assert_eq!(Ending::read_stored(&ending.to_stored()), Some(ending));
+                let kept = Ending { body_bytes: 99_000, ..ending.clone() };
+                for ending in [ending, kept] {
+                    assert_eq!(Ending::read_stored(&ending.to_stored()), Some(ending));
+                }
             }
         }
         for other in ["", "success", "success x ", "another 1 "] {

@@ -14,7 +14,7 @@ pub const OWED_MAX: usize = 20;
 pub struct PingWindow {
     /// How long before it, if the occurrence before is at least twice as far away.
     pub early: Span,
-    /// How long after it, and after a start.
+    /// How long after it, and after a start that comes later.
     pub grace: Span,
 }
 

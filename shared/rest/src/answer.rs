@@ -18,7 +18,8 @@ use crate::failure::{ErrorCode, Failure};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 const XML: HeaderValue = HeaderValue::from_static("application/xml; charset=utf-8");
-const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const METRICS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 /// What nginx and others read.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
@@ -72,8 +73,13 @@ impl Answer {
     }
 
     /// An answer with a metrics page, which is plain text.
-    pub(crate) fn plain(status: StatusCode, body: String) -> Self {
-        Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(status, body) }
+    pub(crate) fn metrics(page: String) -> Self {
+        Self { headers: vec![(CONTENT_TYPE, METRICS)], ..Self::text(StatusCode::OK, page) }
+    }
+
+    /// An answer with a few words.
+    pub(crate) fn plain(words: &str) -> Self {
+        Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(StatusCode::OK, words.to_owned()) }
     }
 
     /// A stream of events, which a proxy is asked to pass on at once.

@@ -35,7 +35,7 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
         return Err(Failure::new(ErrorCode::UnknownRoute, message));
     };
     match page.text().await {
-        Ok(text) => Ok(Answer::plain(StatusCode::OK, text)),
+        Ok(text) => Ok(Answer::metrics(text)),
         Err(error) => {
             let error_type = ErrorType::RequestFailed;
             tracing::error!(%error_type, %error, "metrics are not available");

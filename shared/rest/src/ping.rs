@@ -43,7 +43,11 @@ pub(crate) async fn log(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn exit_status(call: Call) -> Result<Answer, Failure> {
     let sent = call.path.get("exitStatus");
     if sent.is_empty() || !sent.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Failure::unknown_route(&call.head.method, call.head.uri.path()));
+        let message = format!(
+            "A ping ends in nothing, '/start', '/fail', '/log', '/alive' or the exit status of the program, and \
+             not in '/{sent}'."
+        );
+        return Err(Failure::new(ErrorCode::UnknownRoute, message));
     }
     let Ok(status) = sent.parse::<u8>() else {
         let message = "The exit status in the path is greater than 255. Send that of the program.";
@@ -87,7 +91,7 @@ async fn ping(
     let text = call.body.as_str().unwrap_or_default();
     let pinged = call.manage.ping(key, (kind, rid.transpose()?), (exit_status, text)).await?;
     match pinged {
-        Pinged::Taken => Ok(Answer::plain(StatusCode::OK, "OK".to_owned())),
+        Pinged::Taken => Ok(Answer::plain("OK")),
         Pinged::Unknown => Err(unknown()),
     }
 }

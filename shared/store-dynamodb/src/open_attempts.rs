@@ -13,7 +13,6 @@ use async_trait::async_trait;
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::completion::Ending;
-use minutehand_domain::firing::Waited;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{AttemptSeen, Claim, LeaveOpen, LeftOpen, LongRetry, Recorded, Said};
 use minutehand_ports::{OpenAttempts, StoreError};
@@ -49,7 +48,7 @@ impl OpenAttempts for DynamoStore {
         .with(":until", ticks(until))
         .with(":held", ticks(held_until))
         .with(":expires", expiry(until, self.history));
-        let ends = Attempt { due_at: until, waited: Some(Waited::Completion), ..attempt.clone() };
+        let ends = Attempt { due_at: until, ..attempt.clone() }.to_end();
         let timer = LongRetry { job: job.clone(), attempt: ends };
         let timer_at = keys::retry(&job.uid, &attempt_key(attempt));
         let timer = Write::put(timer_at, retries::timer(&timer));

@@ -14,7 +14,6 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Record};
 use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::completion::Ending;
-use minutehand_domain::firing::Waited;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{AttemptSeen, Claim, LeaveOpen, LeftOpen, Recorded, Said};
 use minutehand_ports::{OpenAttempts, StoreError};
@@ -34,7 +33,7 @@ impl OpenAttempts for SqlStore {
         let Claim { job, attempt, .. } = claim;
         let mut row = self.held(claim);
         row.extend(params![started_at, until, held_until, expiry(until, self.history)]);
-        let ends = Attempt { waited: Some(Waited::Completion), ..attempt.clone() };
+        let ends = attempt.clone().to_end();
         let timer = params![
             id(&job.uid),
             attempt_key(attempt),

@@ -12,7 +12,6 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::completion::Ending;
-use minutehand_domain::firing::Waited;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     OpenSpan, PingChange, PingKey, PingRead, PingTaken, PingWrite, SignsRead,
@@ -20,6 +19,7 @@ use minutehand_ports::store::{
 use minutehand_ports::{ApiSigns, Pings, StoreError};
 
 use crate::attempts::{expiry, key};
+use crate::jobs::read as read_job;
 use crate::script::{ScriptOutcome, Statement};
 use crate::sql::{attempts, jobs, pings as sql};
 use crate::store::{SqlStore, changes, record, rest};
@@ -59,10 +59,15 @@ impl Pings for SqlStore {
     }
 
     async fn find_ping(&self, hash: &str) -> Result<Option<PingRead>, StoreError> {
-        let Some(row) = self.read_one(sql::PING, params![hash]).await? else { return Ok(None) };
-        let mut row = Columns::new("pings", row);
-        let job = JobRef { uid: row.id()?, collection_uid: row.id()?, key: row.next()? };
-        Ok(Some(PingRead { job, number: row.next()?, book: row.next()? }))
+        let Some(row) = self.read_one(jobs::JOB_OF_PING, params![hash]).await? else {
+            return Ok(None);
+        };
+        let mut row = Columns::new("jobs", row);
+        let record = read_job(&mut row)?;
+        let job =
+            JobRef { uid: record.uid.clone(), collection_uid: row.id()?, key: row.next()? };
+        let (number, book) = (row.next()?, row.next()?);
+        Ok(Some(PingRead { job, number, book, record: Some(Box::new(record)) }))
     }
 
     async fn take_ping(&self, write: &PingWrite) -> Result<PingTaken, StoreError> {
@@ -84,7 +89,7 @@ impl Pings for SqlStore {
                     ending.as_ref().map(Ending::to_stored),
                 ]);
                 statements.push(changes(sql::OPEN_BY_PING, row));
-                let ends = Attempt { waited: Some(Waited::Completion), ..*attempt.clone() };
+                let ends = Attempt::clone(attempt).to_end();
                 let timer = params![
                     id(&job.uid),
                     attempt_key(attempt),

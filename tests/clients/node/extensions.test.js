@@ -66,3 +66,23 @@ test('jobs are in the time zone of their collection', async () => {
   const [changed, later] = await stored(world, collection);
   assert.deepEqual([changed.timeZone, later], [BERLIN, '2027-07-01T08:00:00Z']);
 });
+
+test('a job that expects pings is listed with the type that it has', async () => {
+  const world = new World();
+  const collection = await world.standard();
+  const action = { type: 'Expect', expect: { grace: 'PT20M' } };
+  const properties = { action, recurrence: { frequency: 'Day', schedule: NINE } };
+  await world.send('PUT', world.idOf(collection, 'job'), { properties });
+
+  const [listed] = await world.jobs.list(GROUP, collection);
+  const job = await world.jobs.get(GROUP, collection, 'job');
+  assert.deepEqual([listed, job].map((it) => it.properties.action.type), ['Expect', 'Expect']);
+  assert.equal((await world.collections.get(GROUP, collection)).name, collection);
+
+  // The client does not put back a type that it does not know; a change of something else needs none.
+  await assert.rejects(world.jobs.createOrUpdate(GROUP, collection, 'job', job), /Expect is not a valid value/);
+  await world.jobs.patch(GROUP, collection, 'job', { properties: { state: 'Disabled' } });
+  const after = await world.send('GET', world.idOf(collection, 'job'));
+  assert.equal(after.properties.action.type, 'Expect');
+  assert.equal(after.properties.action.expect.grace, 'PT20M');
+});

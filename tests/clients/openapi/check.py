@@ -19,8 +19,8 @@ HERE = Path(__file__).resolve().parent
 DESCRIPTION = HERE.parents[2] / "shared" / "rest" / "openapi.json"
 CONFIGURATION = HERE / "schemathesis.toml"
 CASES_MIN = 2_000
-# The server runs no jobs, and its job calls a URL: what needs a failure, an open attempt or a job that
-# expects pings is refused. Tests of the server ask for it.
+# The server runs no jobs, and few of them expect pings: what needs a failure, an open attempt, a key or one of
+# those may be refused each time. Tests of the server ask for it.
 REFUSED = (
     "/occurrences/{occurrence}/redrive",
     "/history/{historyName}/body",

@@ -63,6 +63,10 @@ PROPERTIES = {
             },
         },
     },
+    "pings": {
+        "action": {"type": "Expect", "expect": {"early": "PT1H", "grace": "PT1H"}},
+        "recurrence": {"frequency": "day"},
+    },
     "occurrences": {
         "action": HTTP,
         "recurrence": {

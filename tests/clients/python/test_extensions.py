@@ -64,3 +64,24 @@ def test_jobs_are_in_the_time_zone_of_their_collection(client, collection):
     client.put_job_back(collection, "job", job)
     recurrence, first = stored(client, collection)
     assert (recurrence["timeZone"], first) == (BERLIN, "2027-07-01T08:00:00Z")
+
+
+def test_a_job_that_expects_pings_is_listed_with_the_type_that_it_has(client, collection):
+    action = {"type": "Expect", "expect": {"grace": "PT20M"}}
+    recurrence = {"frequency": "Day", "schedule": NINE}
+    properties = {"action": action, "recurrence": recurrence}
+    client.send("PUT", client.id_of(collection, "job"), {"properties": properties})
+    client.put_job(collection, "other", action=models.JobAction(**http()))
+
+    assert client.get_collection(collection).name == collection
+    listed = {job.name.split("/")[1]: job.properties.action for job in client.list_jobs(collection)}
+    got = client.get_job(collection, "job").properties.action
+    assert str(got.type) == str(listed["job"].type) == "Expect"
+    assert got.request is None and listed["other"].request is not None
+
+    # It survives that the client puts it back.
+    job = client.get_job(collection, "job")
+    job.properties.state = "Disabled"
+    client.put_job_back(collection, "job", job)
+    after = client.send("GET", client.id_of(collection, "job"))["properties"]
+    assert (after["action"]["type"], after["action"]["expect"]["grace"]) == ("Expect", "PT20M")

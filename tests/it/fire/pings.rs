@@ -2,18 +2,23 @@
 
 use std::sync::Arc;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::ApiPresence;
 use minutehand_domain::cause::Cause;
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::firing::Why;
 use minutehand_domain::presence::SIGN_EVERY;
+use minutehand_ports::Pings;
+use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
+use super::store::{Failing, Fails};
 use super::world::{World, instant, named, place, status};
 
 const RID: &str = "0123abcd-4567-4890-8bcd-ef0123456789";
 const OTHER: &str = "1123abcd-4567-4890-8bcd-ef0123456789";
+
+const JOB: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/jc/jobs/j";
 
 /// A job that expects a ping each hour, from five minutes before until ten after.
 fn hourly() -> Value {
@@ -56,7 +61,7 @@ impl World {
     /// What the last pings of a job concerned, the oldest first.
     async fn noted_pings(&self, name: &str) -> Vec<String> {
         let address = self.manage.ping_address(&place(), &named("jc"), &named(name)).await.unwrap();
-        let line = |of: Option<chrono::DateTime<chrono::Utc>>| {
+        let line = |of: Option<DateTime<Utc>>| {
             of.map_or_else(|| "-".to_owned(), |of| of.format("%H:%M").to_string())
         };
         let entries = address.entries.iter().rev();
@@ -65,10 +70,21 @@ impl World {
 
     /// Runs to an instant, with the signs of the API.
     async fn run_with_signs(&mut self, presence: &ApiPresence, until: &str) {
-        while self.now() < instant(until) {
-            self.run_to(instant(until).min(self.now() + SIGN_EVERY)).await;
+        self.run_to_with_signs(presence, instant(until)).await;
+    }
+
+    async fn run_to_with_signs(&mut self, presence: &ApiPresence, until: DateTime<Utc>) {
+        while self.now() < until {
+            self.run_to(until.min(self.now() + SIGN_EVERY)).await;
             presence.sign().await.unwrap();
         }
+    }
+
+    /// The number of the book of a job: how often it was written.
+    async fn book_number(&self, name: &str) -> u64 {
+        let (pings, job) = (self.ping_store(), self.job(name).await);
+        let key = pings.ping_key(&job.uid).await.unwrap().unwrap();
+        pings.find_ping(&key.hash).await.unwrap().unwrap().number
     }
 }
 
@@ -220,8 +236,11 @@ async fn a_repeated_ping_counts_once() {
     let url = world.ping_path("j").await;
     world.run_until("2027-03-01T10:22").await;
     assert_eq!(world.ping(&url, "a").await, 200);
+    let before = (world.book_number("j").await, world.queued());
     assert_eq!(world.ping(&url, "a").await, 200);
+    assert_eq!((world.book_number("j").await, world.queued()), before, "nothing is written");
     assert_eq!(world.ping(&url, "b").await, 200);
+    assert_eq!(world.book_number("j").await, before.0 + 1);
     assert_eq!(world.noted_pings("j").await, ["success 10:00", "success 10:10"]);
 }
 
@@ -237,6 +256,20 @@ async fn restarts_and_lost_messages_keep_what_was_paid() {
     world.run_until("2027-03-01T10:40").await;
     assert_eq!(world.history("j").await, ["01 10:00 #1.0"]);
     assert_eq!(world.status("j").await, status("enabled").executions(1));
+}
+
+#[tokio::test]
+async fn a_ping_counts_although_its_message_cannot_be_sent() {
+    let mut world = World::at("2027-03-01T09:30").await;
+    world.expect("j", hourly()).await;
+    let url = world.ping_path("j").await;
+    world.run_until("2027-03-01T10:01").await;
+    world.trouble.begin(Failing { first: 1, each: 1, how: Fails::Before });
+    assert_eq!(world.ping(&url, "7 rows").await, 200);
+    world.trouble.end_after(0);
+    world.run_until("2027-03-01T10:12").await;
+    assert_eq!(world.noted_pings("j").await, ["success 10:00"]);
+    assert_eq!(world.history("j").await, ["01 10:00 #1.0"]);
 }
 
 #[tokio::test]
@@ -318,6 +351,71 @@ async fn what_nobody_could_take_is_left_out() {
     let presence = world.watch_pings("r").await;
     world.run_with_signs(&presence, "2027-03-01T12:30").await;
     assert_eq!(world.left_out("j").await.len(), 2);
+}
+
+/// How long nothing takes pings, and whether the process was killed.
+const OUTAGES: [(i64, bool); 4] = [(5, false), (5, true), (60, true), (180, false)];
+/// What is owed then.
+const OWED: usize = 200;
+
+#[tokio::test]
+async fn restarts_over_many_owed_pings_alert_nobody_on_a_file() {
+    alerts_nobody(World::local("2027-03-01T09:30").await, true).await;
+}
+
+#[tokio::test]
+async fn restarts_over_many_owed_pings_alert_nobody_on_a_database() {
+    alerts_nobody(World::at("2027-03-01T09:30").await, false).await;
+}
+
+async fn alerts_nobody(mut world: World, is_alone: bool) {
+    let alert = json!({"type": "Http", "request": {"uri": "http://alert/topic", "method": "POST"},
+        "format": "ntfy"});
+    let sku = json!({"name": "P20Premium"});
+    world.put_collection(json!({"sku": sku, "minutehand": {"onFailure": alert}})).await;
+    for n in 0..OWED {
+        world.expect(&format!("j{n}"), hourly()).await;
+    }
+    let mut presence = world.watch_pings("first").await;
+    let mut hour = instant("2027-03-01T10:00");
+    for (seconds, is_killed) in OUTAGES {
+        world.run_to(hour - TimeDelta::minutes(6)).await;
+        world.run_to_with_signs(&presence, hour + TimeDelta::minutes(3)).await;
+        if !is_killed {
+            presence.end().await.unwrap();
+        }
+        let back = world.now() + TimeDelta::seconds(seconds);
+        world.set_clock(&format_instant(back));
+        if is_alone {
+            world = world.restart().await;
+        }
+        presence = world.watch_pings(&format!("{seconds} {is_killed}")).await;
+        world.run_to_with_signs(&presence, hour + TimeDelta::minutes(12)).await;
+        assert_eq!(world.calls("http://alert/"), [""; 0], "{seconds} {is_killed}");
+        hour += TimeDelta::hours(1);
+    }
+    for n in 0..OWED {
+        let skipped = status("enabled").skipped(OUTAGES.len() as u64);
+        assert_eq!(world.status(&format!("j{n}")).await, skipped, "{n}");
+    }
+    // What is missing while somebody watches alerts, all at once.
+    world.run_to(hour - TimeDelta::minutes(6)).await;
+    world.run_to_with_signs(&presence, hour + TimeDelta::minutes(12)).await;
+    let alerts = world.calls("http://alert/");
+    assert_eq!((alerts.len(), alerts[0].as_str()), (OWED, "01 14:10"));
+}
+
+#[tokio::test]
+async fn a_failure_before_its_instant_does_not_fire_next_at_it() {
+    let mut world = World::local("2027-03-01T09:30").await;
+    world.expect("j", hourly()).await;
+    let url = world.ping_path("j").await;
+    world.run_until("2027-03-01T09:57").await;
+    assert_eq!(world.ping(&format!("{url}/fail"), "disk full").await, 200);
+    world.run_until("2027-03-01T09:58").await;
+    let (_, why) = world.send("GET", &format!("{JOB}/why"), "").await;
+    assert!(why.contains("2027-03-01 10:00:00 UTC: It failed: disk full."), "{why}");
+    assert!(why.contains("fires next at 2027-03-01 11:00:00 UTC."), "{why}");
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
 use minutehand_domain::work_item::{JobRef, encode_waiting};
 use minutehand_ports::store::{JobRecord, PageRequest, PulseOf, ResourceGroup};
-use minutehand_ports::{Clock, Collections, GivenKey, History, Jobs};
+use minutehand_ports::{Clock, Collections, GivenKey, History, Jobs, Pings};
 use minutehand_recurrence::WrittenDate;
 use minutehand_sealer_aes::AesSealer;
 use minutehand_store_sql::SqlStore;
@@ -265,6 +265,11 @@ impl World {
         let signs = self.ground.pings().unwrap();
         let is_alone = self.ground.queue().is_some();
         ApiPresence::new(signs, self.clock.clone(), id.to_owned(), is_alone)
+    }
+
+    /// The store of pings.
+    pub(super) fn ping_store(&self) -> Arc<dyn Pings> {
+        self.ground.pings().unwrap()
     }
 
     /// The worker asks who was there.

@@ -24,8 +24,17 @@ impl Client {
         self.must_with(method, path, "", body).await;
     }
 
+    /// Asks, which has to succeed, and returns the body of the answer.
+    pub(crate) async fn answer_to(&mut self, method: &str, path: &str, body: &str) -> Vec<u8> {
+        self.ask(method, path, "", body).await
+    }
+
     /// Asks with more of a query, beginning with `&`.
     pub(crate) async fn must_with(&mut self, method: &str, path: &str, query: &str, body: &str) {
+        self.ask(method, path, query, body).await;
+    }
+
+    async fn ask(&mut self, method: &str, path: &str, query: &str, body: &str) -> Vec<u8> {
         let (address, length) = (self.address, body.len());
         let request = format!(
             "{method} {path}?api-version=2016-03-01{query} HTTP/1.1\r\nHost: {address}\r\n\
@@ -51,6 +60,7 @@ impl Client {
         self.stream.read_exact(&mut answer).await.expect("an answer");
         let is_success = status.split(' ').nth(1).is_some_and(|code| code.starts_with('2'));
         assert!(is_success, "{method} {path}: {status}{}", String::from_utf8_lossy(&answer));
+        answer
     }
 }
 

@@ -8,7 +8,7 @@
 //! `BENCH_SECONDS` is how long the light load lasts (300), `BENCH_STORED` how many jobs the sweep
 //! passes over, or `stored` creates (1,000,000), `BENCH_FAIR_SECONDS` how long each noisy neighbour goes on (180),
 //! `BENCH_FAIR` a part of the name of those to measure, `BENCH_ONLY` names parts to run:
-//! `lag,api,burst,price,sweep,fair`, or `soak` for `BENCH_SOAK_MINUTES` (30), or `stored`, `BENCH_BINARY` another binary, to compare with.
+//! `lag,api,burst,price,sweep,fair,pings`, or `soak` for `BENCH_SOAK_MINUTES` (30), or `stored`, `BENCH_BINARY` another binary, to compare with.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(clippy::print_stderr, reason = "and says how far it is")]
@@ -34,6 +34,7 @@ mod figures;
 mod lag;
 #[path = "../../tests/fire/nuisance.rs"]
 mod nuisance;
+mod pings;
 mod price;
 mod server;
 mod soak;
@@ -93,6 +94,9 @@ async fn main() {
             figures.add(&format!("{sync}: memory after the bursts"), server.memory(), "", "");
         }
         server.stop();
+    }
+    if is_wanted("pings") {
+        pings::measure(&mut figures).await;
     }
     if is_wanted("fair") {
         fair::measure(&mut figures, &target).await;

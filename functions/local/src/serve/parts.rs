@@ -127,6 +127,8 @@ impl Parts {
             Some(objects) => Arc::new(ArchivedHistory::new(self.jobs.clone(), objects)),
             None => self.jobs.clone(),
         };
+        let bodies = settings.archive.clone().map(|objects| Arc::new(ArchivedBodies::new(objects)));
+        let ping_bodies = bodies.clone().map(|bodies| bodies as _);
         let ports = ManagePorts {
             collections: Arc::new(Telling::<dyn Collections>::new(
                 self.jobs.clone(),
@@ -149,10 +151,7 @@ impl Parts {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             disk: self.jobs.clone(),
-            bodies: settings
-                .archive
-                .clone()
-                .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
+            bodies: bodies.map(|bodies| bodies as _),
             sender: Some(Arc::new(self.under_way.clone().around(actions(settings, TESTS_IDLE)?))),
             completions: self.completions(settings),
         };
@@ -163,7 +162,8 @@ impl Parts {
             own: OwnResources::default(),
             history: settings.history,
         };
-        Ok(Manage::new(ports, settings).with_pings(self.jobs.clone()))
+        let manage = Manage::new(ports, settings).with_pings(self.jobs.clone());
+        Ok(manage.with_ping_bodies(ping_bodies))
     }
 
     /// Where targets report the end of their work, if this server knows its public address.

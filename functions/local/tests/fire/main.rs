@@ -30,6 +30,8 @@ mod jobs;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod long;
+#[cfg(test)]
 mod moved;
 #[cfg(test)]
 mod nuisance;

@@ -112,6 +112,11 @@ impl Target {
         self.seen.recv_timeout(PATIENCE).expect("the target receives a request")
     }
 
+    /// The next request, if one comes in time.
+    pub(crate) fn next_within(&self, time: Duration) -> Option<Seen> {
+        self.seen.recv_timeout(time).ok()
+    }
+
     /// Waits for the next `n` requests.
     #[track_caller]
     pub(crate) fn next_n(&self, n: usize) -> Vec<Seen> {

@@ -1,5 +1,8 @@
 //! Jobs that expect pings, on a running server: the URL, a missing ping, and a restart while one is owed.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
@@ -85,6 +88,64 @@ fn a_missing_ping_is_a_failure_at_once() {
     assert_eq!(missing["minutehand"]["cause"]["text"], format!("no ping came until {until}"));
     let noticed: DateTime<Utc> = missing["endTime"].as_str().unwrap().parse().unwrap();
     assert!(noticed - at < TimeDelta::seconds(6), "{missing}");
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_missing_ping_alerts_within_five_seconds() {
+    let receiver = TcpListener::bind("127.0.0.1:0").unwrap();
+    let uri = format!("http://{}/alerts", receiver.local_addr().unwrap());
+    let alert = json!({"type": "Http", "format": "ntfy", "request": {"uri": uri, "method": "POST"}});
+    let server = Server::start(["--memory", "--no-auth"]);
+    let collection = json!({"properties": {"minutehand": {"onFailure": alert}}});
+    let at = soon(2);
+    put(&server, &once(at, "PT1S"));
+    server.must("PATCH", "/jc", &collection.to_string());
+    let (mut stream, _) = receiver.accept().unwrap();
+    let late = minutehand_runtime::system_now() - (at + TimeDelta::seconds(1));
+    let mut first = String::new();
+    BufReader::new(stream.try_clone().unwrap()).read_line(&mut first).unwrap();
+    assert_eq!(first, "POST /alerts HTTP/1.1\r\n");
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+    println!("the alert came {late} after the grace");
+    assert!(late >= TimeDelta::zero() && late < TimeDelta::seconds(5), "{late}");
+    server.stop().is_clean();
+}
+
+#[test]
+fn with_an_archive_the_whole_body_is_kept() {
+    let (data, archive) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = archive.path().display().to_string();
+    let data = data.path().display().to_string();
+    let server =
+        Server::start(["--no-auth", "--data", &data, "--archive", &folder]);
+    for (name, start) in [("paid", false), ("started", true)] {
+        let own = OWN.replace("jobs/j", &format!("jobs/{name}"));
+        server.must("PUT", "/jc", "{}");
+        let job = format!("/jc/jobs/{name}");
+        server.must("PUT", &job, &once(soon(60), "PT10M").to_string());
+        let answer = server.send("POST", &format!("{own}/pingUrl"), "").json();
+        let path = path_of(&answer);
+        if start {
+            assert_eq!(server.send("GET", &format!("{path}/start"), "").status, 200);
+        }
+        // The end of what is longer than 100 KB is not looked at.
+        let body = "0123456789".repeat(10_001);
+        assert_eq!(server.send("POST", &format!("{path}/fail"), &body).status, 200);
+        let item = loop {
+            let history = server.must("GET", &format!("{job}/history"), "").json();
+            if let Some(item) = history["value"].as_array().unwrap().first() {
+                break item.clone();
+            }
+        };
+        let message = item["properties"]["message"].as_str().unwrap();
+        assert!(message.ends_with(&body[..1_024]) && message.len() < 1_100, "{message}");
+        assert_eq!(item["properties"]["minutehand"]["bodyBytes"], 100_000, "{item}");
+        let history = item["name"].as_str().unwrap().rsplit('/').next().unwrap();
+        let kept = server.send("GET", &format!("{own}/history/{history}/body"), "");
+        assert_eq!((kept.status, kept.body.len()), (200, 100_000));
+        assert!(body.starts_with(&kept.body));
+    }
     server.stop().is_clean();
 }
 

@@ -31,6 +31,8 @@ pub(super) struct ActionResult {
     pub(super) retry_after: Option<TimeDelta>,
     /// The body with which the target answered a failure, if it is to be kept.
     pub(super) body: Option<FailureBody>,
+    /// The bytes of a body that is kept already.
+    pub(super) kept_bytes: u32,
 }
 
 impl Executor {
@@ -82,6 +84,7 @@ impl Executor {
             message,
             retry_after,
             body,
+            kept_bytes: 0,
         })
     }
 
@@ -153,6 +156,7 @@ impl Executor {
             message,
             retry_after: None,
             body: None,
+            kept_bytes: 0,
         }
     }
 }

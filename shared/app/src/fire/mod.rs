@@ -51,6 +51,7 @@ use minutehand_ports::{
     Slots, Snapshots, Timers, Turns,
 };
 
+pub(crate) use body::put_in_time;
 pub(crate) use dispatch::attempt_message;
 pub use dispatch::{DispatchReport, Dispatcher};
 pub use execute::{Executor, Performed};

@@ -248,6 +248,7 @@ impl Executor {
             message,
             retry_after: None,
             body: None,
+            kept_bytes: ending.body_bytes,
         }
     }
 }

@@ -73,11 +73,11 @@ impl Executor {
         let claim = held.claim;
         let Claim { job, attempt, .. } = claim;
         let ActionResult {
-            started_at, ended_at, outcome, cause, message, retry_after, body, ..
+            started_at, ended_at, outcome, cause, message, retry_after, body, kept_bytes, ..
         } = result;
         let ended_at = ended_at.unwrap_or_else(|| self.ports.clock.now()).max(started_at);
         let body_bytes = match body {
-            None => 0,
+            None => kept_bytes,
             Some(body) => Box::pin(self.keep_body(claim, started_at, body, loaded)).await,
         };
         let repeat_count = loaded.map_or(1, |loaded| loaded.repeat_count(attempt, ended_at));

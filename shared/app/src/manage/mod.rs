@@ -160,6 +160,8 @@ pub struct Manage {
     reach: Reach,
     /// The pings of jobs, if this installation takes any.
     pings: Option<Arc<dyn Pings>>,
+    /// Where whole bodies of pings are kept, if they are.
+    ping_bodies: Option<Arc<dyn FailureBodies>>,
 }
 
 impl Manage {
@@ -174,6 +176,7 @@ impl Manage {
             depth: Depth::default(),
             reach: Reach::default(),
             pings: None,
+            ping_bodies: None,
         }
     }
 
@@ -181,6 +184,12 @@ impl Manage {
     #[must_use]
     pub fn with_pings(self, pings: Arc<dyn Pings>) -> Self {
         Self { pings: Some(pings), ..self }
+    }
+
+    /// The same service, which keeps whole bodies of pings.
+    #[must_use]
+    pub fn with_ping_bodies(self, bodies: Option<Arc<dyn FailureBodies>>) -> Self {
+        Self { ping_bodies: bodies, ..self }
     }
 
     /// Whether it takes pings.

@@ -5,14 +5,17 @@
 //!
 //! | after | a crash leaves | repaired by |
 //! |---|---|---|
+//! | the body is kept, if it is long | a body without a record, which is deleted when its time is over | |
 //! | the ping is stored | an attempt that has ended and is not recorded | the timer of its deadline |
+//!
+//! A message that cannot be sent is as one that was lost: the ping counts, and the timer records it.
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::completion::{EndedBy, Ending};
-use minutehand_domain::firing::Waited;
+use minutehand_domain::history_name::HistoryName;
 use minutehand_domain::ids::hex;
 use minutehand_domain::job::JobState;
 use minutehand_domain::name::Name;
@@ -26,7 +29,7 @@ use minutehand_ports::store::{
     CollectionRecord, JobRecord, OpenSpan, PingChange, PingKey, PingRead, PingTaken, PingWrite,
     ResourceGroup,
 };
-use minutehand_ports::{Pings, SealError};
+use minutehand_ports::{Bytes, Pings, SealError, chain};
 use sha2::{Digest as _, Sha256};
 
 use super::Manage;
@@ -34,7 +37,7 @@ use super::describe::stored_schedule;
 use super::run::job_ref;
 use crate::definition::shown_definition;
 use crate::error::AppError;
-use crate::fire::{HELD_FOR, attempt_message};
+use crate::fire::{HELD_FOR, attempt_message, put_in_time};
 
 /// How often a ping is tried while others come first.
 const ROUNDS_MAX: usize = 20;
@@ -87,20 +90,24 @@ impl Manage {
         let mut over = Vec::new();
         for _ in 0..ROUNDS_MAX {
             let Some(read) = pings.find_ping(&hash).await? else { return Ok(Pinged::Unknown) };
-            let Some(owing) = self.owing(&read.job).await? else { return Ok(Pinged::Unknown) };
+            let Some(owing) = self.owing(&read).await? else { return Ok(Pinged::Unknown) };
             let book = over.iter().fold(read_book(&read)?, |book, at| book.without(*at));
             let schedule = owing.schedule.as_ref().map(|(schedule, it)| (schedule, *it));
             let (book, effect) = book.taking(&ping, schedule);
             if effect == PingEffect::Repeated {
                 return Ok(Pinged::Taken);
             }
-            let (change, ended) = self.change(&owing, &ping, effect);
+            let whole = (body.trim().len() > ping.text.len()).then_some(body);
+            let change = self.change(&owing, &ping, effect, whole).await;
+            let ended = change.ended().cloned();
             let PingRead { job, number, .. } = read;
             let (hash, book) = (hash.clone(), book.to_string());
             let write = PingWrite { hash, job, as_read: number, book, change };
             match pings.take_ping(&write).await? {
                 PingTaken::Kept => {
-                    self.ask_to_record(&owing.job, ended).await?;
+                    if let Some(attempt) = ended {
+                        self.ask_to_record(&owing.job, attempt).await;
+                    }
                     return Ok(Pinged::Taken);
                 }
                 PingTaken::Stale => {}
@@ -111,9 +118,13 @@ impl Manage {
     }
 
     /// The job of a key as it is now; `None` if it is gone.
-    async fn owing(&self, job: &JobRef) -> Result<Option<Owing>, AppError> {
-        let Ok(name) = Name::new(&job.key) else { return Ok(None) };
-        let found = self.ports.jobs.find(&job.collection_uid, &name).await?;
+    async fn owing(&self, read: &PingRead) -> Result<Option<Owing>, AppError> {
+        let job = &read.job;
+        let found = match (&read.record, Name::new(&job.key)) {
+            (Some(record), _) => Some(JobRecord::clone(record)),
+            (None, Ok(name)) => self.ports.jobs.find(&job.collection_uid, &name).await?,
+            (None, Err(_)) => None,
+        };
         let now = self.ports.clock.now();
         let is_it = |record: &JobRecord| {
             record.uid == job.uid && record.expires_at.is_none_or(|expires_at| expires_at > now)
@@ -126,56 +137,84 @@ impl Manage {
         Ok(Some(Owing { job: job.clone(), schedule }))
     }
 
-    /// What is stored for what a ping does, and the attempt that it ends.
-    fn change(
+    /// What is stored for what a ping does. `whole` is its body, if that is longer than what history has of it.
+    async fn change(
         &self,
         owing: &Owing,
         ping: &Ping,
         effect: PingEffect,
-    ) -> (PingChange, Option<Attempt>) {
+        whole: Option<&str>,
+    ) -> PingChange {
         let attempt = |nominal_at| {
             let (schedule, generation) = owing.schedule.as_ref()?;
             let attempt = schedule.attempt(*generation, nominal_at);
             // It begins with the ping, which may come before its instant.
-            Some(Attempt { waited: None, due_at: ping.at, ..attempt })
+            Some(Box::new(Attempt { waited: None, due_at: ping.at, ..attempt }))
         };
+        let opened = match effect {
+            PingEffect::Repeated | PingEffect::Noted => None,
+            PingEffect::Starts { nominal_at, until } => {
+                attempt(nominal_at).map(|attempt| (attempt, until, None))
+            }
+            PingEffect::Pays { nominal_at, until } => match attempt(nominal_at) {
+                Some(attempt) => {
+                    let ending = self.ending(owing, ping, (&attempt, ping.at), whole).await;
+                    Some((attempt, until, Some(ending)))
+                }
+                None => None,
+            },
+            PingEffect::Ends { nominal_at, generation, started_at } => {
+                let occurrence = Occurrence::Scheduled { nominal_at };
+                let attempt = Box::new(Attempt::first(generation, occurrence));
+                let ending = self.ending(owing, ping, (&attempt, started_at), whole).await;
+                return PingChange::Ends { attempt, ending };
+            }
+        };
+        let Some((attempt, until, ending)) = opened else { return PingChange::Nothing };
+        PingChange::Opens {
+            attempt,
+            claim_id: self.ports.ids.new_id(),
+            span: OpenSpan { started_at: ping.at, until },
+            held_until: self.ports.clock.work_now() + HELD_FOR,
+            ending,
+        }
+    }
+
+    /// The ending of an attempt that began at an instant. Its whole body is kept, if it is to be.
+    async fn ending(
+        &self,
+        Owing { job, .. }: &Owing,
+        ping: &Ping,
+        (attempt, started_at): (&Attempt, DateTime<Utc>),
+        whole: Option<&str>,
+    ) -> Ending {
         let by = match ping.kind {
             PingKind::Failure => EndedBy::Failure,
             PingKind::Success | PingKind::Start | PingKind::Log => EndedBy::Success,
         };
         let ending = Ending::new(ping.at, by, &ping.text);
-        let opens = |attempt: Attempt, until: DateTime<Utc>, ending| PingChange::Opens {
-            attempt: Box::new(attempt),
-            claim_id: self.ports.ids.new_id(),
-            span: OpenSpan { started_at: ping.at, until },
-            held_until: self.ports.clock.work_now() + HELD_FOR,
-            ending,
-        };
-        match effect {
-            PingEffect::Repeated | PingEffect::Noted => (PingChange::Nothing, None),
-            PingEffect::Starts { nominal_at, until } => match attempt(nominal_at) {
-                Some(attempt) => (opens(attempt, until, None), None),
-                None => (PingChange::Nothing, None),
-            },
-            PingEffect::Pays { nominal_at, until } => match attempt(nominal_at) {
-                Some(attempt) => (opens(attempt.clone(), until, Some(ending)), Some(attempt)),
-                None => (PingChange::Nothing, None),
-            },
-            PingEffect::Ends { nominal_at, generation } => {
-                let occurrence = Occurrence::Scheduled { nominal_at };
-                let attempt = Attempt::first(generation, occurrence);
-                (PingChange::Ends { attempt: Box::new(attempt.clone()), ending }, Some(attempt))
+        let (Some(bodies), Some(whole)) = (&self.ping_bodies, whole) else { return ending };
+        let place = (job.uid.as_str(), HistoryName::new(attempt, started_at));
+        let body = Bytes::copy_from_slice(whole.as_bytes());
+        match put_in_time(&**bodies, &*self.ports.clock, place, body).await {
+            Ok(body_bytes) => Ending { body_bytes, ..ending },
+            Err(error) => {
+                let (uid, id) = (&job.uid, attempt.id());
+                tracing::warn!(job.uid = uid, attempt = %id, error, "the body of a ping is not kept");
+                ending
             }
         }
     }
 
-    /// Asks a worker to record the attempt that a ping has ended.
-    async fn ask_to_record(&self, job: &JobRef, ended: Option<Attempt>) -> Result<(), AppError> {
-        let Some(attempt) = ended else { return Ok(()) };
+    /// Asks a worker to record an attempt that a ping has ended. The ping is stored, and whoever sent it need not
+    /// send it again because this fails.
+    async fn ask_to_record(&self, job: &JobRef, attempt: Attempt) {
         let due_at = self.ports.clock.now();
-        let waited = Some(Waited::Completion);
-        let ends = Attempt { due_at, is_long: true, waited, ..attempt };
-        Ok(self.ports.queue.send(&[attempt_message(job, ends)], due_at).await?)
+        let ends = Attempt { due_at, is_long: true, ..attempt }.to_end();
+        if let Err(error) = self.ports.queue.send(&[attempt_message(job, ends)], due_at).await {
+            let (uid, error) = (&job.uid, chain(&error));
+            tracing::warn!(job.uid = uid, error, "a ping is recorded at its deadline, and not now");
+        }
     }
 
     /// Where a job takes pings. The first request makes its key.
@@ -189,27 +228,8 @@ impl Manage {
         collection: &Name,
         name: &Name,
     ) -> Result<PingAddress, AppError> {
-        let (pings, collection, job) = self.pinged(place, collection, name).await?;
-        for _ in 0..ROUNDS_MAX {
-            if let Some(PingKey { hash, sealed }) = pings.ping_key(&job.uid).await? {
-                let opened = self.ports.sealer.open(&sealed_for(&job.uid), &sealed).await;
-                let key = opened.map_err(|error| match error {
-                    SealError::NotOurs => AppError::from(Refusal::invalid(format!(
-                        "The key of this installation does not open the URL of the job '{name}'. Replace it with \
-                         'job rotate-ping'."
-                    ))),
-                    error @ SealError::NoKey(_) => error.into(),
-                })?;
-                let key = Uuid::read(&key).ok_or_else(|| newer(&job.uid))?;
-                let read = pings.find_ping(&hash).await?;
-                let book = read.as_ref().map(read_book).transpose()?.unwrap_or_default();
-                return Ok(self.address(key, &book));
-            }
-            if let Some(key) = self.new_key(pings.as_ref(), &collection, &job, None).await? {
-                return Ok(self.address(key, &PingBook::default()));
-            }
-        }
-        Err(AppError::Busy { what: format!("the pings of job '{name}'") })
+        let pinged = self.pinged(place, collection, name).await?;
+        self.key_of(&pinged, true).await
     }
 
     /// Replaces the key of a job: pings with the one before are not taken any more.
@@ -223,17 +243,47 @@ impl Manage {
         collection: &Name,
         name: &Name,
     ) -> Result<PingAddress, AppError> {
-        let (pings, collection, job) = self.pinged(place, collection, name).await?;
+        let pinged = self.pinged(place, collection, name).await?;
+        let (_, collection, job) = &pinged;
         let entry = self.job_entry(&job.name, Some(&job.document), Some(&job.document), true);
         self.ports.jobs.note(&collection.collection.uid, &entry).await?;
+        self.key_of(&pinged, false).await
+    }
+
+    /// The key of a job: the one that it has, if that is wanted, else a new one.
+    async fn key_of(
+        &self,
+        (pings, collection, job): &(Arc<dyn Pings>, CollectionRecord, JobRecord),
+        keeps: bool,
+    ) -> Result<PingAddress, AppError> {
         for _ in 0..ROUNDS_MAX {
-            let before = pings.ping_key(&job.uid).await?.map(|it| it.hash);
-            let made = self.new_key(pings.as_ref(), &collection, &job, before.as_deref()).await?;
+            let before = pings.ping_key(&job.uid).await?;
+            if let Some(PingKey { hash, sealed }) = before.as_ref().filter(|_| keeps) {
+                let key = self.opened_key(job, sealed).await?;
+                let read = pings.find_ping(hash).await?;
+                let book = read.as_ref().map(read_book).transpose()?.unwrap_or_default();
+                return Ok(self.address(key, &book));
+            }
+            let before = before.map(|it| it.hash);
+            let made = self.new_key(pings.as_ref(), collection, job, before.as_deref()).await?;
             if let Some(key) = made {
                 return Ok(self.address(key, &PingBook::default()));
             }
         }
-        Err(AppError::Busy { what: format!("the pings of job '{name}'") })
+        Err(AppError::Busy { what: format!("the pings of job '{}'", job.name) })
+    }
+
+    async fn opened_key(&self, job: &JobRecord, sealed: &[u8]) -> Result<Uuid, AppError> {
+        let opened = self.ports.sealer.open(&sealed_for(&job.uid), sealed).await;
+        let key = opened.map_err(|error| match error {
+            SealError::NotOurs => AppError::from(Refusal::invalid(format!(
+                "The key of this installation does not open the URL of the job '{}'. Replace it with \
+                 'job rotate-ping'.",
+                job.name
+            ))),
+            error @ SealError::NoKey(_) => error.into(),
+        })?;
+        Uuid::read(&key).ok_or_else(|| newer(&job.uid))
     }
 
     /// A job that expects pings.

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::instant;
 use crate::work::Work;
 
@@ -17,20 +17,24 @@ pub(crate) struct ExpectArgs {
     /// Call nothing; expect a ping each time
     #[arg(long, help_heading = HEADING, conflicts_with_all = ["url", "file"])]
     pub(crate) expect: bool,
+    #[command(flatten)]
+    window: WindowArgs,
+}
+
+/// When a ping may come.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct WindowArgs {
     /// A ping may come so long before [default: 5m]
-    #[arg(long, value_name = "SPAN", help_heading = HEADING, requires = "expect")]
+    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     early: Option<String>,
     /// And so long after [default: 10m]
-    #[arg(long, value_name = "SPAN", help_heading = HEADING, requires = "expect")]
+    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     grace: Option<String>,
 }
 
-impl ExpectArgs {
-    /// The action, if pings are expected.
-    pub(crate) fn action(&self) -> Result<Option<Value>> {
-        if !self.expect {
-            return Ok(None);
-        }
+impl WindowArgs {
+    /// What is given of it.
+    fn given(&self) -> Result<Map<String, Value>> {
         let mut window = Map::new();
         for (name, option, text) in
             [("early", "--early", &self.early), ("grace", "--grace", &self.grace)]
@@ -39,7 +43,37 @@ impl ExpectArgs {
                 window.insert(name.to_owned(), instant::written_span(option, text)?);
             }
         }
-        Ok(Some(json!({"type": TYPE, "expect": window})))
+        Ok(window)
+    }
+
+    /// Adds to the changes of a job that expects pings.
+    pub(super) fn put_into(
+        &self,
+        patch: &mut Map<String, Value>,
+        found: &Map<String, Value>,
+    ) -> Result<()> {
+        let window = self.given()?;
+        if window.is_empty() {
+            return Ok(());
+        }
+        if !expects(found) || patch.contains_key("action") {
+            return Err(Failure::refused(
+                "--early and --grace are those of a job that expects pings, and this one does not",
+            ));
+        }
+        patch.insert("action".to_owned(), json!({"expect": window}));
+        Ok(())
+    }
+}
+
+impl ExpectArgs {
+    /// The action, if pings are expected.
+    pub(crate) fn action(&self) -> Result<Option<Value>> {
+        let window = self.window.given()?;
+        if !self.expect && !window.is_empty() {
+            return Err(Failure::refused("--early and --grace need --expect"));
+        }
+        Ok(self.expect.then(|| json!({"type": TYPE, "expect": window})))
     }
 }
 
@@ -88,11 +122,20 @@ mod tests {
         assert_eq!(none.action().unwrap(), None);
         let expect = ExpectArgs { expect: true, ..none };
         assert_eq!(expect.action().unwrap(), Some(json!({"type": "Expect", "expect": {}})));
-        let grace = ExpectArgs { grace: Some("20m".to_owned()), ..expect };
+        let window = |grace: &str| WindowArgs { grace: Some(grace.to_owned()), early: None };
+        let grace = ExpectArgs { window: window("20m"), ..expect.clone() };
         let action = grace.action().unwrap().unwrap();
         assert_eq!(action["expect"], json!({"grace": "PT1200S"}));
-        let wrong = ExpectArgs { grace: Some("soon".to_owned()), expect: true, early: None };
-        assert!(wrong.action().unwrap_err().message.contains("--grace"));
-        assert!(expects(&Map::from_iter([("action".to_owned(), action)])));
+        for wrong in [("soon", true), ("20m", false)] {
+            let wrong = ExpectArgs { window: window(wrong.0), expect: wrong.1 };
+            assert!(wrong.action().unwrap_err().message.contains("--grace"));
+        }
+        let found = Map::from_iter([("action".to_owned(), action)]);
+        assert!(expects(&found));
+        let mut patch = Map::new();
+        window("30m").put_into(&mut patch, &found).unwrap();
+        assert_eq!(patch["action"], json!({"expect": {"grace": "PT1800S"}}));
+        assert!(window("30m").put_into(&mut Map::new(), &Map::new()).is_err());
+        WindowArgs::default().put_into(&mut Map::new(), &Map::new()).unwrap();
     }
 }

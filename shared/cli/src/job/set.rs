@@ -10,6 +10,7 @@ use super::action::ActionArgs;
 use super::backoff::BackoffArgs;
 use super::change::Given;
 use super::create::{properties_of, say_next};
+use super::expect::WindowArgs;
 use super::policy::{PolicyArgs, secrets};
 use super::schedule::ScheduleArgs;
 use crate::check::{self, Change, JobChange};
@@ -31,6 +32,8 @@ pub(crate) struct SetArgs {
     schedule: ScheduleArgs,
     #[command(flatten)]
     action: ActionArgs,
+    #[command(flatten)]
+    window: WindowArgs,
     #[command(flatten)]
     backoff: BackoffArgs,
     #[command(flatten)]
@@ -112,6 +115,7 @@ impl SetArgs {
         let Self { schedule, action, backoff, policies, .. } = self;
         let given = Given { schedule, action, backoff, policies };
         let mut patch = given.patch(found, work.now())?;
+        self.window.put_into(&mut patch, found)?;
         if self.disabled {
             patch.insert("state".to_owned(), "disabled".into());
         }

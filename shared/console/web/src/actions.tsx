@@ -195,17 +195,16 @@ function typeOf(written: string): string {
   return all.find((one) => one.toLowerCase() === written.toLowerCase()) ?? (written || 'Https');
 }
 
-/** The types that the installation takes, and the one that is there. */
-function offered(current: string): [string, string][] {
+/** The types that the installation takes at a place, and the one that is there. What follows an action expects no ping. */
+function offered(current: string, base: string): [string, string][] {
   const taken = me.value?.actions ?? [];
   const all: [string, string][] = [
     ['Https', 'HTTPS'],
     ['Http', 'HTTP'],
     ...Object.entries(MESSAGES).map(([type, { name }]): [string, string] => [type, name]),
   ];
-  return all.filter(
-    ([type]) => taken.length === 0 || type === current || taken.some((one) => one.toLowerCase() === type.toLowerCase()),
-  );
+  const isTaken = (type: string) => taken.length === 0 || taken.some((one) => one.toLowerCase() === type.toLowerCase());
+  return all.filter(([type]) => type === current || (isTaken(type) && (type !== 'Expect' || base === 'action')));
 }
 
 /** An action: that of the job, or that after its failure. */
@@ -230,7 +229,7 @@ export function Action({ properties, change, of, base, label, isKept }: ActionPr
     const next = MESSAGES[to];
     return become(next ? { type: to, [next.property]: { ...next.first } } : { type: to, request: { method: 'POST' } });
   };
-  const types = offered(type);
+  const types = offered(type, base);
   const isOffered = (to: unknown) => types.some(([one]) => one === to);
   const take = (action: Document) => {
     become(action);

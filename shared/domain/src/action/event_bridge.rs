@@ -47,7 +47,7 @@ impl ActionType for EventBridge {
         ("resources", Leaf),
     ]);
     const IS_AWS: bool = true;
-    const CONTENT: &'static str = "detail";
+    const CONTENT: Option<&'static str> = Some("detail");
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let resources = fields.value("resources").map(|resources| {

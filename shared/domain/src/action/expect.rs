@@ -41,7 +41,7 @@ impl ActionType for Expect {
     const TYPE: &'static str = "Expect";
     const PROPERTY: &'static str = "expect";
     const SHAPE: Shape = Object(&[("early", Leaf), ("grace", Leaf)]);
-    const CONTENT: &'static str = "";
+    const CONTENT: Option<&'static str> = None;
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         Ok(Self {

@@ -37,16 +37,16 @@ impl FailureAction {
         let names = AlertFormat::ALL.map(AlertFormat::name).join(", ");
         let format = fields.one_of(FORMAT, AlertFormat::read_name, &names)?;
         let mut action = fields.map().clone();
-        for (property, content) in Target::CONTENTS {
+        for (property, content) in Target::contents() {
             let Some(payload) = fields.object(property)? else {
                 continue;
             };
-            if format == Some(AlertFormat::Template) || content.is_empty() {
+            if format == Some(AlertFormat::Template) {
                 continue;
             }
             check_has_no_content(&payload, content)?;
-            if let Some(Value::Object(payload)) = action.get_mut(*property) {
-                payload.insert((*content).to_owned(), PLACEHOLDER.into());
+            if let Some(Value::Object(payload)) = action.get_mut(property) {
+                payload.insert(content.to_owned(), PLACEHOLDER.into());
             }
         }
         if fields.limiting_plan().is_some()
@@ -81,8 +81,8 @@ impl FailureAction {
 
     pub(crate) fn write(&self) -> ObjectBuilder {
         let property = self.action.target.property();
-        let mut contents = Target::CONTENTS.iter().filter(|(known, _)| *known == property);
-        let content = contents.next().map_or("", |(_, content)| content);
+        let content = Target::contents().find(|(known, _)| *known == property);
+        let content = content.map_or("", |(_, content)| content);
         let action = match self.format {
             Some(AlertFormat::Template) => self.action.write(),
             _ => self.action.write().without(property, content),

@@ -144,7 +144,7 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
     const SECRETS: &'static [&'static str] =
         &["/authentication/password", "/authentication/pfx", "/authentication/secret"];
     const SHAPE: Shape = SHAPE;
-    const CONTENT: &'static str = "body";
+    const CONTENT: Option<&'static str> = Some("body");
 
     fn read(fields: &Fields<'_>) -> Result<HttpRequest, Refusal> {
         let authentication = fields.object("authentication")?;

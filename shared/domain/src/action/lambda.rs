@@ -25,7 +25,7 @@ impl ActionType for Lambda {
     const PROPERTY: &'static str = "lambdaInvocation";
     const SHAPE: Shape = Object(&[("functionName", Leaf), ("payload", Leaf)]);
     const IS_AWS: bool = true;
-    const CONTENT: &'static str = "payload";
+    const CONTENT: Option<&'static str> = Some("payload");
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         Ok(Self {

@@ -75,7 +75,7 @@ trait ActionType {
     /// The names in the payload.
     const SHAPE: Shape;
     /// The property of the payload that holds what is sent.
-    const CONTENT: &'static str;
+    const CONTENT: Option<&'static str>;
     /// The property that tells the place which the secrets may be sent to.
     const PLACE: &'static str = "";
     /// The secrets in the payload, as JSON pointers.
@@ -140,9 +140,11 @@ macro_rules! action_types {
             /// The properties that hold the payloads of all types, in the order of the types.
             const PROPERTIES: &'static [&'static str] = &[$(<$kind as ActionType>::PROPERTY),*];
 
-            /// The payload of each type, and the property in it that holds what is sent.
-            const CONTENTS: &'static [(&'static str, &'static str)] =
-                &[$((<$kind as ActionType>::PROPERTY, <$kind as ActionType>::CONTENT)),*];
+            /// The payload of each type that sends something, and the property in it that holds that.
+            fn contents() -> impl Iterator<Item = (&'static str, &'static str)> {
+                let all = [$((<$kind as ActionType>::PROPERTY, <$kind as ActionType>::CONTENT)),*];
+                all.into_iter().filter_map(|(property, content)| Some((property, content?)))
+            }
 
             /// The texts in which templates may stand.
             fn texts(&mut self) -> Vec<Text<'_>> {

@@ -96,7 +96,7 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
     const PLACE: &'static str = "namespace";
     const SECRETS: &'static [&'static str] = &["/authentication/sasKey"];
     const SHAPE: Shape = SHAPE;
-    const CONTENT: &'static str = "message";
+    const CONTENT: Option<&'static str> = Some("message");
 
     fn read(fields: &Fields<'_>) -> Result<ServiceBus, Refusal> {
         let authentication = fields.required_object("authentication")?;

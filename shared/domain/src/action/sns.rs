@@ -47,7 +47,7 @@ impl ActionType for Sns {
         ("messageGroupId", Leaf),
     ]);
     const IS_AWS: bool = true;
-    const CONTENT: &'static str = "message";
+    const CONTENT: Option<&'static str> = Some("message");
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let topic = Arn::read(fields.required_text("topicArn")?, "sns").ok_or_else(|| {

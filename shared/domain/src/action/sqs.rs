@@ -45,7 +45,7 @@ impl ActionType for Sqs {
         ("messageGroupId", Leaf),
     ]);
     const IS_AWS: bool = true;
-    const CONTENT: &'static str = "message";
+    const CONTENT: Option<&'static str> = Some("message");
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         Ok(Self {

@@ -38,7 +38,7 @@ impl ActionType for StorageQueue {
         ("message", Leaf),
         ("messageFormat", Leaf),
     ]);
-    const CONTENT: &'static str = "message";
+    const CONTENT: Option<&'static str> = Some("message");
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         Ok(Self {

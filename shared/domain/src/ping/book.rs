@@ -1,6 +1,6 @@
 //! The book of a job that expects pings: what was started and paid, and the last pings.
 //!
-//! Stored as lines: `1`, then `s {occurrence} {generation} {deadline} {rid}` for each start without an end, `t {occurrence}` for what was paid or started and would still be owed, and for each of the last pings
+//! Stored as lines: `1`, then `s {occurrence} {generation} {deadline} {rid} {start}` for each start without an end, `t {occurrence}` for what was paid or started and would still be owed, and for each of the last pings
 //! `p {instant} {kind} {rid} {occurrence} {hash} {text}`. Instants are in ticks, and `-` stands for nothing.
 
 use std::fmt;
@@ -48,6 +48,7 @@ struct Started {
     nominal_at: DateTime<Utc>,
     /// The timing under which it was started. What is under way when the timing changes may end.
     generation: u64,
+    at: DateTime<Utc>,
     until: DateTime<Utc>,
     rid: Option<Uuid>,
 }
@@ -88,6 +89,8 @@ pub enum PingEffect {
         nominal_at: DateTime<Utc>,
         /// The timing under which it was started.
         generation: u64,
+        /// When it was started.
+        started_at: DateTime<Utc>,
     },
 }
 
@@ -150,6 +153,7 @@ impl PingBook {
         let ends = |start: &Started| PingEffect::Ends {
             nominal_at: start.nominal_at,
             generation: start.generation,
+            started_at: start.at,
         };
         let is_free = |owed: &&OwedPing| !self.taken.contains(&owed.nominal_at);
         let owed = schedule.map(|schedule| schedule.owed_at(ping.at)).unwrap_or_default();
@@ -162,10 +166,11 @@ impl PingBook {
                 let owed = owed.filter(|_| !is_begun && self.started.len() < STARTS_MAX);
                 let pings = schedule.and_then(|schedule| schedule.policies.pings);
                 let grace = pings.map(|it| it.grace.delta()).unwrap_or_default();
-                let until = ping.at.checked_add_signed(grace).unwrap_or(ping.at);
+                let after_start = ping.at.checked_add_signed(grace).unwrap_or(ping.at);
                 owed.map_or(PingEffect::Noted, |it| PingEffect::Starts {
                     nominal_at: it.nominal_at,
-                    until,
+                    // Who starts early does not lose the time that an end alone would have.
+                    until: after_start.max(it.until),
                 })
             }
             PingKind::Success | PingKind::Failure => {
@@ -197,7 +202,7 @@ impl PingBook {
             book = book.without(nominal_at);
             if let PingEffect::Starts { until, .. } = effect {
                 let rid = ping.rid.clone();
-                book.started.push(Started { nominal_at, generation, until, rid });
+                book.started.push(Started { nominal_at, generation, at: ping.at, until, rid });
             }
         }
         let line = ping.text.chars().take(ENTRY_CHARS_MAX);
@@ -220,8 +225,9 @@ impl fmt::Display for PingBook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = |rid: &Option<Uuid>| rid.as_ref().map_or(NOTHING, Uuid::as_str).to_owned();
         writeln!(f, "{VERSION}")?;
-        for Started { nominal_at, generation, until, rid } in &self.started {
-            writeln!(f, "s {} {generation} {} {}", ticks(*nominal_at), ticks(*until), id(rid))?;
+        for Started { nominal_at, generation, at, until, rid } in &self.started {
+            let [nominal_at, at, until] = [nominal_at, at, until].map(|it| ticks(*it));
+            writeln!(f, "s {nominal_at} {generation} {until} {} {at}", id(rid))?;
         }
         for at in &self.taken {
             writeln!(f, "t {}", ticks(*at))?;
@@ -261,6 +267,7 @@ fn read(stored: &str) -> Option<PingBook> {
                 generation: words.next()?.parse().ok()?,
                 until: instant(words.next()?)?,
                 rid: read_id(words.next()?).ok()?,
+                at: instant(words.next()?)?,
             }),
             "t" => book.taken.push(instant(words.next()?)?),
             "p" => book.entries.push(PingEntry {
@@ -328,8 +335,8 @@ mod tests {
         PingEffect::Starts { nominal_at: at(nominal), until: at(until) }
     }
 
-    fn ends(nominal: &str) -> PingEffect {
-        PingEffect::Ends { nominal_at: at(nominal), generation: 3 }
+    fn ends(nominal: &str, started: &str) -> PingEffect {
+        PingEffect::Ends { nominal_at: at(nominal), generation: 3, started_at: at(started) }
     }
 
     #[test]
@@ -351,9 +358,9 @@ mod tests {
         assert_eq!(take("01:01:00", start, id(1)), starts("00:50:00", "01:16:00"));
         assert_eq!(take("01:01:02", start, id(2)), starts("01:00:00", "01:16:02"));
         assert_eq!(take("01:02:00", start, id(1)), PingEffect::Noted, "it has begun");
-        assert_eq!(take("01:12:00", fail, id(2)), ends("01:00:00"));
+        assert_eq!(take("01:12:00", fail, id(2)), ends("01:00:00", "01:01:02"));
         assert_eq!(take("01:12:02", success, id(3)), pays("01:10:00", "01:25:00"));
-        assert_eq!(take("01:13:00", success, id(1)), ends("00:50:00"));
+        assert_eq!(take("01:13:00", success, id(1)), ends("00:50:00", "01:01:00"));
         assert_eq!(take("01:13:02", success, id(1)), PingEffect::Noted, "it has ended");
     }
 
@@ -363,14 +370,32 @@ mod tests {
         let mut take = |time, kind, rid| take(&mut book, time, kind, rid);
         let (start, success) = (PingKind::Start, PingKind::Success);
         assert_eq!(take("01:01:00", start, None), starts("00:50:00", "01:16:00"));
-        assert_eq!(take("01:03:00", success, None), ends("00:50:00"));
+        assert_eq!(take("01:03:00", success, None), ends("00:50:00", "01:01:00"));
         assert_eq!(take("01:04:00", start, id(1)), starts("01:00:00", "01:19:00"));
         // It does not end what has an id while something else is owed.
         assert_eq!(take("01:06:00", success, None), pays("01:10:00", "01:25:00"));
-        assert_eq!(take("01:07:00", success, None), ends("01:00:00"));
+        assert_eq!(take("01:07:00", success, None), ends("01:00:00", "01:04:00"));
         // After its deadline, a start is over.
-        assert_eq!(take("01:16:00", start, None), starts("01:20:00", "01:31:00"));
-        assert_eq!(take("01:31:01", success, None), pays("01:30:00", "01:45:00"));
+        assert_eq!(take("01:16:00", start, None), starts("01:20:00", "01:35:00"));
+        assert_eq!(take("01:35:01", success, None), pays("01:30:00", "01:45:00"));
+    }
+
+    #[test]
+    fn a_start_never_shortens_the_grace_of_its_occurrence() {
+        for (start, nominal, until) in [
+            // Early, at the instant, late, and at the last moment.
+            ("00:55:01", "01:00:00", "01:15:00"),
+            ("01:00:00", "01:00:00", "01:15:00"),
+            ("01:04:00", "01:00:00", "01:19:00"),
+            ("01:15:00", "01:00:00", "01:30:00"),
+        ] {
+            // What is older is paid.
+            let before = ["00:40:00", "00:50:00"].map(at);
+            let book = before.into_iter().fold(PingBook::default(), |book, at| book.without(at));
+            let ping = Ping::new(at(start), PingKind::Start, None, None, "");
+            let (_, effect) = book.taking(&ping, Some((&schedule(), 3)));
+            assert_eq!(effect, starts(nominal, until), "{start}");
+        }
     }
 
     #[test]
@@ -407,8 +432,9 @@ mod tests {
             starts("01:00:00", "01:16:00")
         );
         let ping = Ping::new(at("01:02:00"), PingKind::Success, None, None, "");
-        assert_eq!(book.taking(&ping, Some((&schedule, 4))).1, ends("01:00:00"));
-        assert_eq!(book.taking(&ping, None).1, ends("01:00:00"), "it was disabled meanwhile");
+        let ended = ends("01:00:00", "01:01:00");
+        assert_eq!(book.taking(&ping, Some((&schedule, 4))).1, ended);
+        assert_eq!(book.taking(&ping, None).1, ended, "it was disabled meanwhile");
         assert!("2".parse::<PingBook>().is_err() && "1\nx".parse::<PingBook>().is_err());
         assert_eq!("".parse(), Ok(PingBook::default()));
     }

@@ -4,7 +4,7 @@ use minutehand_domain::completion::Ending;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
 
-use super::{OpenSpan, StoreError};
+use super::{JobRecord, OpenSpan, StoreError};
 
 /// The key of the address at which a job takes pings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct PingRead {
     pub number: u64,
     /// The book as text; empty if there is none yet.
     pub book: String,
+    /// The job as it is stored, if the same read has that.
+    pub record: Option<Box<JobRecord>>,
 }
 
 /// A ping to store.
@@ -67,6 +69,17 @@ pub enum PingChange {
         /// How it ended.
         ending: Ending,
     },
+}
+
+impl PingChange {
+    /// The attempt that ends with it.
+    #[must_use]
+    pub const fn ended(&self) -> Option<&Attempt> {
+        match self {
+            Self::Nothing | Self::Opens { ending: None, .. } => None,
+            Self::Opens { attempt, .. } | Self::Ends { attempt, .. } => Some(attempt),
+        }
+    }
 }
 
 /// How storing a ping ended.

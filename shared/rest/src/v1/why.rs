@@ -91,7 +91,10 @@ fn own_words(record: &Record) -> Option<&str> {
 
 /// What holds now, after the explanation of something in the past.
 fn now_of(job: &JobDescription, told: &Told<'_>) -> String {
-    match (&told.found.paused, job.not_firing.first(), job.next_at) {
+    // A ping may have come before its instant: what it paid comes no more.
+    let next_at = job.next_at.filter(|next| *next != told.at);
+    let next_at = next_at.or(job.next_at.and(told.found.after));
+    match (&told.found.paused, job.not_firing.first(), next_at) {
         (Some(paused), ..) => {
             format!(
                 "The scheduler has paused the job since {}: {}",

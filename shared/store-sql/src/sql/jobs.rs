@@ -7,11 +7,17 @@ macro_rules! collection {
     };
 }
 
+macro_rules! job_columns {
+    () => {
+        "SELECT timers.job_uid, name, document, jobs.sealed, version, expires_at, earlier, state, generation, \
+         anchor, since, used, timetable, due_at, is_spent, executions, failures, faulted, skipped, last_at, recent, \
+         last_skip, latest, "
+    };
+}
+
 macro_rules! job {
     () => {
-        "SELECT job_uid, name, document, sealed, version, expires_at, earlier, state, generation, anchor, since, \
-         used, timetable, due_at, is_spent, executions, failures, faulted, skipped, last_at, recent, last_skip, \
-         latest, name_key FROM jobs JOIN timers ON timers.job_uid = jobs.uid "
+        concat!(job_columns!(), "name_key FROM jobs JOIN timers ON timers.job_uid = jobs.uid ")
     };
 }
 
@@ -53,6 +59,14 @@ statements! {
     ADD_PURGE = "INSERT INTO purges (collection_uid, due_at) VALUES (?1, ?2) \
          ON CONFLICT (collection_uid) DO UPDATE SET due_at = excluded.due_at";
 
+
+    /// What a ping needs to know.
+    JOB_OF_PING = concat!(
+        job_columns!(),
+        "pings.collection_uid, pings.job_key, number, book FROM pings \
+         JOIN jobs ON jobs.collection_uid = pings.collection_uid AND jobs.name_key = pings.job_key \
+         JOIN timers ON timers.job_uid = jobs.uid WHERE pings.ping_key = ?1 AND jobs.uid = pings.job_uid"
+    );
 
     JOB = concat!(job!(), "WHERE jobs.collection_uid = ?1 AND name_key = ?2");
 

@@ -8,10 +8,6 @@ statements! {
 
     NEXT_PING_KEY = "UPDATE pings SET ping_key = ?2, sealed = ?3 WHERE job_uid = ?1 AND ping_key = ?4";
 
-    PING = "SELECT pings.job_uid, pings.collection_uid, pings.job_key, pings.number, pings.book \
-         FROM pings JOIN jobs ON jobs.collection_uid = pings.collection_uid AND jobs.name_key = pings.job_key \
-         WHERE pings.ping_key = ?1 AND jobs.uid = pings.job_uid";
-
     NEXT_BOOK = "UPDATE pings SET number = number + 1, book = ?3 WHERE ping_key = ?1 AND number = ?2";
 
     /// Opens an attempt of which there is nothing yet.
