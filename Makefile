@@ -32,7 +32,7 @@ FUNCTIONS := api sweeper executor archiver
 # What `make dist` builds, and the targets after it take.
 BINARY := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check style test test-rust test-others test-console docs mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos vacuum copies bench soak peers bench-recurrence bench-aws bench-console build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
+.PHONY: help tools run fmt check style test test-rust test-others test-console docs mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos vacuum copies bench soak peers bench-recurrence bench-aws bench-console wall-watch build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -164,6 +164,9 @@ console: ## build the console's files of its sources; `cargo build` takes them a
 screenshots: ## pictures of the console, of a server with jobs, in target/screenshots
 	cargo build -p minutehand --locked
 	tests/console/run --shots target/screenshots
+
+wall-watch: ## the wall for ten minutes beside a server that fails, recovers, starves and is killed
+	@tests/console/run --watch 10
 
 bench-console: ## the console with 50,000 jobs, beside its budget
 	cargo build -p minutehand --locked

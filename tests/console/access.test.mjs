@@ -13,6 +13,7 @@ const PAGES = {
   overview: [place('overview'), '/overview'],
   calendar: [place('calendar'), '/load'],
   wall: [place('wall'), '/wall'],
+  then: [`${place('then', 'billing')}?from=2027-03-14T04:00:00Z&to=2027-03-14T05:00:00Z`, '/upcoming'],
   collections: [place('collections'), '/jobCollections'],
   jobs: [place('jobs', 'billing'), '/rows'],
   job: [place('job', 'billing', 'invoice-export'), '/jobs/invoice-export'],

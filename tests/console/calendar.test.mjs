@@ -30,6 +30,14 @@ describe('a time that holds now', () => {
     });
   }
 
+  using('an hour that is over leads to what happened in it', place('calendar'), async (page) => {
+    await page.getByRole('button', { name: /on Sun 14 Mar at 05:00, 1 failed$/ }).click();
+    await page.getByRole('link', { name: 'What happened' }).click();
+    await page.getByRole('heading', { level: 1, name: '1 occurrence, 1 failed.' }).waitFor();
+    await page.getByRole('link', { name: 'Why invoice-export' }).click();
+    await page.waitForURL(/why\/billing\/invoice-export/);
+  });
+
   using('failures of another collection are not shown', `${place('calendar')}?collection=empty`, async (page) => {
     await page.getByText('failed for good.').waitFor();
     assert.equal(await page.locator('.heat .badge').count(), 0);

@@ -85,6 +85,7 @@ const pages = {
   month: `${place('calendar')}?view=month`,
   dead: place('dead'),
   wall: place('wall'),
+  then: `${place('then', 'billing')}?from=2027-03-11T06:00:00Z&to=2027-03-11T08:00:00Z`,
   collections: place('collections'),
   jobs: place('jobs', 'billing'),
   job: place('job', 'billing', 'invoice-export'),
@@ -105,6 +106,8 @@ const use = {
     await page.keyboard.type('invo');
     await page.getByRole('option', { name: /invoice-export/ }).first().waitFor();
   },
+  wall: (page) => page.getByRole('region', { name: 'Needs you' }).waitFor(),
+  new: (page) => page.getByTestId('sentence').getByText('02:30').waitFor(),
   job: async (page) => {
     await page.getByRole('button', { name: /^What happened at/ }).first().click();
   },

@@ -84,10 +84,24 @@ using('what fails is on the wall, in the title and in the icon without asking', 
   await heading(page, 'One job needs you. Everything else is on time.');
   await page.getByRole('region', { name: 'Needs you' }).getByText('HTTP 503').waitFor();
   assert.deepEqual(await defects(page), []);
-  // The mark that failed leads to the jobs that did.
+  // The mark that failed leads to what failed then.
   const box = await first.locator('svg').boundingBox();
   await page.mouse.click(box.x + (box.width * 72.5) / 97, box.y + box.height / 2);
-  await page.waitForURL(/jobs\/c-00\/?\?state=failed$/);
+  await page.waitForURL(/then\/c-00\/?\?from=2027-03-14T04:00:00.000Z&to=2027-03-14T04:15:00.000Z$/);
+  await heading(page, '2 occurrences, 1 failed.');
+  await page.getByRole('row', { name: /fails.*failed for good: HTTP 503/ }).waitFor();
+  assert.deepEqual(await defects(page), []);
+});
+
+using('a mark of what is to come leads to what is due then', place('wall'), async (page) => {
+  const first = rows(page).first();
+  await first.getByRole('img', { name: /[1-9]\d* due$/ }).waitFor();
+  const box = await first.locator('svg').boundingBox();
+  // An hour ahead: each job is due once an hour.
+  await page.mouse.click(box.x + (box.width * 76.5) / 97, box.y + box.height / 2);
+  await page.waitForURL(/then\/c-00/);
+  await heading(page, '2 occurrences to come.');
+  assert.deepEqual(await defects(page), []);
 });
 
 using('a browser tells when more needs someone, if it was asked to', place('wall'), async (page) => {

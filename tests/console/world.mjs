@@ -67,9 +67,9 @@ export async function startFunction() {
 }
 
 /** Starts a server, with everything in memory unless a directory is given. */
-export async function startServer({ data = null, args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex'), env = {} } = {}) {
+export async function startServer({ data = null, args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex'), env = {}, listen = '127.0.0.1:0' } = {}) {
   const auth = token === null ? ['--no-auth'] : ['--token', token];
-  const { process_, url, log } = await listening(spawn(process.env.MINUTEHAND_BINARY, ['serve', ...(data ? ['--data', data] : ['--memory']), '--listen', '127.0.0.1:0', ...auth, ...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] }));
+  const { process_, url, log } = await listening(spawn(process.env.MINUTEHAND_BINARY, ['serve', ...(data ? ['--data', data] : ['--memory']), '--listen', listen, ...auth, ...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] }));
   const collection = (name) => `/subscriptions/${SUBSCRIPTION}/resourceGroups/${GROUP}/providers/Microsoft.Scheduler/jobCollections/${name}`;
   const call = async (method, path, body) => {
     const response = await fetch(`${url}${path}?api-version=2016-03-01`, {
@@ -92,12 +92,15 @@ export async function startServer({ data = null, args = ['--clock-start', CLOCK_
     job: async (name, job) => (await call('GET', `${collection(name)}/jobs/${job}`)).json(),
     history: async (name, job) => ({ items: (await (await call('GET', `${collection(name)}/jobs/${job}/history`)).json()).value }),
     log,
-    stop: () => new Promise((resolve) => {
-      process_.once('exit', resolve);
-      process_.kill('SIGTERM');
-    }),
+    stop: () => ended(process_, 'SIGTERM'),
+    kill: () => ended(process_, 'SIGKILL'),
   };
 }
+
+const ended = (process_, signal) => new Promise((resolve) => {
+  process_.once('exit', resolve);
+  process_.kill(signal);
+});
 
 /** Starts `minutehand console` for a server, and returns the link that it prints. */
 export async function startBridge(server, ...args) {
@@ -120,16 +123,23 @@ export const REASON = 'read-only until 03:15, ticket OPS-4711';
 export async function startTarget() {
   const seen = [];
   const answers = new Map();
+  /** Requests that get no answer yet, by the paths that are held. */
+  const held = new Map();
   const server = createServer((request, response) => {
     request.resume();
     seen.push(request.url);
+    if (held.has(request.url)) return held.get(request.url).push(response);
     response.statusCode = answers.get(request.url) ?? Number(/\d{3}/.exec(request.url)?.[0] ?? 200);
     if (response.statusCode < 400) return response.end('{"said":"hello"}');
     response.setHeader('Content-Type', 'application/problem+json');
     return response.end(JSON.stringify({ title: 'Unavailable', detail: REASON }));
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${server.address().port}`, seen, answers, stop: () => new Promise((resolve) => server.close(resolve)) };
+  return { url: `http://127.0.0.1:${server.address().port}`, seen, answers, hold: (path) => held.set(path, []), free: (path) => {
+    const all = held.get(path) ?? [];
+    held.delete(path);
+    all.forEach((response) => response.end());
+  }, stop: () => new Promise((resolve) => server.close(resolve)) };
 }
 
 export const daily = (uri, more = {}) => ({

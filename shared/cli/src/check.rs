@@ -121,7 +121,7 @@ fn page_length(jobs: &[Measured<'_>]) -> usize {
 fn too_long() -> CheckedJob {
     let message =
         format!("It is longer than {CHANGE_BYTES_MAX} bytes, which is the most of a request.");
-    let problems = vec![CheckProblem { message, target: None }];
+    let problems = vec![CheckProblem { message, target: None, fixes: Vec::new() }];
     CheckedJob { problems, ..CheckedJob::default() }
 }
 
@@ -237,8 +237,11 @@ mod tests {
             ),
             ("The job is finished.", None, "The job is finished."),
         ] {
-            let problem =
-                CheckProblem { message: message.to_owned(), target: target.map(ToOwned::to_owned) };
+            let problem = CheckProblem {
+                message: message.to_owned(),
+                target: target.map(ToOwned::to_owned),
+                fixes: Vec::new(),
+            };
             assert_eq!(says(&problem), expected);
         }
     }

@@ -50,6 +50,7 @@ mod timing;
 mod top;
 mod version;
 mod wait;
+mod wall;
 mod watch;
 mod work;
 
@@ -107,6 +108,8 @@ pub enum Command {
     Watch(AtServer<watch::WatchArgs>),
     /// Show what fires next and what fails, and keep it up to date
     Top(AtServer<top::TopArgs>),
+    /// Show what became of the last hours and what is due, a row for each collection
+    Wall(AtServer<wall::WallArgs>),
     /// Show how many occurrences are due in each hour of a week
     Calendar(AtServer<calendar::CalendarArgs>),
     /// Show how alerts are doing, or send a test alert
@@ -193,6 +196,7 @@ impl Command {
             Self::Export(it) => &it.options,
             Self::Watch(it) => &it.options,
             Self::Top(it) => &it.options,
+            Self::Wall(it) => &it.options,
             Self::Calendar(it) => &it.options,
             Self::Alert(it) => &it.options,
             Self::Failures(it) => &it.options,
@@ -270,6 +274,7 @@ async fn carry_out(
         Command::Export(args) => at_server::run(args, environment).await,
         Command::Watch(args) => at_server::run(args, environment).await,
         Command::Top(args) => at_server::run(args, environment).await,
+        Command::Wall(args) => at_server::run(args, environment).await,
         Command::Calendar(args) => at_server::run(args, environment).await,
         Command::Alert(args) => at_server::run(args, environment).await,
         Command::Failures(args) => at_server::run(args, environment).await,

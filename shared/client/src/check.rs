@@ -35,6 +35,18 @@ pub struct CheckProblem {
     pub message: String,
     /// The property to change, in the body.
     pub target: Option<String>,
+    /// What would make it right, the likeliest first. An older server does not say it.
+    #[serde(default)]
+    pub fixes: Vec<CheckFix>,
+}
+
+/// A change of the body that would make it right.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct CheckFix {
+    /// What it is called.
+    pub label: String,
+    /// The change, as a JSON patch of the body.
+    pub patch: Vec<Value>,
 }
 
 /// What the author of a job should know although it is valid.

@@ -36,7 +36,7 @@ mod way;
 pub use answer::{Answer, Listed};
 pub use arm::{HistoryFilter, Listing, Precondition};
 pub use browse::{AheadQuery, Chosen, FoundJob};
-pub use check::{ChangesAnswer, CheckProblem, CheckWarning, CheckedJob};
+pub use check::{ChangesAnswer, CheckFix, CheckProblem, CheckWarning, CheckedJob};
 pub use error::{Error, ServerRefusal};
 pub use http::StatusCode;
 pub use options::{Limits, Options};
@@ -53,5 +53,5 @@ pub use types::{
     ProcessItem, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
 };
 pub use v1::{MeAnswer, ServerHealth};
-pub use wall::{WallAnswer, WallCollection, WallCollections};
+pub use wall::{WallAnswer, WallCollection, WallCollections, WallRunning, WallStarts};
 pub use way::LocalServer;

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.655f3da73354.js",
-        bytes: include_bytes!("../dist/app.655f3da73354.js.gz"),
+        name: "app.a7f126d85265.css",
+        bytes: include_bytes!("../dist/app.a7f126d85265.css.gz"),
         is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"655f3da73354f183b3588306130820ee\"",
+        content_type: "text/css; charset=utf-8",
+        etag: "\"a7f126d85265ea7bf4721441682193d4\"",
         is_hashed: true,
     },
     File {
-        name: "app.c2a76f58ebc8.css",
-        bytes: include_bytes!("../dist/app.c2a76f58ebc8.css.gz"),
+        name: "app.de50746ce434.js",
+        bytes: include_bytes!("../dist/app.de50746ce434.js.gz"),
         is_gzip: true,
-        content_type: "text/css; charset=utf-8",
-        etag: "\"c2a76f58ebc871f7a8e5192cd4e28b94\"",
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"de50746ce434f429b28aad8c8ec990df\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"504b1af159517cb76752d96a60cdf6a5\"",
+        etag: "\"7406d35d52bff1ecbad14d3896729021\"",
         is_hashed: false,
     },
     File {

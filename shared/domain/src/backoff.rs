@@ -12,7 +12,7 @@ use crate::duration::Span;
 use crate::ids::fnv1a;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
-use crate::refusal::Refusal;
+use crate::refusal::{Fix, Refusal};
 
 /// The factor is kept in hundredths, so that two equal policies are equal.
 const HUNDREDTHS: u32 = 100;
@@ -108,7 +108,8 @@ impl Backoff {
             return Err(Refusal::about(
                 fields.path(name),
                 "has no effect without \"backoff\": \"exponential\"; add that or leave it out.",
-            ));
+            )
+            .or([Fix::LeaveOut]));
         }
         Ok(Self {
             growth,

@@ -99,6 +99,7 @@ impl ExtraDates {
                 field: format!("{EXTENSIONS}.{EXTRA}.{n}"),
                 given: it.text.clone(),
                 allowed: error.to_string(),
+                fixes: Vec::new(),
             })
         };
         self.0.iter().enumerate().map(instant).collect()

@@ -24,7 +24,7 @@ use crate::policies::{
     CATCH_UP, CatchUp, JITTER, OVERLAP, Overlap, Policies, StartJitter, read_jitter,
     read_max_lateness, write_jitter,
 };
-use crate::refusal::Refusal;
+use crate::refusal::{Fix, Refusal};
 use crate::sign::{SIGN, Signing};
 use crate::snooze::SNOOZED_UNTIL;
 
@@ -249,9 +249,11 @@ fn read_time_zone(fields: &Fields<'_>) -> Result<Option<String>, Refusal> {
         return Ok(None);
     };
     if fields.limiting_plan().is_some() && Zone::named(name).is_none() {
-        let example = zone::meant(name).unwrap_or("Europe/Paris");
+        let like = zone::meant(name);
+        let example = like.unwrap_or("Europe/Paris");
         let allowed = format!("use an IANA or Windows time zone name, such as '{example}'");
-        return Err(fields.wrong("timeZone", &allowed));
+        let wrong = fields.wrong("timeZone", &allowed);
+        return Err(wrong.or(like.map(|zone| Fix::Use(zone.into()))));
     }
     Ok(Some(name.to_owned()))
 }

@@ -15,7 +15,7 @@ use crate::ids::fnv1a;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::ping_window::{OWED_MAX, PingWindow};
-use crate::refusal::Refusal;
+use crate::refusal::{Fix, Refusal};
 use crate::tick::ticks;
 
 /// How far back `all` goes if nothing else is said.
@@ -132,7 +132,8 @@ impl CatchUp {
             (Self::Last | Self::None, Some(name)) => Err(Refusal::about(
                 fields.path(name),
                 "has no effect without \"policy\": \"all\"; use that or leave it out.",
-            )),
+            )
+            .or([Fix::LeaveOut])),
             (Self::Last | Self::None, None) => Ok(policy),
             (Self::All { .. }, _) => Ok(Self::All {
                 window: fields.bounded_span("window", [WINDOW_MIN, WINDOW_MAX])?,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+pub use minutehand_recurrence::Fix;
 use minutehand_recurrence::Refused;
 
 /// Defines the codes, one per line, each with what is wrong: the request, or its conflict with the
@@ -93,13 +94,15 @@ pub struct Refusal {
     pub message: String,
     /// The path of the property to change, as the message writes it; `None` if it is not one property.
     pub target: Option<String>,
+    /// What would make that property right, the likeliest first; empty if that is not known.
+    pub fixes: Vec<Fix>,
 }
 
 impl Refusal {
     /// Creates a refusal.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), target: None }
+        Self { code, message: message.into(), target: None, fixes: Vec::new() }
     }
 
     /// Creates a refusal of a property. The message is its path in quotation marks, and the problem.
@@ -112,6 +115,13 @@ impl Refusal {
     #[must_use]
     pub fn with_target(self, path: impl Into<String>) -> Self {
         Self { target: Some(path.into()), ..self }
+    }
+
+    /// Adds what would make the property right.
+    #[must_use]
+    pub fn or(mut self, fixes: impl IntoIterator<Item = Fix>) -> Self {
+        self.fixes.extend(fixes);
+        self
     }
 
     /// Creates a refusal because a value is missing or invalid.
@@ -127,6 +137,6 @@ impl From<Refused> for Refusal {
             Refused::NeverOccurs { .. } => Code::RecurrenceNeverOccurs,
             _ => Code::BadRequest,
         };
-        Self::new(code, refused.to_string()).with_target(refused.field())
+        Self::new(code, refused.to_string()).with_target(refused.field()).or(refused.fixes())
     }
 }

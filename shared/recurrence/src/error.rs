@@ -1,9 +1,49 @@
 //! The reasons for which a rule is refused.
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
+
+use serde_json::Value;
 
 /// A message quotes at most this many characters of an invalid value.
 const GIVEN_CHARS_MAX: usize = 60;
+
+/// So many values are offered at most in place of a wrong one.
+const OFFERED_MAX: usize = 6;
+
+/// What would make a property right that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fix {
+    /// This value in its place.
+    Use(Value),
+    /// The same value under this name.
+    Rename(String),
+    /// Without it.
+    LeaveOut,
+}
+
+impl Fix {
+    /// One of some names in place of a word: first the one that was most likely meant, and the others if they are
+    /// few.
+    pub fn one_of<'a>(
+        written: &str,
+        names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
+    ) -> Vec<Self> {
+        let names = names.into_iter();
+        let meant = nearest(written, names.clone());
+        let are_few = names.clone().count() <= OFFERED_MAX;
+        let others = names.filter(|name| are_few && Some(*name) != meant);
+        meant.into_iter().chain(others).map(|name| Self::Use(name.into())).collect()
+    }
+
+    /// The nearest number of a range in place of one that is outside.
+    #[must_use]
+    pub fn nearest_of(written: &Value, range: RangeInclusive<i64>) -> Vec<Self> {
+        let written = written.as_i64().filter(|number| !range.contains(number));
+        let nearest = written.map(|number| number.clamp(*range.start(), *range.end()));
+        nearest.map(|number| Self::Use(number.into())).into_iter().collect()
+    }
+}
 
 /// The reason for which a recurrence is refused, and the property to change.
 ///
@@ -21,6 +61,8 @@ pub enum Refused {
         given: String,
         /// The values that are allowed.
         allowed: String,
+        /// What would make it right.
+        fixes: Vec<Fix>,
     },
     /// A required property is missing.
     #[error("'{field}' is missing; {allowed}.")]
@@ -37,6 +79,8 @@ pub enum Refused {
         field: String,
         /// The nearest known name, or all known names.
         hint: String,
+        /// That name, if there is one.
+        meant: Option<&'static str>,
     },
     /// A property occurs twice, in two spellings.
     #[error("'{field}' is given twice, as '{first}' and as '{second}'; keep one of them.")]
@@ -83,7 +127,27 @@ impl Refused {
         given: impl std::fmt::Display,
         allowed: impl Into<String>,
     ) -> Self {
-        Self::NotAllowed { field: field.into(), given: shorten(given), allowed: allowed.into() }
+        let (field, allowed) = (field.into(), allowed.into());
+        Self::NotAllowed { field, given: shorten(given), allowed, fixes: Vec::new() }
+    }
+
+    /// Adds what would make the property right.
+    #[must_use]
+    pub(crate) fn or(mut self, more: impl IntoIterator<Item = Fix>) -> Self {
+        if let Self::NotAllowed { fixes, .. } = &mut self {
+            fixes.extend(more);
+        }
+        self
+    }
+
+    /// Returns what would make the property right, the likeliest first; nothing if that is not known.
+    #[must_use]
+    pub fn fixes(&self) -> Vec<Fix> {
+        match self {
+            Self::NotAllowed { fixes, .. } => fixes.clone(),
+            Self::Unknown { meant: Some(meant), .. } => vec![Fix::Rename((*meant).to_owned())],
+            _ => Vec::new(),
+        }
     }
 
     /// Returns the property to change, such as `recurrence.schedule.hours`.
@@ -193,6 +257,24 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(nearest(written, names), meant, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_is_offered_is_what_was_meant() {
+        let names = ["last", "none", "all"];
+        let using = |names: &[&str]| -> Vec<Fix> {
+            names.iter().map(|name| Fix::Use((*name).into())).collect()
+        };
+        assert_eq!(Fix::one_of("nome", names), using(&["none", "last", "all"]));
+        assert_eq!(Fix::one_of("x", names), using(&names));
+        let many = ["aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff", "gggg"];
+        assert_eq!(Fix::one_of("bbb", many), using(&["bbbb"]));
+        assert_eq!(Fix::one_of("?", many), []);
+        for (written, nearest) in [("0", Some(1)), ("9", Some(5)), ("3", None), ("\"9\"", None)] {
+            let written = serde_json::from_str(written).unwrap();
+            let fixes: Vec<_> = nearest.map(|it: i64| Fix::Use(it.into())).into_iter().collect();
+            assert_eq!(Fix::nearest_of(&written, 1..=5), fixes, "{written}");
         }
     }
 

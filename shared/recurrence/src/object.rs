@@ -61,7 +61,8 @@ impl<'a> Object<'a> {
 
     fn unknown(&self, name: &str, known: &[&[&'static str]]) -> Refused {
         let names = known.iter().copied().flatten().copied();
-        let hint = nearest(name, names).map_or_else(
+        let meant = nearest(name, names);
+        let hint = meant.map_or_else(
             || {
                 let canonical: Vec<_> =
                     known.iter().filter_map(|names| names.first().copied()).collect();
@@ -71,7 +72,7 @@ impl<'a> Object<'a> {
         );
         let written: String =
             name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
-        Refused::Unknown { field: self.path_of(&written), hint }
+        Refused::Unknown { field: self.path_of(&written), hint, meant }
     }
 
     fn path_of(&self, name: &str) -> String {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::date::WrittenDate;
-use crate::error::{Refused, meant};
+use crate::error::{Fix, Refused, meant};
 use crate::instant::format_instant;
 use crate::object::{Object, whole};
 use crate::usual;
@@ -112,6 +112,7 @@ impl Recurrence {
                     json,
                     format!("with frequency '{name}' use a whole number from 1 to {interval_max}"),
                 )
+                .or(Fix::nearest_of(json, 1..=i64::from(interval_max)))
             })?,
             None => 1,
         };
@@ -185,8 +186,10 @@ fn read_frequency(json: Option<&Value>) -> Result<Frequency, Refused> {
     };
     json.as_str().and_then(Frequency::read).ok_or_else(|| {
         let written = json.as_str().unwrap_or_default();
-        let meant = meant(written, Frequency::ALL.map(Frequency::name));
+        let names = Frequency::ALL.map(Frequency::name);
+        let meant = meant(written, names);
         Refused::not_allowed("recurrence.frequency", json, allowed() + &meant)
+            .or(Fix::one_of(written, names))
     })
 }
 
@@ -198,6 +201,7 @@ fn read_count(json: &Value) -> Result<u32, Refused> {
                 json,
                 "use a whole number from 1 to 2147483647",
             )
+            .or(Fix::nearest_of(json, 1..=i64::from(i32::MAX)))
         },
     )
 }
@@ -211,6 +215,7 @@ fn read_time_zone(json: &Value) -> Result<TimeZoneName, Refused> {
         let example = like.unwrap_or("Europe/Paris");
         let allowed = format!("use an IANA or Windows time zone name, such as '{example}'");
         Refused::not_allowed("recurrence.timeZone", json, allowed)
+            .or(like.map(|zone| Fix::Use(zone.into())))
     })
 }
 
@@ -326,7 +331,8 @@ fn entries<'a, M: Into<String>>(
     match json {
         Value::Array(entries) if entries.is_empty() => {
             let allowed: String = allowed().into();
-            Err(Refused::not_allowed(field, "[]", format!("{allowed}, or leave it out")))
+            let refused = Refused::not_allowed(field, "[]", format!("{allowed}, or leave it out"));
+            Err(refused.or([Fix::LeaveOut]))
         }
         Value::Array(entries) => Ok(entries),
         bare => Ok(std::slice::from_ref(bare)),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::failure::{ErrorCode, Failure};
+use crate::fixes::fixes;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 const XML: HeaderValue = HeaderValue::from_static("application/xml; charset=utf-8");
@@ -181,9 +182,13 @@ impl Answer {
 
 impl From<Failure> for Answer {
     fn from(failure: Failure) -> Self {
-        let Failure { code, message, target, allow, cause: _ } = failure;
+        let Failure { code, message, target, fixes: known, allow, cause: _ } = failure;
         let mut document = json!({"error": {"code": code.as_str(), "message": message}});
         if let (Some(target), Some(error)) = (target, document.get_mut("error")) {
+            let fixes = fixes(&known, Some(&target), &Value::Null);
+            if !fixes.is_empty() {
+                error["fixes"] = fixes.into();
+            }
             error["target"] = target.into();
         }
         let mut answer = Self::json(code.status(), &document);

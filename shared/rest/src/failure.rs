@@ -4,7 +4,7 @@
 
 use axum::http::{Method, StatusCode};
 use minutehand_app::AppError;
-use minutehand_domain::refusal::{Code, Refusal};
+use minutehand_domain::refusal::{Code, Fix, Refusal};
 
 use crate::near::nothing_here;
 
@@ -94,6 +94,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// The path of the property to change, in the body.
     pub(crate) target: Option<String>,
+    /// What would make that property right.
+    pub(crate) fixes: Vec<Fix>,
     /// The methods that the path supports; empty unless the method is the problem.
     pub(crate) allow: Vec<Method>,
     /// The internal error: for the log, never for the answer.
@@ -103,7 +105,8 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure with a code and a message only.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), target: None, allow: Vec::new(), cause: None }
+        let message = message.into();
+        Self { code, message, target: None, fixes: Vec::new(), allow: Vec::new(), cause: None }
     }
 
     /// A failure that the client cannot repair.
@@ -120,7 +123,7 @@ impl Failure {
 
     /// The same failure without the property to change.
     pub(crate) fn without_target(self) -> Self {
-        Self { target: None, ..self }
+        Self { target: None, fixes: Vec::new(), ..self }
     }
 
     /// A path without a route.
@@ -146,8 +149,8 @@ impl Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        let Refusal { code, message, target } = refusal;
-        Self { target, ..Self::new(ErrorCode::Refused(code), message) }
+        let Refusal { code, message, target, fixes } = refusal;
+        Self { target, fixes, ..Self::new(ErrorCode::Refused(code), message) }
     }
 }
 

@@ -23,6 +23,7 @@ mod collections;
 mod convert;
 mod durations;
 mod failure;
+mod fixes;
 mod health;
 mod history;
 mod jobs;

@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 READ = {"list_collections", "get_collection", "list_jobs", "get_job", "job_history", "why", "preview",
-        "journal", "alerts", "failures", "find_jobs", "overview"}
+        "journal", "alerts", "failures", "find_jobs", "overview", "wall"}
 WRITE = {"create_collection", "update_collection", "create_job", "update_job", "run_job", "redrive", "cancel", "ping_url", "rotate_ping",
          "delete_job", "test_alert"}
 ENVIRONMENT = {name: os.environ[name] for name in ("MINUTEHAND_URL", "MINUTEHAND_TOKEN", "PATH")}
@@ -137,6 +137,8 @@ async def creates(assistant, url):
     assert not listed["more"], listed
     found = await assistant.must("find_jobs", text="Night")
     assert "default/nightly" in json.dumps(found), found
+    wall = await assistant.must("wall", ahead=24)
+    assert wall["collections"][0]["due"] >= 1 and wall["isWhole"], wall
     shown = await assistant.must("get_job", name="nightly")
     assert shown["properties"]["action"]["retryPolicy"]["retryCount"] == 2, shown
 

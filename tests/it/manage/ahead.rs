@@ -274,7 +274,7 @@ async fn a_collection_that_starves_is_behind_wherever_one_looks() {
         "state": "waiting", "since": NOW, "waitsFor": "limit", "openUntil": null, "progress": null}]);
     assert_eq!(daily["present"], one);
     let why = ask(&api, "GET", &own(&format!("jobs/daily/why?at={NOW}")), "").await.1;
-    assert!(why.contains("waitsForPlace"), "{why}");
+    assert!(why.contains("waitsForLimit"), "{why}");
     assert_eq!(world.queue.standing().await.unwrap().oldest_due_at, Some(instant(NOW)));
     // What nothing has taken, and what has been set aside, waits as well.
     assert_eq!(ask(&api, "POST", &format!("{COLLECTION}/jobs/off/run"), "").await.0, 200);

@@ -74,6 +74,8 @@ const SHOWN: &[&str] = &[
     "calendar --week 2027-W12 --zone Europe/Berlin",
     "calendar ops --week 2027-W12 --step 3h --ascii",
     "calendar ops --week 2027-W12 --step 15m",
+    "wall",
+    "wall --back 2 --ahead 1 --ascii",
     "top --once",
     "dead list",
     "dead show 1",

@@ -148,6 +148,12 @@ fn a_limited_token_reaches_no_more_through_tools() {
     let found = call(&server, &own, "find_jobs", &json!({"text": "A"})).unwrap();
     assert_eq!(found["jobs"][0]["name"], "mine-a/a", "{found}");
     assert_eq!((found["jobs"].as_array().unwrap().len(), &found["isWhole"]), (1, &json!(true)));
+    let wall = call(&server, &own, "wall", &json!({"back": 1})).unwrap();
+    assert_eq!(wall["collections"].as_array().unwrap().len(), 1, "{wall}");
+    assert_eq!(wall["collections"][0]["name"], "mine-a", "{wall}");
+    assert_eq!(wall["collections"][0]["due"], 6, "{wall}");
+    let refused = call(&server, &own, "wall", &json!({"back": 169})).unwrap_err();
+    assert!(refused.contains("use a number from 1 to 168"), "{refused}");
     let failures = call(&server, &own, "failures", &json!({})).unwrap();
     let found: Vec<_> = failures["failures"].as_array().unwrap().iter().collect();
     assert!(found.iter().all(|failure| failure["name"] == "mine-a/a"), "{failures}");

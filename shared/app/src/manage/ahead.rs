@@ -29,8 +29,8 @@ use crate::error::AppError;
 const COLLECTIONS_MAX: usize = 10_000;
 /// The collections of a page.
 const COLLECTIONS_PAGE: u32 = 500;
-/// The most timers of a shard that are looked at for one answer: 6,400 with 64 shards.
-const SHARD_TIMERS_MAX: u32 = 100;
+/// The most timers that are looked at for one answer, in all shards.
+const TIMERS_MAX: u32 = 6_400;
 /// The shards that are read at once.
 const SHARDS_AT_ONCE: usize = 16;
 /// The definitions that are read at once.
@@ -323,9 +323,10 @@ impl Manage {
 
     /// The first timers of each shard.
     async fn first_timers(&self, until: DateTime<Utc>) -> Result<Vec<Page<Due>>, AppError> {
-        let page = || PageRequest { from: None, items_max: SHARD_TIMERS_MAX };
-        let shards = 0..self.ports.browse.timer_shards();
-        let pages = futures_util::stream::iter(shards)
+        let shards = self.ports.browse.timer_shards();
+        let items_max = TIMERS_MAX / shards.max(1);
+        let page = || PageRequest { from: None, items_max };
+        let pages = futures_util::stream::iter(0..shards)
             .map(|shard| self.ports.browse.timers(shard, until, page()))
             .buffer_unordered(SHARDS_AT_ONCE);
         Ok(pages.try_collect().await?)

@@ -98,7 +98,7 @@ impl Manage {
         let rule = definition.recurrence.as_deref().map(Rule::canonical).transpose();
         let found = self.ports.browse.attempts(&job.uid, at).await?;
         let waits = |entry: &HistoryEntry| entry.waits && entry.attempt.role == Role::Main;
-        let waits_for_place = found.iter().any(waits);
+        let waits_for_limit = found.iter().any(waits);
         let mut attempts: Vec<_> = found
             .into_iter()
             .filter(|entry| entry.is_answered(since_kept) && !entry.waits)
@@ -125,7 +125,7 @@ impl Manage {
             ends_at: rule.map_err(Refusal::from)?.and_then(|rule| rule.end()),
             collection_on_since: is_on.then_some(collection.on_since),
             attempts: &attempts,
-            waits_for_place,
+            waits_for_limit,
             left_out: &left_out,
             last_skip: job.timer.counters.last_skip,
             retries: definition.retries(

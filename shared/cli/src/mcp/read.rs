@@ -12,6 +12,7 @@ use crate::instant;
 use crate::job::schedule::{ScheduleArgs, timetable};
 use crate::job::why::instant_of;
 use crate::job::{sentence_of, zoned};
+use crate::wall::{self, Hours};
 use crate::work::{Work, in_collection};
 
 /// The most items of one answer, all of which an assistant reads.
@@ -100,6 +101,13 @@ pub(super) struct Find {
     /// At most this many jobs, up to 20 [default: 20]
     #[arg(long, value_parser = find::limit)]
     limit: Option<u32>,
+}
+
+/// The arguments of `wall`.
+#[derive(Debug, Args)]
+pub(super) struct Wall {
+    #[command(flatten)]
+    hours: Hours,
 }
 
 /// The collection of a tool.
@@ -233,6 +241,12 @@ pub(super) async fn find(work: &Work, wanted: &Find) -> Result<Value> {
 
 pub(super) async fn overview(work: &Work) -> Result<Value> {
     document(&work.client().overview(&work.defaults().place.subscription).await?.text)
+}
+
+pub(super) async fn wall(work: &Work, wanted: &Wall) -> Result<Value> {
+    let subscription = &work.defaults().place.subscription;
+    let found = work.client().wall(subscription, wanted.hours.asked()).await?.value;
+    Ok(wall::sums(work, &found))
 }
 
 pub(super) async fn collections(work: &Work) -> Result<Value> {

@@ -42,6 +42,11 @@ enum Tool {
     )]
     Overview,
     #[command(
+        about = "Say what became of the occurrences of each collection in the last hours, and how many \
+                       are due: numbers, and the quarters of an hour that had failures or delays."
+    )]
+    Wall(read::Wall),
+    #[command(
         about = "List who changed and ran what in a collection, or in one job, newest first: \
                        changes, runs, redrives, and jobs that the scheduler paused."
     )]
@@ -234,6 +239,7 @@ pub(super) async fn call(
         Tool::Failures(wanted) => read::failures(work, &wanted).await,
         Tool::FindJobs(wanted) => read::find(work, &wanted).await,
         Tool::Overview => read::overview(work).await,
+        Tool::Wall(wanted) => read::wall(work, &wanted).await,
         Tool::Redrive(wanted) => write::redrive(work, &wanted).await,
         Tool::Cancel(wanted) => write::cancel(work, &wanted).await,
         Tool::PingUrl(wanted) => write::ping_url(work, &wanted).await,

@@ -12,7 +12,8 @@ pub(crate) fn marks(screen: &Screen, letters: &str, max: usize) -> String {
     letters.chars().skip(skipped).map(|letter| sign(screen, letter)).collect()
 }
 
-fn sign(screen: &Screen, letter: char) -> String {
+/// The sign of one result.
+pub(crate) fn sign(screen: &Screen, letter: char) -> String {
     let shown = match letter {
         _ if screen.ascii => letter.to_string(),
         'f' | 'e' => "┃".to_owned(),

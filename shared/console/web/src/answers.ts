@@ -171,9 +171,17 @@ export interface Coming {
   clockChanges: Occurrence[];
 }
 
+/** Why something would be refused, and which changes of the body would make it right, each as a JSON patch. */
+export interface Problem {
+  code: string;
+  message: string;
+  target: string | null;
+  fixes?: { label: string; patch: { path: string; from?: string; value?: unknown }[] }[];
+}
+
 export interface Check {
   ok: boolean;
-  problems: { code: string; message: string; target: string | null }[];
+  problems: Problem[];
   warnings: { kind: string; message: string; target: string | null }[];
   sentence: string | null;
   change: null | {

@@ -22,6 +22,7 @@ import type {
   PingUrl,
   Place,
   Preview,
+  Problem,
   Process,
   Upcoming,
   WallData,
@@ -40,6 +41,7 @@ export class ApiError extends Error {
     readonly target: string | null,
     readonly requestId: string | null,
     readonly retryAfter: number | null,
+    readonly fixes: Problem['fixes'] = [],
   ) {
     super(message);
   }
@@ -115,7 +117,7 @@ async function send(
 }
 
 async function refusal(response: Response): Promise<ApiError> {
-  let error: { code?: unknown; message?: unknown; target?: unknown } = {};
+  let error: { code?: unknown; message?: unknown; target?: unknown; fixes?: Problem['fixes'] } = {};
   try {
     error = ((await response.json()) as { error?: typeof error }).error ?? {};
   } catch {
@@ -130,6 +132,7 @@ async function refusal(response: Response): Promise<ApiError> {
     text(error.target),
     response.headers.get('x-ms-request-id'),
     Number.isFinite(wait) && wait > 0 ? wait : null,
+    error.fixes,
   );
 }
 
@@ -280,6 +283,9 @@ export const api = {
     json<Description>('GET', ownPath(place, collection, job)),
   collections: (place: Place, from: string | null) => page<Collection>(collectionPath(place), '', from),
   collection: (place: Place, name: string) => json<Collection>('GET', `${collectionPath(place, name)}?${VERSION}`),
+  /** Why the API would refuse a collection, or a change of it. */
+  problemsOf: async (place: Place, name: string, body: unknown, as: 'put' | 'patch') =>
+    (await json<Check>('POST', `${ownCollection(place, name)}/check`, { collection: { as, body } })).problems,
   putCollection: (place: Place, name: string, body: unknown) =>
     json<Collection>('PUT', `${collectionPath(place, name)}?${VERSION}`, body),
   /** Makes the first collection, as the command line does: a job needs one. */
@@ -411,9 +417,16 @@ export const api = {
   async cancelOccurrence(place: Place, collection: string, job: string, at: string) {
     await send('POST', `${ownPath(place, collection, job)}/occurrences/${enc(at)}/cancel`);
   },
-  async occurrences(place: Place, collection: string, job: string, from: string | null): Promise<Page<PastOccurrence>> {
+  /** Occurrences from a position on, or those before an instant. */
+  async occurrences(
+    place: Place,
+    collection: string,
+    job: string,
+    from: string | null,
+    by: 'position' | 'before' = 'position',
+  ): Promise<Page<PastOccurrence>> {
     const query = new URLSearchParams({ limit: String(OCCURRENCES) });
-    if (from !== null) query.set('position', from);
+    if (from !== null) query.set(by, from);
     const answer = await json<{ items: PastOccurrence[]; position: string | null }>(
       'GET',
       `${ownPath(place, collection, job)}/occurrences?${query}`,

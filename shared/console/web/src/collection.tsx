@@ -141,7 +141,7 @@ export function Edit({ old, onDone, onClose }: { old: Collection | null; onDone:
     setError(null);
     setSettings(next);
   };
-  const about = (error?.target ?? /^'([\w.]+)'/.exec(error?.message ?? '')?.[1] ?? '').replace(/^properties\./, '');
+  const about = (error?.target ?? '').replace(/^properties\./, '');
   const of = (path: string) => {
     const own = path.replace(/^properties\./, '');
     return about === own || about.startsWith(`${own}.`) ? error?.message : undefined;
@@ -149,8 +149,12 @@ export function Edit({ old, onDone, onClose }: { old: Collection | null; onDone:
   const submit = async (event: Event) => {
     event.preventDefault();
     try {
-      if (old) await api.patchCollection(place.value, old.name, changes(first, settings));
-      else await api.putCollection(place.value, name, settings);
+      const body = old ? changes(first, settings) : settings;
+      // Clients of Azure are not told which property it is.
+      const [problem] = await api.problemsOf(place.value, name, body, old ? 'patch' : 'put');
+      if (problem) throw new ApiError(400, problem.code, problem.message, problem.target, null, null, problem.fixes);
+      if (old) await api.patchCollection(place.value, name, body);
+      else await api.putCollection(place.value, name, body);
     } catch (thrown) {
       setError(asError(thrown));
       return;
@@ -183,11 +187,7 @@ export function Edit({ old, onDone, onClose }: { old: Collection | null; onDone:
   const tells = at(settings, ON_FAILURE) !== undefined;
   return (
     <Dialog title={old ? old.name : 'New collection'} onClose={onClose}>
-      <Mendings.Provider
-        value={(said) =>
-          mendings((settings.properties ?? {}) as Document, said, (properties) => change({ ...settings, properties }))
-        }
-      >
+      <Mendings.Provider value={mendings(settings, error, change)}>
         <form onSubmit={submit}>
           {!old && (
             <Field label="Name">

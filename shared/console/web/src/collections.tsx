@@ -231,7 +231,7 @@ function List({
               <tr>
                 <th>Name</th>
                 <th>State</th>
-                <th>Plan</th>
+                <th class="wide-only">Plan</th>
                 <th>Jobs</th>
                 <th>Now</th>
                 <th>Next</th>
@@ -317,7 +317,7 @@ function Row({
         )}
         {!isOn && line?.since && <small class="faint line">since {civil(Date.parse(line.since), wideZone())}</small>}
       </td>
-      <td>{one.properties.sku?.name ?? '—'}</td>
+      <td class="wide-only">{one.properties.sku?.name ?? '—'}</td>
       <td class="nowrap" title={life.error?.message}>
         {line ? <Full of={line} /> : '—'}
       </td>

@@ -232,17 +232,13 @@ function Editor({
     Escape: () => go(home),
   });
 
-  const problem =
-    refused && refused.target !== null
-      ? { message: refused.message, target: refused.target }
-      : (asked.check?.problems[0] ??
-        (asked.error ? { message: asked.error.message, target: asked.error.target } : null));
+  const problem = refused?.target ? refused : (asked.check?.problems[0] ?? asked.error);
   const of = (path: string) => {
     const about = (problem?.target ?? '').replace(/^properties\./, '');
     return about === path || about.startsWith(`${path}.`) ? problem?.message : undefined;
   };
   return (
-    <Mendings.Provider value={(said) => mendings(properties, said, mended)}>
+    <Mendings.Provider value={mendings({ properties }, problem, (next) => mended(next.properties as JobProperties))}>
       <div class="head">
         <div>
           <Crumbs collection={collection} here={old ? 'edit' : 'new job'} />

@@ -4,7 +4,7 @@ import type { Description, Page, PastAttempt, PastOccurrence } from './answers';
 import { api, type ApiError } from './api';
 import { parts } from './clock';
 import { asError, type Loaded } from './load';
-import { causeOf, gist, isBad, lateBy, messageParts, type Occurred, took, usually } from './outcome';
+import { causeOf, isBad, lateBy, type Occurred, took, usually } from './outcome';
 import { span } from './spans';
 import { place } from './state';
 import { civil, grouped, withOffset, zoneOf } from './time';
@@ -317,13 +317,7 @@ function Attempts({ one: { attempts, after }, zone }: { one: Occurred; zone: str
               <i style={{ insetInlineStart: `${Math.min(left, 100 - wide)}%`, width: `${wide}%` }} />
             </span>
             <span class="said">
-              <b>
-                {one.outcome === 'underWay'
-                  ? 'under way'
-                  : isFailed
-                    ? said(one)
-                    : gist(one.message ?? '') || 'succeeded'}
-              </b>
+              <b>{one.outcome === 'underWay' ? 'under way' : isFailed ? said(one) : 'succeeded'}</b>
               {one.endedAt && ` in ${span(end(one) - start(one))}`}
               {waited >= 1_000 && <span class="muted">, waited {span(waited)}</span>}
             </span>
@@ -346,10 +340,11 @@ function clock(at: number, zone: string): string {
 }
 
 /** A message with its headers and its body on lines of their own; a body of JSON is indented. */
-function message(text: string): string {
-  const { head, headers, body } = messageParts(text);
-  return [head, headers, indented(body)].filter(Boolean).join('\n\n');
-}
+const message = (text: string): string =>
+  text
+    .split(/ Response Headers: | Body: /)
+    .map(indented)
+    .join('\n\n');
 
 function indented(body: string): string {
   try {

@@ -171,7 +171,7 @@ function Changes({
         <thead>
           <tr>
             <th>When</th>
-            <th>Who</th>
+            <th class="wide-only">Who</th>
             <th>What</th>
             <th>Changes</th>
           </tr>
@@ -297,7 +297,7 @@ function Change({
     <>
       <tr>
         <td class="nowrap">{withOffset(Date.parse(one.at), wideZone())}</td>
-        <td>{nameOf(one.who)}</td>
+        <td class="wide-only">{nameOf(one.who)}</td>
         <td>
           {done(one.operation)}{' '}
           {isWhole && (

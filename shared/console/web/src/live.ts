@@ -1,6 +1,6 @@
 // What happens, as a server tells it: what is shown is read again when something of it has changed.
 import { effect, signal } from '@preact/signals';
-import { events, token } from './api';
+import { ApiError, events, token } from './api';
 import { me } from './state';
 
 /** Something that happened to a job, or to any job of a collection. */
@@ -25,6 +25,8 @@ export const listeners = new Set<(told: Told | null) => void>();
 
 /** After how long without a word nobody is there: a server says something every 15 seconds. */
 const SILENT_MS = 35_000;
+/** What has to wait counts as waiting after a while, and as behind: then it is read again. */
+const WAITS_MS = [5_000, 60_000];
 /** When it is tried again after a break, and where there is no stream. */
 const AGAIN_MS = 5_000;
 const NONE_MS = 60_000;
@@ -44,11 +46,10 @@ async function listen(mine: AbortController) {
     clearTimeout(silence);
     silence = setTimeout(() => mine.abort(), SILENT_MS) as unknown as number;
   };
-  let wait = NONE_MS;
+  let wait = AGAIN_MS;
   try {
     heard();
     const reader = (await events(last, mine.signal)).getReader();
-    wait = AGAIN_MS;
     isLive.value = true;
     // A stream that is resumed has told of all that happened meanwhile, or says that it has not.
     if (last === '') openedAt = Date.now();
@@ -62,8 +63,9 @@ async function listen(mine: AbortController) {
       rest = parts.pop() ?? '';
       for (const part of parts) took(part);
     }
-  } catch {
-    // It is read as before, and tried again.
+  } catch (thrown) {
+    // It is read as before, and tried again: soon, unless the server gives none.
+    if (thrown instanceof ApiError) wait = NONE_MS;
   }
   clearTimeout(silence);
   if (open !== mine) return;
@@ -81,7 +83,11 @@ function took(part: string) {
   last = fields.get('id') ?? last;
   const kind = fields.get('event');
   if (kind === 'missed') tell(null);
-  else if (kind && kind !== 'ready') tell({ kind, ...JSON.parse(fields.get('data') ?? '{}') });
+  else if (kind && kind !== 'ready') {
+    const told = { kind, ...JSON.parse(fields.get('data') ?? '{}') };
+    tell(told);
+    if (kind === 'waiting') for (const after of WAITS_MS) setTimeout(tell, after, told);
+  }
 }
 
 function stop() {

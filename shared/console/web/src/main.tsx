@@ -26,6 +26,7 @@ import { span } from './spans';
 import { go, guard, inPlace, isHere, isOurs, lastCollection, link, me, place, route, said, theme, tick } from './state';
 import { grouped, mine, now, oclock } from './time';
 import { ErrorPanel, Key, Skeleton, Title } from './ui';
+import { ThenPage } from './then';
 import { Wall } from './wall';
 import { WhyPage } from './why';
 
@@ -77,7 +78,7 @@ function Count({ of }: { of: string }) {
 }
 
 /** How often it is read what needs someone. */
-const NEEDS_SECONDS = 30;
+const NEEDS_SECONDS = 10;
 
 /** Reads what needs someone, and says how many things do in the title of the tab and by its picture. */
 function useNeeds(title: string) {
@@ -260,6 +261,8 @@ function current() {
     return { section: 'calendar', title: 'Calendar', body: <Calendar key={place.value.subscription} /> };
   if (first === 'in' && page === 'why')
     return { section: 'why', title: 'Why not?', body: <WhyPage key={`${collection}/${job}`} /> };
+  if (first === 'in' && page === 'then')
+    return { section: 'calendar', title: 'What happened', body: <ThenPage collection={collection} /> };
   if (first === 'in' && page === 'dead') return { section: 'dead', title: 'Dead letters', body: <DeadLetters /> };
   if (first === 'in' && page === 'journal')
     return {

@@ -8,7 +8,8 @@ import { useLoad } from './load';
 import { HOUR, MINUTE } from './spans';
 import { Spread } from './spread';
 import { may, me, place } from './state';
-import { civil, grouped, oclock } from './time';
+import { thenPage } from './then';
+import { civil, grouped, now, oclock } from './time';
 import { Panel } from './ui';
 
 /** How many attempts AWS lets start in a second before it has added pollers: `shared/docs/aws-costs.md` has the arithmetic. */
@@ -27,7 +28,9 @@ export function Minutes({
   /** How many attempts of the shown collection may start in a second. */
   limit: number | undefined;
 }) {
-  const { subscription } = place.value;
+  const { subscription, group } = place.value;
+  const collection = only.collection?.slice(group.length + 1);
+  const of = collection ? { resourceGroup: group, collection } : null;
   const load = useLoad(
     `minutes ${subscription} ${at} ${JSON.stringify(only)}`,
     () => api.load(place.value, { ...only, from: iso(at), to: iso(at + HOUR), step: 'PT1M' }),
@@ -45,6 +48,11 @@ export function Minutes({
             {it.day}, {oclock(it.time)} – {oclock(parts(at + HOUR, zone).time)}
           </h2>
           {load.data && <span class="muted">{summary(load.data, zone, MINUTE)}</span>}
+          {at < now() && (
+            <a class="btn sm" href={thenPage(at, at + HOUR, of)}>
+              What happened
+            </a>
+          )}
           <span class="r">a minute</span>
         </header>
         <Panel of={load} rows={3}>

@@ -10,6 +10,7 @@ import { Marks } from './marks';
 import {
   behindIn,
   countOf,
+  countsOf,
   isSnoozed,
   lateTimers,
   type Needed,
@@ -21,7 +22,7 @@ import {
 import { type Alike, causeOf, inLines, nameOf } from './outcome';
 import { type Snoozable, Snooze, Wake } from './snooze';
 import { HOUR, span } from './spans';
-import { go, inPlace, link, may, pageOf, place, say, tick } from './state';
+import { go, inPlace, link, may, pageOf, place, placeOf, say, tick } from './state';
 import { civil, grouped, now, until, wideZone, withOffset } from './time';
 import { Panel, State, stateOf } from './ui';
 
@@ -110,7 +111,7 @@ export function Needs({ of, found, max = Infinity }: { of: OverviewData; found: 
     <section class="sheet needs" aria-labelledby="needs">
       <header>
         <h2 id="needs">Needs you</h2>
-        <span class="muted">{grouped(countOf(of))}</span>
+        <span class="muted">{countsInWords(of)}</span>
       </header>
       {found?.error && found.data === null && <Panel of={found}>{() => null}</Panel>}
       <ul>{rows.slice(0, max)}</ul>
@@ -146,6 +147,14 @@ export function Needs({ of, found, max = Infinity }: { of: OverviewData; found: 
       )}
     </section>
   );
+}
+
+/** `3: 2 failing, 1 paused`; without the sum if it says the same. */
+function countsInWords(of: OverviewData): string {
+  const parts = countsOf(of)
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${grouped(count)} ${what}`);
+  return `${parts.length > 1 ? `${grouped(countOf(of))}: ` : ''}${parts.join(', ')}`;
 }
 
 /** A job that is snoozed. */
@@ -262,8 +271,7 @@ function JobLink({ of }: { of: { resourceGroup: string; collection: string; job:
   );
 }
 
-const redrive = ({ resourceGroup, collection, job, at }: Failure) =>
-  api.redriveOccurrence({ subscription: place.value.subscription, group: resourceGroup }, collection, job, at);
+const redrive = (of: Failure) => api.redriveOccurrence(placeOf(of), of.collection, of.job, of.at);
 
 /** How often a job failed in a row, and since when. */
 function inRow({ inRow, isLeast, since, last }: Needing, zone: string): string {
@@ -274,7 +282,7 @@ function inRow({ inRow, isLeast, since, last }: Needing, zone: string): string {
 function OneFailed({ of, zone }: { of: Needing; zone: string }) {
   const { last } = of;
   const [error, setError] = useState<string | null>(null);
-  const where = { subscription: place.value.subscription, group: last.resourceGroup };
+  const where = placeOf(last);
   const act = async (what: () => Promise<void>, done: string) => {
     try {
       await what();

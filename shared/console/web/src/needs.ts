@@ -6,7 +6,7 @@ import type { Loaded } from './load';
 import { each } from './many';
 import { byJob, common, type Failing, isFailing, nameOf, streak } from './outcome';
 import { DAY, MINUTE } from './spans';
-import { me, place } from './state';
+import { me, place, placeOf } from './state';
 import { now } from './time';
 import { stateOf } from './ui';
 
@@ -103,7 +103,7 @@ export const oldestFailure = () => (Math.floor(now() / DAY) - DAYS + 1) * DAY;
 async function rowsOf(all: Failing[]): Promise<Map<string, JobRow | null>> {
   const wanted = new Map<string, JobRow | null>(all.map(({ last }) => [last.job.toLowerCase(), null]));
   const [{ last }] = all as [Failing];
-  const where = { subscription: place.value.subscription, group: last.resourceGroup };
+  const where = placeOf(last);
   let left = wanted.size;
   let from: string | null = null;
   try {
@@ -158,12 +158,8 @@ async function state(one: Failing, row: JobRow | null): Promise<Needing | null> 
 }
 
 /** When the scheduler paused a job; `null` if it did not. */
-async function pauseOf({ resourceGroup, collection, job }: JobAt): Promise<string | null> {
-  const { properties } = await api.describe(
-    { subscription: place.value.subscription, group: resourceGroup },
-    collection,
-    job,
-  );
+async function pauseOf(of: JobAt): Promise<string | null> {
+  const { properties } = await api.describe(placeOf(of), of.collection, of.job);
   return (properties.minutehand as { paused?: { at: string } } | undefined)?.paused?.at ?? null;
 }
 
@@ -212,13 +208,19 @@ export const isSilent = ({ headline, sweep }: OverviewData) =>
   headline.kind === 'notSweeping' &&
   (sweep.at === null || rate() === 1 || now() - Date.parse(sweep.at) >= SWEEP_MS * rate());
 
-/**
- * How many things need someone: jobs, timers that are late, collections that are behind, the queue of dead letters,
- * and collections whose alerts do not arrive.
- */
-export function countOf(found: OverviewData | null): number {
-  const jobs = needs.value?.data?.jobs.length ?? 0;
-  if (!found) return jobs;
-  const late = lateTimers(found) + behindIn(found).length;
-  return jobs + late + (found.deadLetters ? 1 : 0) + troubledIn(found).length;
+/** How many things need someone, by what they are. All dead letters are one thing. */
+export function countsOf(found: OverviewData | null) {
+  const jobs = needs.value?.data?.jobs ?? [];
+  const paused = jobs.filter(({ kind }) => kind === 'paused').length;
+  return [
+    [jobs.length - paused, 'failing'],
+    [paused, 'paused'],
+    [found ? lateTimers(found) : 0, 'late'],
+    [found ? behindIn(found).length : 0, 'behind'],
+    [found?.deadLetters ? 1 : 0, 'dead letters'],
+    [found ? troubledIn(found).length : 0, 'alerts lost'],
+  ] as const;
 }
+
+/** How many things need someone: the same on every page. */
+export const countOf = (found: OverviewData | null) => countsOf(found).reduce((all, [count]) => all + count, 0);

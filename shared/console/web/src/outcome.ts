@@ -66,32 +66,8 @@ export function causeOf({
   said?: string | null;
   message?: string | null;
 }): string {
-  if (!cause) return gist(message ?? '');
+  if (!cause) return message ?? '';
   return said ? `${cause.text}: “${said}”` : cause.text;
-}
-
-/** What stands between the parts of a message about an answer. */
-const HEADERS = ' Response Headers: ';
-const BODY = ' Body: ';
-
-/** A message in its parts, each without what all messages of its kind begin with. */
-export function messageParts(message: string): { head: string; headers: string; body: string } {
-  const [head = '', rest = ''] = cut(message, HEADERS);
-  const [headers = '', body = ''] = cut(rest, BODY);
-  return { head, headers: headers.trim(), body };
-}
-
-function cut(text: string, mark: string): [string, string] {
-  const place = text.indexOf(mark);
-  return place < 0 ? [text, ''] : [text.slice(0, place), text.slice(place + mark.length)];
-}
-
-/** What a message says in a line: of an answer its status, `Service Unavailable`. */
-export function gist(message: string): string {
-  const { head } = messageParts(message);
-  const status = /^Http Action - Response from host '[^']*': '(\w+)'$/.exec(head)?.[1];
-  if (status) return status.replace(/([a-z])([A-Z])/g, '$1 $2');
-  return (head.split('\n')[0] ?? '').replace(/^\w+ Action - /, '');
 }
 
 export const nameOf = (one: JobAt) => `${one.resourceGroup}/${one.collection}/${one.job}`;
@@ -133,7 +109,7 @@ export function inLines<T extends Failing>(failing: T[]): (T | Alike<T>)[] {
   const alike = new Map<string, Alike<T>>();
   const lineOf = ({ last }: T): Alike<T> => {
     // What is called, without the method. What each target said of itself may differ.
-    const [host, said] = [(last.target ?? '').replace(/^[A-Z]+ /, ''), last.cause?.text ?? gist(last.message)];
+    const [host, said] = [(last.target ?? '').replace(/^[A-Z]+ /, ''), last.cause?.text ?? last.message];
     const key = `${host}\n${said}`;
     const line = alike.get(key) ?? { host, said, jobs: [] };
     alike.set(key, line);

@@ -18,7 +18,7 @@ const READ = 100;
 const NEXT = 14;
 /** How many collections are shown. */
 const COLLECTIONS = 10;
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The first sentence of the page. The server decides which one it is, but for what needs someone. */
 export function headline(found: OverviewData): string {
@@ -43,7 +43,7 @@ export function headline(found: OverviewData): string {
   const count = countOf(found);
   // Where the server does not know what waits, nobody can say that nothing does.
   const onTime = found.waiting ? ' Everything else is on time.' : '';
-  if (count === 0 && !needs.value?.data) return 'Overview';
+  if (count === 0 && !needs.value?.data) return '';
   if (count === 0) return found.waiting ? 'Everything is on time.' : 'Nothing needs you.';
   const jobs = needs.value?.data?.jobs.length ?? 0;
   const things = jobs === count ? 'job' : 'thing';
@@ -72,7 +72,7 @@ export function Overview() {
       <div class="lede">
         <div>
           <p class="eyebrow">{subscription}</p>
-          <Title voice>{found.data ? headline(found.data) : 'Overview'}</Title>
+          <Title voice>{(found.data && headline(found.data)) || 'Overview'}</Title>
           {found.data && found.data.collections.all > 0 && (
             <p>
               {grouped(found.data.jobs.all)} job{found.data.jobs.all === 1 ? '' : 's'} in{' '}

@@ -5,7 +5,7 @@ import type { FoundJob } from './answers';
 import { api, seen } from './api';
 import { asError } from './load';
 import { streak } from './outcome';
-import { go, inPlace, isHere, link, may, pageOf, place, say } from './state';
+import { go, inPlace, isHere, link, may, pageOf, place, placeOf, say } from './state';
 import { Key, State, stateOf, stateWord } from './ui';
 
 /** How long nothing is typed before jobs are looked for. */
@@ -120,7 +120,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
   const job = jobs[chosen];
   const run = async (one: FoundJob) => {
-    const where = { subscription: place.value.subscription, group: one.resourceGroup };
+    const where = placeOf(one);
     try {
       await api.run(where, one.collection, one.job);
       say(`One run of ${one.job} is in the queue.`);

@@ -66,7 +66,7 @@ const unknown = ({ requestId }: ApiError) =>
   new ApiError(
     401,
     'UnknownToken',
-    'This server does not know that token. Copy it whole, without spaces, from the file that the server names at its start; after a change of that file, start the server again.',
+    'This server does not know that token. Copy it whole, without spaces, from the file that the server names at its start.',
     null,
     requestId,
     null,

@@ -6,7 +6,7 @@ import { Dialog } from './dialog';
 import { asError } from './load';
 import { needs } from './needs';
 import { DAY, HOUR } from './spans';
-import { may, place, say } from './state';
+import { may, place, placeOf, say } from './state';
 import { civil, now, wideZone } from './time';
 import { ErrorPanel } from './ui';
 
@@ -31,7 +31,7 @@ const MARGIN_MS = 60_000;
 const nameOf = ({ collection, job }: Snoozable) => job ?? collection;
 
 async function snooze(of: Snoozable, until: string | null) {
-  const where = { subscription: place.value.subscription, group: of.resourceGroup };
+  const where = placeOf(of);
   const properties = { minutehand: { snoozedUntil: until } };
   if (of.job === undefined) await api.patchCollection(where, of.collection, { properties });
   else await api.patchJob(where, of.collection, of.job, properties);

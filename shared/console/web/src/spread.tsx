@@ -7,7 +7,7 @@ import { Dialog } from './dialog';
 import { asError, useLoad } from './load';
 import { each } from './many';
 import { MINUTE } from './spans';
-import { place, say } from './state';
+import { place, placeOf, say } from './state';
 import { grouped } from './time';
 import { Copy, Panel, Wrong } from './ui';
 
@@ -71,7 +71,7 @@ async function planFor(at: number, load: Load, only: Record<string, string>, isS
   ];
   const moves: Move[] = [];
   await each(jobs, isStopped, async (one) => {
-    const where = { subscription: place.value.subscription, group: one.resourceGroup };
+    const where = placeOf(one);
     const { properties } = await api.describe(where, one.collection, one.job);
     const schedule = (properties.recurrence?.schedule ?? {}) as Record<string, unknown>;
     const from = onlyMinute(schedule);

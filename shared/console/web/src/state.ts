@@ -136,6 +136,12 @@ export const isOurs = ({ subscription }: Told) => isSame(subscription, place.val
 export const isOf = (collection: string, job: string) => (told: Told) =>
   isOurs(told) && isHere(told) && isSame(told.collection, collection) && (!told.job || isSame(told.job, job));
 
+/** The group of something of the subscription that is shown. */
+export const placeOf = ({ resourceGroup }: { resourceGroup: string }): Place => ({
+  subscription: place.value.subscription,
+  group: resourceGroup,
+});
+
 /** A page of a job, in its own group. */
 export const pageOf = (
   page: string,

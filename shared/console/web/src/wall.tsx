@@ -6,8 +6,9 @@ import { clock, sum } from './bars';
 import { parts } from './clock';
 import { useLoad, whenKnown } from './load';
 import { Needs } from './needing';
-import { countOf, isBehind, needs } from './needs';
-import { Facts, headline, Now } from './overview';
+import { countOf, countsOf, isBehind, needs } from './needs';
+import { capital, Facts, headline, Now } from './overview';
+import { thenPage } from './then';
 import { HOUR, MINUTE, span } from './spans';
 import { inPlace, isOurs, me, pageOf, place, tick } from './state';
 import { civil, grouped, now, wideZone } from './time';
@@ -23,11 +24,13 @@ const AHEAD_SECONDS = 300;
 const PRICED_SECONDS = 60;
 /** The height of a row of marks. */
 const TALL = 26;
+/** What of it is counted beside what runs and waits. */
+const SHOWN = ['failing', 'paused', 'dead letters'];
 /** How many things that need someone are shown. */
 const NEEDS = 3;
 
 /** Where a row's mark leads: to the jobs of the collection that did so. */
-const jobsOf = (of: WallRow, state = '') => `${pageOf('jobs', { ...of, job: '' })}?state=${state}`;
+const jobsOf = (of: WallRow, state = '') => `${pageOf('jobs', { ...of, job: '' })}${state && `?state=${state}`}`;
 
 const onTime = (starts: Starts | null) =>
   starts ? (starts.withinMs ? `≤ ${span(starts.withinMs)}` : `> ${span(starts.overMs ?? 0)}`) : '—';
@@ -81,7 +84,7 @@ function Said({ of, line }: { of: WallRow; line: CollectionLine | undefined }) {
     : of.state !== 'Enabled'
       ? ['', 'off', '']
       : failed
-        ? ['bad', `${grouped(failed)} failed`, ', recovered']
+        ? ['bad', `${grouped(failed)} failed`, needs.value?.data ? ', recovered' : '']
         : [
             '',
             all ? share(fine, all) : 'nothing was due',
@@ -95,7 +98,18 @@ function Said({ of, line }: { of: WallRow; line: CollectionLine | undefined }) {
   );
 }
 
-function Row({ of, due, line }: { of: WallRow; due: number[]; line: CollectionLine | undefined }) {
+function Row({
+  of,
+  due,
+  line,
+  from,
+}: {
+  of: WallRow;
+  due: number[];
+  line: CollectionLine | undefined;
+  /** When its first mark begins. */
+  from: number;
+}) {
   const paths = marks(of, due);
   const columns = PASTS + AHEAD;
   /** A mark leads to what it stands for. */
@@ -103,8 +117,9 @@ function Row({ of, due, line }: { of: WallRow; due: number[]; line: CollectionLi
     const link = event.currentTarget;
     const box = link.lastElementChild?.getBoundingClientRect() ?? new DOMRect();
     const n = Math.floor(((event.clientX - box.x) / box.width) * columns);
-    const state = of.failed[n] ? 'failed' : n === PASTS - 1 && isBehind(line?.waiting?.since) ? 'late' : '';
-    link.href = jobsOf(of, state);
+    const at = from + n * QUARTER;
+    if (n === PASTS - 1 && isBehind(line?.waiting?.since)) link.href = jobsOf(of, 'late');
+    else if (n >= 0 && n < columns) link.href = thenPage(at, at + QUARTER, of);
   };
   return (
     <li>
@@ -165,7 +180,7 @@ export function Wall() {
               </button>
             )}
           </p>
-          <Title voice>{of ? headline(of) : 'Wall'}</Title>
+          <Title voice>{(of && headline(of)) || 'Wall'}</Title>
           {past.data && (
             <p>
               {grouped(fine + failed)} occurrences of {grouped(items.length)} collections in 18 h
@@ -181,10 +196,16 @@ export function Wall() {
             <dt>Start, 99 of 100</dt>
             <dd>{past.data?.isCounted === false ? 'CloudWatch' : onTime(past.data?.starts ?? null)}</dd>
           </div>
-          <div>
-            <dt>Needs you</dt>
-            <dd class={countOf(of) ? 'bad' : ''}>{grouped(countOf(of))}</dd>
-          </div>
+          {countsOf(of)
+            .filter(([, what]) => SHOWN.includes(what))
+            .map(([count, what]) => (
+              <div key={what}>
+                <dt>{capital(what)}</dt>
+                <dd class={count ? 'bad' : ''}>
+                  {what === 'dead letters' ? grouped(of.deadLetters ?? 0) : needs.value?.data ? grouped(count) : '—'}
+                </dd>
+              </div>
+            ))}
         </Facts>
       )}
       <section class="sheet" aria-labelledby="hours">
@@ -207,6 +228,7 @@ export function Wall() {
                       key={`${one.resourceGroup}/${one.collection}`}
                       of={one}
                       due={dueIn(data, next.data, one)}
+                      from={from}
                       line={of?.collections.items.find(isOne(one))}
                     />
                   ))}

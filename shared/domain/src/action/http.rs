@@ -13,7 +13,7 @@ use super::texts::{Text, place_of};
 use crate::credentials::{WITHHELD, is_credential_header, withhold_query};
 use crate::json::Shape::{Free, Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Reading, Shape};
-use crate::refusal::Refusal;
+use crate::refusal::{Fix, Refusal};
 use crate::secret::Secret;
 use crate::template::{Placeholder, Template, TemplateError, TemplatePlace};
 
@@ -163,7 +163,8 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
 
     fn check(request: &HttpRequest, fields: &Fields<'_>) -> Result<(), Refusal> {
         if !METHODS.iter().any(|known| known.eq_ignore_ascii_case(&request.method)) {
-            return Err(fields.wrong("method", &format!("use one of {}", METHODS.join(", "))));
+            let wrong = fields.wrong("method", &format!("use one of {}", METHODS.join(", ")));
+            return Err(wrong.or(Fix::one_of(&request.method, METHODS)));
         }
         check_uri(&request.uri, fields, HTTPS_ONLY)?;
         check_headers(request.headers.as_deref().unwrap_or_default(), &fields.path("headers"))?;
@@ -371,7 +372,11 @@ fn read_authentication(fields: &Fields<'_>) -> Result<Option<Authentication>, Re
             client_id: fields.required_owned("clientId")?,
             secret: fields.required_secret("secret")?,
         })),
-        _ => Err(fields.wrong("type", &format!("use one of {AUTHENTICATION_TYPES}"))),
+        _ => {
+            let written = fields.text("type").ok().flatten().unwrap_or_default();
+            let fixes = Fix::one_of(written, AUTHENTICATION_TYPES.split(", "));
+            Err(fields.wrong("type", &format!("use one of {AUTHENTICATION_TYPES}")).or(fixes))
+        }
     }
 }
 

@@ -43,7 +43,7 @@ use url::Url;
 use crate::alert::ALSO_TOLD;
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::ping_window::PingWindow;
-use crate::refusal::Refusal;
+use crate::refusal::{Fix, Refusal};
 use crate::retry::{RETRY_POLICY, RetryPolicy};
 
 /// The action of a job, with the one that runs when it fails.
@@ -246,7 +246,8 @@ macro_rules! action_types {
                     }
                     return Ok(Self::$variant(payload));
                 })*
-                Err(action.wrong("type", &format!("use one of {}", Self::TYPES.join(", "))))
+                let wrong = action.wrong("type", &format!("use one of {}", Self::TYPES.join(", ")));
+                Err(wrong.or(Fix::one_of(type_name, Self::TYPES.iter().copied())))
             }
         }
 

@@ -5,7 +5,7 @@ use crate::attempt::Role;
 use crate::extensions::JobExtensions;
 use crate::job::JobDefinition;
 use crate::plan::Plan;
-use crate::refusal::Refusal;
+use crate::refusal::{Fix, Refusal};
 use crate::sign::SIGNATURE_HEADERS;
 
 /// Refuses waits before retries that never come, or that are cut before they grow.
@@ -20,7 +20,8 @@ pub(super) fn check_backoff(job: &JobDefinition, plan: Plan) -> Result<(), Refus
             "minutehand.retry",
             "has no effect, because 'action.retryPolicy' allows no retries; set its 'retryCount', \
              or leave this out.",
-        ));
+        )
+        .or([Fix::LeaveOut]));
     };
     match backoff.max_interval {
         Some(max) if max < first_wait => Err(Refusal::about(
@@ -29,7 +30,8 @@ pub(super) fn check_backoff(job: &JobDefinition, plan: Plan) -> Result<(), Refus
                 "is shorter than the first wait, the 'retryInterval' of the retry policy ({first_wait}), \
                  so that no wait grows; raise it, or leave it out."
             ),
-        )),
+        )
+        .or([Fix::LeaveOut])),
         _ => Ok(()),
     }
 }

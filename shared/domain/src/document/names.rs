@@ -7,7 +7,7 @@ use crate::action::MAIN_ACTION;
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::json::Shape;
 use crate::json::Shape::{Free, Leaf, Object, Whole};
-use crate::refusal::Refusal;
+use crate::refusal::{Fix, Refusal};
 
 /// Properties of a body that resource templates and clients send beside those of a resource. They
 /// are accepted and have no effect.
@@ -187,7 +187,7 @@ impl Names {
         if let Some(meant) = nearest(name, names.clone()) {
             let path = self.path_of(name);
             let hint = format!("is not a property; did you mean '{meant}'?");
-            return Err(Refusal::about(path, hint));
+            return Err(Refusal::about(path, hint).or([Fix::Rename(meant.to_owned())]));
         }
         // Among so many names, some word is always near. A typing error seldom hits the first letter.
         let begins = |known: &&str| known.get(..1).is_some_and(|first| starts_with(name, first));

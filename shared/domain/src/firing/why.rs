@@ -60,7 +60,7 @@ pub struct WhyFacts<'a> {
     /// The attempts at the occurrence, in any order, each with its record if it has ended.
     pub attempts: &'a [(Attempt, Option<Record>)],
     /// Whether an attempt at its action waits for its slot or a seat.
-    pub waits_for_place: bool,
+    pub waits_for_limit: bool,
     /// What was left out around the instant.
     pub left_out: &'a [LeftOut],
     /// What the job left out last.
@@ -114,7 +114,7 @@ pub enum Why {
     /// It is due, and waits to be sent or for a worker.
     Waiting,
     /// It is due, and waits until its collection lets it start.
-    WaitsForPlace,
+    WaitsForLimit,
     /// It is due later.
     NotYet,
     /// The job did not exist yet.
@@ -201,7 +201,7 @@ impl Why {
             Self::Retrying { .. } => "retrying",
             Self::UnderWay { .. } => "underWay",
             Self::Waiting => "waiting",
-            Self::WaitsForPlace => "waitsForPlace",
+            Self::WaitsForLimit => "waitsForLimit",
             Self::NotYet => "notYet",
             Self::NotCreated { .. } => "notCreated",
             Self::HistoryGone { .. } => "historyGone",
@@ -243,8 +243,8 @@ impl WhyFacts<'_> {
 /// Explains what became of the occurrence at an instant, or of a run that was asked for then.
 #[must_use]
 pub fn why(facts: &WhyFacts<'_>) -> Why {
-    if facts.waits_for_place {
-        return Why::WaitsForPlace;
+    if facts.waits_for_limit {
+        return Why::WaitsForLimit;
     }
     by_attempts(facts)
         .or_else(|| by_left_out(facts))
@@ -538,7 +538,7 @@ mod tests {
             left_out: &[],
             last_skip: None,
             attempts: &[],
-            waits_for_place: false,
+            waits_for_limit: false,
             retries: Retries::new(2, Span::seconds(300)),
             outages: [&[], &[]],
             beats: [Some(at("05T11:59")); 2],
@@ -654,7 +654,7 @@ mod tests {
     #[test]
     fn without_an_attempt_there_is_a_reason() {
         let cases: [(&str, Change, Why); 18] = [
-            ("its collection has limits", |it| it.waits_for_place = true, Why::WaitsForPlace),
+            ("its collection has limits", |it| it.waits_for_limit = true, Why::WaitsForLimit),
             ("due just now", |it| it.now = at("05T09:30"), Why::Waiting),
             ("no sweeper since", |it| it.beats[0] = Some(at("05T09:10")), Why::Waiting),
             ("no worker ever", |it| it.beats[1] = None, Why::Waiting),

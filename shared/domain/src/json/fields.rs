@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::duration::Span;
 use crate::plan::Plan;
-use crate::refusal::Refusal;
+use crate::refusal::{Fix, Refusal};
 use crate::secret::Secret;
 use crate::template::sample;
 
@@ -180,6 +180,7 @@ impl<'a> Fields<'a> {
                 let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
                 number.filter(|number| allowed.contains(number)).ok_or_else(|| {
                     self.wrong(name, &format!("use a whole number from {min} to {max}"))
+                        .or(Fix::nearest_of(value, i64::from(min)..=i64::from(max)))
                 })
             })
             .transpose()
@@ -233,6 +234,7 @@ impl<'a> Fields<'a> {
             read(text).ok_or_else(|| {
                 let meant = meant(text, names.split(", "));
                 self.wrong(name, &format!("use one of {names}{meant}"))
+                    .or(Fix::one_of(text, names.split(", ")))
             })
         })
         .transpose()

@@ -15,6 +15,7 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::durations::Position;
 use crate::failure::{ErrorCode, Failure};
+use crate::fixes::fixes;
 use crate::query::shown;
 
 /// Checks the body of a PUT, or with `as=patch` of a PATCH. A body that would be refused is answered
@@ -44,7 +45,8 @@ pub(crate) async fn check(call: Call) -> Result<Answer, Failure> {
 pub(super) fn problem(refusal: &Refusal, body: &Value) -> Value {
     let target = refusal.target.as_deref().map(|target| target_in(target, body));
     let code = ErrorCode::Refused(refusal.code).as_str();
-    json!({"code": code, "message": refusal.message, "target": target})
+    let fixes = fixes(&refusal.fixes, target.as_deref(), body);
+    json!({"code": code, "message": refusal.message, "target": target, "fixes": fixes})
 }
 
 fn refused(refusal: &Refusal, body: &Value) -> Value {

@@ -143,7 +143,7 @@ impl Problem {
     }
 
     fn json(&self) -> Value {
-        json!({"code": self.code.as_str(), "message": self.message, "target": null})
+        json!({"code": self.code.as_str(), "message": self.message, "target": null, "fixes": []})
     }
 }
 

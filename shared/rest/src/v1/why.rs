@@ -270,7 +270,7 @@ impl Told<'_> {
             Why::UnderWay { number: 0 } => "Its attempt is under way.".to_owned(),
             Why::UnderWay { number } => format!("Its retry {number} is under way."),
             Why::Waiting => "It is due, and waits to be sent or for a worker.".to_owned(),
-            Why::WaitsForPlace => {
+            Why::WaitsForLimit => {
                 "It is due, and waits until the limits of its job collection let it start."
                     .to_owned()
             }

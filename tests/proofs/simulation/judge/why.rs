@@ -77,7 +77,7 @@ impl Judge<'_> {
             Why::Failed { .. } | Why::Retrying { .. } => !is_open,
             // If it is not tried, a worker died with it.
             Why::UnderWay { .. } => is_tried && !is_open,
-            Why::WaitsForPlace => is_done || !self.may_wait_at_the_end(segment, nominal),
+            Why::WaitsForLimit => is_done || !self.may_wait_at_the_end(segment, nominal),
             _ if is_tried => true,
             Why::Waiting => nominal < self.horizon - self.lag && !self.is_excused(segment, nominal),
             Why::NotYet => nominal + segment.spec.jitter < self.run.ended_at,
