@@ -98,6 +98,7 @@ const pages = {
 /** What is done to a page before its picture is taken. */
 const use = {
   calendar: async (page) => {
+    await page.locator('.failednote').waitFor();
     await page.locator('[data-cell="5-2"]').click();
     await page.getByRole('region', { name: 'What is due' }).getByRole('table').waitFor();
   },

@@ -31,6 +31,16 @@ class Api:
             with error:
                 return error.code, json.loads(error.read() or b"null")
 
+    def ping(self, method, path):
+        """Sends a ping, which needs no token, and returns the status."""
+        request = urllib.request.Request(f"{self.url}{path}", method=method)
+        try:
+            with urllib.request.urlopen(request, None, CALL_SECONDS, context=self.context) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+
     def page(self, path):
         """Returns the type and the text of a page for a browser."""
         with urllib.request.urlopen(f"{self.url}{path}", None, CALL_SECONDS, context=self.context) as answer:
@@ -40,12 +50,17 @@ class Api:
         return Collection(self, name)
 
 
+def below_ping(url):
+    """The path of a URL that takes pings or reports: its host is that of AWS, which the emulator's is not."""
+    return url[url.index("/ping/") :]
+
+
 class Collection:
     """A collection and its jobs."""
 
     def __init__(self, api, name):
         group = "/subscriptions/e2e/resourceGroups/e2e/providers/Microsoft.Scheduler"
-        self.api, self.path = api, f"{group}/jobCollections/{name}"
+        self.api, self.name, self.path = api, name, f"{group}/jobCollections/{name}"
 
     def create(self):
         return self._ok("PUT", "", {"properties": {"sku": {"name": "Standard"}}})
@@ -66,6 +81,14 @@ class Collection:
 
     def run(self, job):
         return self._ok("POST", f"/jobs/{job}/run")
+
+    def ping_url(self, job):
+        """The path at which a job takes pings."""
+        path = f"/minutehand/v1/subscriptions/e2e/resourceGroups/e2e/jobCollections/{self.name}/jobs/{job}/pingUrl"
+        status, document = self.api.call("POST", path)
+        if status != 200:
+            raise AssertionError(f"POST {path} was answered {status}: {document}")
+        return below_ping(document["url"])
 
     def history(self, job):
         """The properties of a job's history items, newest first."""

@@ -8,7 +8,7 @@ import json
 import time
 from datetime import datetime, timedelta, timezone
 
-from api import VERSION, Api
+from api import VERSION, Api, below_ping
 from receivers import forward, name_of, queue, receive
 
 # Longer than the two runs of a minutely job, plus the time until the next sweep.
@@ -28,10 +28,13 @@ def play(stack, target, receivers, token):
     scene.create_without_dispatch()
     scene.create_with_dispatch()
     scene.create_for_aws()
+    scene.create_for_pings()
     yield from scene.refusals()
+    yield from scene.ping()
     yield from scene.watch()
     yield from scene.watch_aws()
     yield from scene.read_back()
+    yield from scene.watch_pings()
     yield from scene.events(events)
     yield from scene.dead_letter()
 
@@ -124,6 +127,41 @@ class Scene:
         denied["retryPolicy"] = {"retryType": "None"}
         denied["errorAction"] = self.receivers.send(self.receivers.queue, "error action")
         self.jobs.put("denied", action=denied)
+
+    def create_for_pings(self):
+        """A job whose target reports the end later, and two that expect pings, of which one comes."""
+        self.jobs.put("long", action=self.action("/long"), minutehand={"completion": {"within": "PT10M"}})
+        # Its grace is over before the other checks are.
+        self.due_at = in_seconds(30)
+        for job in ["pinged", "missed"]:
+            expects = {"type": "Expect", "expect": {"early": "PT1M", "grace": "PT1M"}}
+            self.jobs.put(job, startTime=text(self.due_at), action=expects)
+
+    def ping(self):
+        api = Api(self.stack.url)
+        url = self.jobs.ping_url("pinged")
+        for method in ["HEAD", "GET"]:
+            equal(api.ping(method, f"{url}/log"), 200, f"{method} of the URL for pings")
+        equal(api.ping("POST", f"{url}/start"), 200, "a start")
+        equal(api.ping("GET", url), 200, "a ping")
+        equal(api.ping("GET", "/ping/0123abcd-4567-4890-8bcd-ef0123456789"), 404, "a wrong key")
+        [call] = self.calls("/long", 1)
+        report = below_ping(call.headers["x-minutehand-completion"])
+        equal(api.ping("GET", report), 404, "a look at the URL of a report")
+        equal(api.ping("POST", f"{report}/alive"), 200, "a report of progress")
+        equal(self.jobs.history("long"), [], "the history before the report")
+        equal(api.ping("POST", report), 200, "a report")
+        yield "pings and reports need no token, and come by GET, HEAD and POST"
+
+    def watch_pings(self):
+        for job, outcome in [("long", None), ("pinged", None), ("missed", "failed")]:
+            self.outcomes(job, [("MainAction", outcome, 0)])
+        [missed] = self.jobs.history("missed")
+        equal(missed["minutehand"]["cause"]["kind"], "noPing", "the cause without a ping")
+        ended = datetime.fromisoformat(missed["endTime"])
+        late = (ended - self.due_at).total_seconds() - 60
+        assert -CLOCK_SECONDS <= late <= 70, f"a missing ping failed {late:.1f} s after its grace"
+        yield f"an attempt ends with its report, an occurrence with its ping; without one it fails, {late:.1f} s late"
 
     def refusals(self):
         """Jobs that would send to the scheduler itself."""

@@ -9,8 +9,8 @@ Call = namedtuple("Call", "at method headers body")
 
 
 class Target:
-    """Listens on a free port of loopback while it is entered. The status for `/fail…` is 500,
-    otherwise 200."""
+    """Listens on a free port of loopback while it is entered. The status for `/fail…` is 500, for `/long…` 202, as
+    the end is reported later, otherwise 200."""
 
     def __init__(self):
         self._calls = {}
@@ -29,7 +29,8 @@ class Target:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 target._note(self.path, Call(at, self.command, headers, body))
                 answer = b"no" if self.path.startswith("/fail") else b"yes"
-                self.send_response(500 if answer == b"no" else 200)
+                is_open = self.path.startswith("/long")
+                self.send_response(500 if answer == b"no" else 202 if is_open else 200)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)

@@ -24,7 +24,7 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Brought, Carried, CloudServiceRecord, CollectionRecord, Found, JobRecord, LongRetry,
+    Brought, Carried, CloudServiceRecord, CollectionRecord, Found, JobRecord, LongRetry, PingKey,
     ResourceGroup, Saved, TimerRecord,
 };
 use minutehand_ports::{Collections, Removal, Sealer};
@@ -39,6 +39,8 @@ use tempfile::TempDir;
 const TABLE: &str = "jobs";
 const COLLECTIONS: [&str; 2] = ["c1", "c2"];
 const JOBS: u32 = 3;
+/// The job that takes pings.
+const PINGED: u32 = 1;
 
 fn at(minute: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000 + 60 * minute, 0).unwrap()
@@ -132,7 +134,7 @@ fn objects(folder: &TempDir) -> Objects {
 fn opened(all: Vec<Carried>, sealer: &AesSealer) -> BTreeSet<String> {
     let line = |mut it: Carried| {
         if let Some((uid, sealed)) = sealed(&mut it) {
-            *sealed = sealer.open(uid, sealed).unwrap().into_bytes();
+            *sealed = sealer.open(&uid, sealed).unwrap().into_bytes();
         }
         format!("{}: {}", kind(&it), to_line(&mut it).unwrap().text)
     };
@@ -230,6 +232,16 @@ fn everything(sealer: &AesSealer) -> Vec<Carried> {
                 job: Box::new(job(&format!("{uid}-{n}"), n, sealer)),
             });
         }
+        let uid_of_job = format!("{uid}-{PINGED}");
+        let sealed = sealer.seal(&PingKey::sealed_for(&uid_of_job), "of pings").unwrap();
+        all.push(Carried::PingKey {
+            key: PingKey { hash: format!("hash of {uid_of_job}"), sealed },
+            job: JobRef {
+                key: uid_of_job.clone(),
+                uid: uid_of_job,
+                collection_uid: uid.to_owned(),
+            },
+        });
         let uid_of_job = format!("{uid}-0");
         let first = Attempt::first(4, Occurrence::Scheduled { nominal_at: at(0) });
         all.push(Carried::Retry(LongRetry {
@@ -252,7 +264,11 @@ fn job(uid: &str, n: u32, sealer: &AesSealer) -> JobRecord {
     JobRecord {
         uid: uid.to_owned(),
         name: Name::new(uid).unwrap(),
-        document: r#"{"action":{"type":"Http"},"x":1.50,"y":"\u00e4"}"#.to_owned(),
+        document: if n == PINGED {
+            r#"{"action":{"type":"Expect","expect":{}}}"#.to_owned()
+        } else {
+            r#"{"action":{"type":"Http"},"x":1.50,"y":"\u00e4"}"#.to_owned()
+        },
         sealed: is_enabled.then(|| sealer.seal(uid, "of a job").unwrap()),
         version: 3,
         expires_at: (state == JobState::Completed).then(|| at(86_400)),
@@ -277,7 +293,7 @@ fn job(uid: &str, n: u32, sealer: &AesSealer) -> JobRecord {
 /// first occurrence after the import. Everything else stays.
 fn moved(it: Carried) -> Carried {
     match it {
-        Carried::CloudService(_) => it,
+        Carried::CloudService(_) | Carried::PingKey { .. } => it,
         Carried::Collection(mut record) => {
             let state = &mut record.collection.definition.state;
             if state.is_on() {
@@ -393,8 +409,8 @@ async fn an_import_that_breaks_off_anywhere_goes_on() {
         assert_eq!(imported.is_resumed, is_begun, "{imported:?}");
         assert_eq!(target.items().await, expected, "after {writes} writes");
     }
-    // The beginning, a cloud service, two collections, six jobs, two retries, and the end.
-    assert_eq!(broken, 13);
+    // The beginning, a cloud service, two collections, six jobs, two retries, two keys, and the end.
+    assert_eq!(broken, 15);
 }
 
 #[tokio::test]

@@ -104,6 +104,7 @@ impl Function {
         let key = StoredKey::new(store.clone(), sealer.clone(), ids.clone(), COMPLETION_KEY);
         let completions = settings.public_url.as_deref();
         let completions = completions.map(|url| Arc::new(CompletionUrls::new(url, Arc::new(key))));
+        let pings = store.clone();
         let ports = ManagePorts {
             collections: store.clone(),
             cloud_services: store.clone(),
@@ -133,8 +134,11 @@ impl Function {
             own: settings.own,
             history: settings.history,
         };
+        let manage = Manage::new(ports, wanted);
+        // Where the API asks for certificates, no sender of pings has one.
+        let manage = if settings.public_url.is_some() { manage.with_pings(pings) } else { manage };
         let router = minutehand_rest::router(Rest {
-            manage: Manage::new(ports, wanted),
+            manage,
             clock: clock.clone(),
             ids,
             access: Arc::new(RwLock::new(settings.access)),

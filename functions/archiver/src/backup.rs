@@ -76,7 +76,7 @@ impl Function {
             Ok(entry?)
         });
         let manifest = self.objects.write_backup(about, entries, |_| {}).await?;
-        let [_, collections, jobs, retries] = CARRIED_KINDS.map(|kind| manifest.count(kind));
+        let [_, collections, jobs, retries, _] = CARRIED_KINDS.map(|kind| manifest.count(kind));
         let backup = backup_name(manifest.about.at);
         tracing::info!(backup, collections, jobs, retries, "backed up");
         let removed = match self.objects.remove_old_backups(&manifest, kept).await {

@@ -95,7 +95,7 @@ impl Function {
         };
         let exported = export.run(about).await?;
         let manifest = exported.manifest;
-        let [_, collections, jobs, retries] = CARRIED_KINDS.map(|kind| manifest.count(kind));
+        let [_, collections, jobs, retries, _] = CARRIED_KINDS.map(|kind| manifest.count(kind));
         Ok(json!({
             "backup": backup_name(manifest.about.at),
             "collections": collections,

@@ -40,7 +40,14 @@ impl ApiPresence {
         id: String,
         is_alone: bool,
     ) -> Self {
-        Self { signs, clock, id, is_alone, is_here: AtomicBool::new(false), asked: Mutex::default() }
+        Self {
+            signs,
+            clock,
+            id,
+            is_alone,
+            is_here: AtomicBool::new(false),
+            asked: Mutex::default(),
+        }
     }
 
     /// The API begins to take pings.

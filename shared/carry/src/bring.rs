@@ -1,7 +1,7 @@
 //! Brings something into an installation.
 
 use minutehand_ports::store::{Brought, Carried, CollectionStanding, PageRequest, Saved};
-use minutehand_ports::{Collections, Installation, RetryTimers, StoreError};
+use minutehand_ports::{Collections, Installation, Pings, RetryTimers, StoreError};
 
 use crate::store::StoreOfMoves;
 
@@ -26,6 +26,14 @@ pub async fn bring(store: &dyn StoreOfMoves, carried: &Carried) -> Result<Brough
             }),
         },
         Carried::Job { collection_uid, job } => store.bring_job(collection_uid, job).await,
+        Carried::PingKey { job, key } => {
+            if Pings::set_ping_key(store, job, key, None).await? {
+                return Ok(Brought::Kept);
+            }
+            let found = Pings::ping_key(store, &job.uid).await?;
+            let is_same = found.is_some_and(|found| found.hash == key.hash);
+            Ok(if is_same { Brought::Already } else { Brought::Taken })
+        }
         Carried::Retry(retry) => {
             RetryTimers::keep(store, retry).await?;
             Ok(Brought::Kept)

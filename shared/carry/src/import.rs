@@ -144,7 +144,7 @@ impl Backup {
             watcher.step();
             secrets += u64::from(sealed(&mut carried).is_some());
             match carried {
-                Carried::CloudService(_) | Carried::Retry(_) => {}
+                Carried::CloudService(_) | Carried::Retry(_) | Carried::PingKey { .. } => {}
                 Carried::Collection(record) => {
                     records.insert(record.collection.uid.clone(), *record);
                 }
@@ -270,7 +270,7 @@ impl Import<'_> {
         let is_on = |it: &CollectionRecord| it.collection.definition.state.is_on();
         let mut collections: Vec<_> = members.values().map(|it| (path_of(it), is_on(it))).collect();
         collections.sort_unstable();
-        let [_, _, jobs, retries] = CARRIED_KINDS.map(|kind| self.backup.manifest.count(kind));
+        let [_, _, jobs, retries, _] = CARRIED_KINDS.map(|kind| self.backup.manifest.count(kind));
         Ok(Imported { collections, jobs, retries, is_resumed, next })
     }
 
@@ -371,6 +371,8 @@ impl Import<'_> {
                 Carried::Job { collection_uid, job: Box::new(job) }
             }
             Carried::Retry(retry) => Carried::Retry(moved_retry(retry)),
+            // Those who ping go on with the same URL, below another name of the server perhaps.
+            key @ Carried::PingKey { .. } => key,
         };
         let brought = bring(self.store, &moved).await.map_err(MoveFailed::store(format!(
             "cannot write {name} to the target; the same import goes on from here"

@@ -18,6 +18,7 @@
 //! | bring a cloud service | it does not exist | it |
 //! | bring a collection, which is off | it does not exist | a collection whose jobs do not fire, and that counts more jobs than it has |
 //! | bring a job | neither its definition nor its timer exists | the job |
+//! | bring the key for pings of a job | the job has none | the key, which finds the job |
 //! | bring a retry | it does not exist | its timer, which fires only if its collection is on when it is due |
 //! | end an import | it is the same one | nothing |
 //!
@@ -32,6 +33,7 @@ mod import;
 mod line;
 mod moved;
 mod names;
+mod ping_key_line;
 mod resealing;
 mod store;
 mod walk;

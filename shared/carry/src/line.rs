@@ -3,6 +3,8 @@
 //! Instants are as RFC 3339 writes them, bytes as base64. A definition is the JSON under which the store
 //! keeps it. The line of a retry is its message for a worker.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
@@ -17,13 +19,17 @@ use minutehand_domain::recent::{LastSkip, Recent};
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::{WorkItem, decode_one, encode};
 use minutehand_ports::store::{
-    Carried, CloudServiceRecord, CollectionRecord, JobRecord, LongRetry, ResourceGroup, TimerRecord,
+    Carried, CloudServiceRecord, CollectionRecord, JobRecord, LongRetry, PingKey, ResourceGroup,
+    TimerRecord,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::ping_key_line::PingKeyLine;
+
 /// The kinds of what is carried, in the order in which they are brought.
-pub const CARRIED_KINDS: [&str; 4] = ["cloud-services", "collections", "jobs", "retries"];
+pub const CARRIED_KINDS: [&str; 5] =
+    ["cloud-services", "collections", "jobs", "retries", "ping-keys"];
 
 /// Something cannot be written as a line, or a line cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -53,26 +59,30 @@ impl BadLine {
 /// The kind of something, which is one of [`CARRIED_KINDS`].
 #[must_use]
 pub const fn kind(carried: &Carried) -> &'static str {
-    let [services, collections, jobs, retries] = CARRIED_KINDS;
+    let [services, collections, jobs, retries, ping_keys] = CARRIED_KINDS;
     match carried {
         Carried::CloudService(_) => services,
         Carried::Collection(_) => collections,
         Carried::Job { .. } => jobs,
         Carried::Retry(_) => retries,
+        Carried::PingKey { .. } => ping_keys,
     }
 }
 
-/// The secrets of something, sealed, if it has any, with the id for which they are sealed.
+/// The secrets of something, sealed, if it has any, with what they are sealed for.
 #[must_use]
-pub fn sealed(carried: &mut Carried) -> Option<(&str, &mut Vec<u8>)> {
+pub fn sealed(carried: &mut Carried) -> Option<(Cow<'_, str>, &mut Vec<u8>)> {
     match carried {
         Carried::Collection(record) => {
             let CollectionRecord { collection, sealed, .. } = record.as_mut();
-            Some((&collection.uid, sealed.as_mut()?))
+            Some((collection.uid.as_str().into(), sealed.as_mut()?))
         }
         Carried::Job { job, .. } => {
             let JobRecord { uid, sealed, .. } = job.as_mut();
-            Some((uid, sealed.as_mut()?))
+            Some((uid.as_str().into(), sealed.as_mut()?))
+        }
+        Carried::PingKey { job, key } => {
+            Some((PingKey::sealed_for(&job.uid).into(), &mut key.sealed))
         }
         Carried::CloudService(_) | Carried::Retry(_) => None,
     }
@@ -94,6 +104,7 @@ pub fn to_line(carried: &mut Carried) -> Result<BackupLine, BadLine> {
         Carried::Retry(LongRetry { job, attempt }) => {
             encode(&WorkItem::Attempt { job: job.clone(), attempt: attempt.clone() })
         }
+        Carried::PingKey { job, key } => serde_json::to_string(&PingKeyLine::of(job, key))?,
     };
     Ok(BackupLine { kind: kind(carried), text, has_secret })
 }
@@ -104,7 +115,7 @@ pub fn to_line(carried: &mut Carried) -> Result<BackupLine, BadLine> {
 ///
 /// If it is of another kind, or damaged.
 pub fn read_line(kind: &str, line: &str) -> Result<Carried, BadLine> {
-    let [services, collections, jobs, retries] = CARRIED_KINDS;
+    let [services, collections, jobs, retries, ping_keys] = CARRIED_KINDS;
     if kind == services {
         serde_json::from_str::<CloudServiceLine>(line)?.read().map(Carried::CloudService)
     } else if kind == collections {
@@ -118,6 +129,10 @@ pub fn read_line(kind: &str, line: &str) -> Result<Carried, BadLine> {
             WorkItem::Attempt { job, attempt } => Ok(Carried::Retry(LongRetry { job, attempt })),
             _ => Err(BadLine::part("a retry", "it is not an attempt")),
         }
+    } else if kind == ping_keys {
+        let read = serde_json::from_str::<PingKeyLine>(line)?.read();
+        let (job, key) = read.map_err(|error| BadLine::part("sealed", error.to_string()))?;
+        Ok(Carried::PingKey { job, key })
     } else {
         Err(BadLine::UnknownKind(kind.to_owned()))
     }
@@ -352,6 +367,7 @@ fn bytes(part: &'static str, text: &str) -> Result<Vec<u8>, BadLine> {
 mod tests {
     use minutehand_domain::attempt::{Attempt, Occurrence};
     use minutehand_domain::collection::CollectionDefinition;
+
     use minutehand_domain::work_item::JobRef;
 
     use super::*;
@@ -417,6 +433,10 @@ mod tests {
                 job: JobRef { uid: "u".into(), collection_uid: "c".into(), key: "j".into() },
                 attempt: Attempt { number: 1, due_at: at(300), is_long: true, ..attempt },
             }),
+            Carried::PingKey {
+                job: JobRef { uid: "u".into(), collection_uid: "c".into(), key: "j".into() },
+                key: PingKey { hash: "a1".into(), sealed: vec![0, 255] },
+            },
         ]
     }
 

@@ -16,6 +16,7 @@ pub(crate) fn name_of(carried: &Carried) -> String {
         Carried::CloudService(service) => format!("cloud service '{}'", service.place.group),
         Carried::Collection(record) => format!("collection '{}'", path_of(record)),
         Carried::Job { job, .. } => format!("job '{}'", job.name),
+        Carried::PingKey { job, .. } => format!("the URL for pings of job '{}'", job.key),
         Carried::Retry(retry) => format!("a retry of job '{}'", retry.job.key),
     }
 }

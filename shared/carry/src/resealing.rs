@@ -57,7 +57,7 @@ impl Resealing {
     /// If they cannot.
     pub async fn check(&self, carried: &mut Carried) -> Result<(), MoveFailed> {
         let checked = match sealed(carried) {
-            Some((uid, sealed)) => self.open(uid, sealed).await.map(drop),
+            Some((uid, sealed)) => self.open(&uid, sealed).await.map(drop),
             None => Ok(()),
         };
         checked.map_err(|why| MoveFailed::Secret { of: name_of(carried), why })
@@ -71,7 +71,7 @@ impl Resealing {
     pub async fn reseal(&self, carried: &mut Carried) -> Result<(), MoveFailed> {
         let Some(to) = &self.to else { return Ok(()) };
         let resealed = match sealed(carried) {
-            Some((uid, sealed)) => self.anew(to.as_ref(), uid, sealed).await,
+            Some((uid, sealed)) => self.anew(to.as_ref(), &uid, sealed).await,
             None => Ok(()),
         };
         resealed.map_err(|why| MoveFailed::Secret { of: name_of(carried), why })
@@ -149,7 +149,7 @@ mod tests {
         import.check(&mut carried).await.unwrap();
         import.reseal(&mut carried).await.unwrap();
         let (uid, sealed) = sealed(&mut carried).unwrap();
-        assert_eq!(target.open(uid, sealed).unwrap(), "hunter2");
+        assert_eq!(target.open(&uid, sealed).unwrap(), "hunter2");
     }
 
     #[tokio::test]

@@ -1,8 +1,8 @@
 //! What moving needs of a store.
 
-use minutehand_ports::{Collections, History, Installation, RetryTimers};
+use minutehand_ports::{Collections, History, Installation, Pings, RetryTimers};
 
 /// A store that implements all that moving needs of one.
-pub trait StoreOfMoves: Installation + Collections + History + RetryTimers {}
+pub trait StoreOfMoves: Installation + Collections + History + Pings + RetryTimers {}
 
-impl<S: Installation + Collections + History + RetryTimers> StoreOfMoves for S {}
+impl<S: Installation + Collections + History + Pings + RetryTimers> StoreOfMoves for S {}

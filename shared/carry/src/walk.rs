@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use minutehand_archive::BackupEntry;
 use minutehand_domain::attempt::{Attempt, Then};
+use minutehand_domain::document::load_shown;
 use minutehand_domain::firing::Waited;
 use minutehand_domain::firing::limits::LOOK_AGAIN;
 use minutehand_domain::name::PathSegment;
@@ -14,7 +15,7 @@ use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     Carried, Found, HistoryEntry, JobRecord, LongRetry, PageRequest, Part,
 };
-use minutehand_ports::{History, StoreError, chain};
+use minutehand_ports::{History, Pings, StoreError, chain};
 
 use crate::line::to_line;
 use crate::store::StoreOfMoves;
@@ -124,22 +125,43 @@ impl Walk<'_> {
             if is_deadline(&found) {
                 continue;
             }
-            let mut retries = Vec::new();
+            let mut behind = Vec::new();
             match &found {
                 Found::Carried(Carried::Collection(record)) => {
                     let jobs = Part::Jobs(record.collection.uid.clone());
                     self.steps.push_back(Step::Part(jobs, None));
                 }
                 Found::Carried(Carried::Job { collection_uid, job }) => {
-                    retries = self.retries_in_queue(collection_uid, job).await?;
+                    let retries = self.retries_in_queue(collection_uid, job).await?.into_iter();
+                    behind.extend(retries.map(|it| Found::Carried(Carried::Retry(it))));
+                    behind.extend(self.ping_key(collection_uid, job).await?);
                 }
-                Found::Carried(Carried::CloudService(_) | Carried::Retry(_))
+                Found::Carried(
+                    Carried::CloudService(_) | Carried::Retry(_) | Carried::PingKey { .. },
+                )
                 | Found::Unreadable(_) => {}
             }
             all.push(found);
-            all.extend(retries.into_iter().map(|it| Found::Carried(Carried::Retry(it))));
+            all.extend(behind);
         }
         Ok(all)
+    }
+
+    /// The key of a job that takes pings, if it has one.
+    async fn ping_key(
+        &self,
+        collection_uid: &str,
+        job: &JobRecord,
+    ) -> Result<Option<Found>, StoreError> {
+        if !expects_pings(&job.document) {
+            return Ok(None);
+        }
+        let job = job_ref(collection_uid, job);
+        Ok(match Pings::ping_key(self.store, &job.uid).await {
+            Ok(key) => key.map(|key| Found::Carried(Carried::PingKey { job, key })),
+            Err(StoreError::Corrupt { key, .. }) => Some(Found::Unreadable(key)),
+            Err(error) => return Err(error),
+        })
     }
 
     /// The retries of a job that wait in the queue: only their records tell of them.
@@ -157,11 +179,7 @@ impl Walk<'_> {
         let entries = History::list(self.store, &job.uid, request).await?.items;
         let line = job.timer.timetable.as_deref();
         let schedule = line.and_then(|line| Schedule::read(line, &job.document).ok());
-        let job = JobRef {
-            uid: job.uid.clone(),
-            collection_uid: collection_uid.to_owned(),
-            key: job.name.key(),
-        };
+        let job = job_ref(collection_uid, job);
         let retry = |attempt: Attempt| {
             let under_policy = schedule.as_ref().is_some_and(Schedule::is_guarded);
             let takes_turn = schedule.as_ref().is_some_and(|it| it.policies.takes_turns());
@@ -170,6 +188,16 @@ impl Walk<'_> {
         };
         Ok(waiting(&entries, self.now).into_iter().map(retry).collect())
     }
+}
+
+fn job_ref(collection_uid: &str, job: &JobRecord) -> JobRef {
+    JobRef { uid: job.uid.clone(), collection_uid: collection_uid.to_owned(), key: job.name.key() }
+}
+
+fn expects_pings(document: &str) -> bool {
+    let shown = serde_json::from_str(document).ok();
+    let job = shown.and_then(|shown| load_shown(&shown).ok());
+    job.is_some_and(|job| job.action.ping_window().is_some())
 }
 
 /// Whether it is the timer of an attempt that is open: the attempt stays where it is.

@@ -421,7 +421,7 @@ mod tests {
         let mut screen = Screen::silent();
         screen.layout = Layout::Terminal { width: 80 };
         screen.ascii = true;
-        for (width, line) in [(11, "1f8s │ 8  1"), (7, "1fs│81"), (5, "1f│81")] {
+        for (width, line) in [(11, "1f8s │ 8  1"), (7, "1fs│7 1"), (5, "1f│51")] {
             let signs = Signs::of([1, 1], width);
             assert_eq!(drawn(&screen, &row(), &signs), line, "{width}");
         }
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn signs_fit_a_terminal_and_end_with_now() {
         for (hours, width, step, signs) in [
-            ([18, 6], 98, 1, (73, 25)),
+            ([18, 6], 99, 1, (73, 25)),
             ([18, 6], 51, 2, (37, 13)),
             ([18, 6], 46, 4, (19, 7)),
             ([168, 24], 46, 32, (22, 4)),

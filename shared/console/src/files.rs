@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
+        name: "app.68021a237c18.js",
+        bytes: include_bytes!("../dist/app.68021a237c18.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"68021a237c180e2229e609cc98f34884\"",
+        is_hashed: true,
+    },
+    File {
         name: "app.a7f126d85265.css",
         bytes: include_bytes!("../dist/app.a7f126d85265.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"a7f126d85265ea7bf4721441682193d4\"",
-        is_hashed: true,
-    },
-    File {
-        name: "app.de50746ce434.js",
-        bytes: include_bytes!("../dist/app.de50746ce434.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"de50746ce434f429b28aad8c8ec990df\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"7406d35d52bff1ecbad14d3896729021\"",
+        etag: "\"13ea44298a9539caf116795341218ce2\"",
         is_hashed: false,
     },
     File {

@@ -97,7 +97,8 @@ impl Ending {
     /// As it is stored.
     #[must_use]
     pub fn to_stored(&self) -> String {
-        let kept = if self.body_bytes == 0 { String::new() } else { format!("+{}", self.body_bytes) };
+        let kept =
+            if self.body_bytes == 0 { String::new() } else { format!("+{}", self.body_bytes) };
         format!("{}{kept} {} {}", self.by.name(), ticks(self.at), self.text)
     }
 

@@ -80,7 +80,10 @@ impl Answer {
 
     /// An answer with a few words.
     pub(crate) fn plain(words: &str) -> Self {
-        Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(StatusCode::OK, words.to_owned()) }
+        Self {
+            headers: vec![(CONTENT_TYPE, PLAIN)],
+            ..Self::text(StatusCode::OK, words.to_owned())
+        }
     }
 
     /// A stream of events, which a proxy is asked to pass on at once.

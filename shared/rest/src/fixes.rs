@@ -50,7 +50,9 @@ fn spelled(target: &str, body: &Value) -> Vec<String> {
 
 /// A path as a JSON pointer.
 fn pointer(path: &[String]) -> String {
-    path.iter().map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).collect()
+    let names =
+        path.iter().flat_map(|name| ["/".to_owned(), name.replace('~', "~0").replace('/', "~1")]);
+    names.collect()
 }
 
 #[cfg(test)]

@@ -318,7 +318,7 @@ pub(crate) fn find_route(
         allow.push(route.method.clone());
         if route.method == Method::GET {
             allow.push(Method::HEAD);
-            as_get = Some((route, captured));
+            as_get = as_get.or(Some((route, captured)));
         }
     }
     if let Some(found) = as_get.filter(|_| *method == Method::HEAD) {

@@ -18,6 +18,7 @@ use crate::asked;
 use crate::attributes::{EXPIRES_AT, TIMINGS};
 use crate::counters::{LAST_SKIP, LATEST, RECENT};
 use crate::journal;
+use crate::ping_keys;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, texts, ticks};
 use crate::table::{
@@ -221,6 +222,11 @@ impl Jobs for DynamoStore {
             item(|it| Ok(it.update(count?)))?,
         ];
         items.extend(journal::put(&self.table.name, &collection.collection.uid, entry)?);
+        if let Some(key) = self.table.get(keys::ping_key(&job.uid)).await? {
+            for write in ping_keys::forget(&job.uid, &key)? {
+                items.push(self.table.transact_item(write)?);
+            }
+        }
         self.table.save(items).await
     }
 }

@@ -10,7 +10,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `open_attempts`, `turns`, `slots`, `seats`, `counters`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
+//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `open_attempts`, `turns`, `slots`, `seats`, `counters`, `pings`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
 //! | `gathered` | reads and counts that come together: [`gathering`] |
 //! | `ended` | what has ended, for the archive |
 //! | `purpose_key` | the key of what targets are given |
@@ -31,7 +31,7 @@
 //!
 //! Each step of a firing changes one item, so there is nothing to repair between two items either. The
 //! exceptions are transactions: an occurrence that is left out because it is not its turn, with the order of turns,
-//! and an attempt that is left open, with the timer of its deadline, its turn and its seat.
+//! an attempt that is left open, with the timer of its deadline, its turn and its seat, and what a ping changes.
 //!
 //! | change | item | condition |
 //! |---|---|---|
@@ -43,6 +43,8 @@
 //! | leave open | attempt, retry timer, turns, seats | the claim is the caller's, and no ending is said; it has the turn and the seat |
 //! | say an ending | attempt | none is said, it has not ended, and the deadline allows it |
 //! | record an ending | attempt | an ending is said, and it has not ended |
+//! | make or replace the key of pings | key, what it finds | the job has none, or the one that was read |
+//! | take a ping | what the key finds, attempt, retry timer | the book is the one that was read; nothing is there of the attempt, or an ending may be said |
 //! | take a turn, or a place in the order of turns | turns | the order has the number that was read |
 //! | give a turn back | turns | the caller has it |
 //! | postpone an attempt | attempt | the claim is the caller's, and has not ended |
@@ -84,6 +86,8 @@ mod left_out;
 mod message;
 mod open_attempts;
 mod open_item;
+mod ping_keys;
+mod pings;
 mod pulses;
 mod purpose_key;
 mod removal;

@@ -81,16 +81,7 @@ impl OpenAttempts for DynamoStore {
         ending: &Ending,
     ) -> Result<Said, StoreError> {
         let is_report = ending.by.is_report();
-        let allowed = if is_report {
-            format!(" AND (attribute_not_exists({OPEN_UNTIL}) OR {OPEN_UNTIL} >= :at)")
-        } else {
-            format!(" AND attribute_exists({OPEN_UNTIL})")
-        };
-        let write = Write::update(item_key(job_uid, attempt), format!("SET {ENDING} = :ending"))
-            .when(format!("{SAYS_ENDING}{allowed}"))
-            .with(":ending", text(ending.to_stored()))
-            .with(":none", number(0));
-        let write = if is_report { write.with(":at", ticks(ending.at)) } else { write };
+        let write = says(job_uid, attempt, ending);
         let item = match self.table.write(MeteredCall::SayEnding, write).await? {
             WriteOutcome::Done => return Ok(Said::First),
             WriteOutcome::ConditionFailed(item) => item,
@@ -143,6 +134,21 @@ impl OpenAttempts for DynamoStore {
         let seen = item.as_ref().map(SeenClaim::read).transpose()?;
         Ok(seen.and_then(|seen| seen.record).map_or(Recorded::Lost, Recorded::Already))
     }
+}
+
+/// Says how an attempt ends.
+pub(crate) fn says(job_uid: &str, attempt: &Attempt, ending: &Ending) -> Write {
+    let is_report = ending.by.is_report();
+    let allowed = if is_report {
+        format!(" AND (attribute_not_exists({OPEN_UNTIL}) OR {OPEN_UNTIL} >= :at)")
+    } else {
+        format!(" AND attribute_exists({OPEN_UNTIL})")
+    };
+    let write = Write::update(item_key(job_uid, attempt), format!("SET {ENDING} = :ending"))
+        .when(format!("{SAYS_ENDING}{allowed}"))
+        .with(":ending", text(ending.to_stored()))
+        .with(":none", number(0));
+    if is_report { write.with(":at", ticks(ending.at)) } else { write }
 }
 
 fn item_key(job_uid: &str, attempt: &Attempt) -> Key {

@@ -12,10 +12,11 @@ use async_trait::async_trait;
 use minutehand_ports::store::PageRequest;
 use minutehand_ports::{Removal, StoreError};
 
+use crate::ping_keys;
 use crate::store::DynamoStore;
 use crate::table::item::Reader;
 use crate::table::keys::{self, Key};
-use crate::table::{List, MeteredCall, Write};
+use crate::table::{Consistency, List, MeteredCall, Write};
 
 /// The jobs that one call purges.
 const PURGED_MAX: u32 = 100;
@@ -33,13 +34,25 @@ impl Removal for DynamoStore {
             list.page(&self.table, PageRequest { from: None, items_max: PURGED_MAX }).await?;
         let mut timers = Vec::new();
         let mut definitions = Vec::new();
+        let mut uids = Vec::new();
         for definition in &page.items {
             let reader = Reader::new(definition);
             let at = Key { pk: reader.text("pk")?.to_owned(), sk: reader.text("sk")?.to_owned() };
-            timers.push(Write::delete(keys::timer(reader.text("uid")?)));
+            let uid = reader.text("uid")?;
+            uids.push(uid);
+            timers.push(Write::delete(keys::timer(uid)));
             definitions.push(Write::delete(at));
         }
-        for writes in [timers, definitions] {
+        // The keys of pings go before their jobs, by which they are found.
+        let of_pings = uids.iter().map(|uid| keys::ping_key(uid));
+        let of_pings = self.table.get_many(None, Consistency::Eventual, of_pings).await?;
+        let mut keys_of_pings = Vec::new();
+        for uid in uids {
+            if let Some(key) = of_pings.get(&keys::ping_key(uid)) {
+                keys_of_pings.extend(ping_keys::forget(uid, key)?);
+            }
+        }
+        for writes in [keys_of_pings, timers, definitions] {
             for wrote in self.table.write_group(MeteredCall::Remove, writes).await {
                 wrote?;
             }

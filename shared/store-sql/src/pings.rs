@@ -64,8 +64,7 @@ impl Pings for SqlStore {
         };
         let mut row = Columns::new("jobs", row);
         let record = read_job(&mut row)?;
-        let job =
-            JobRef { uid: record.uid.clone(), collection_uid: row.id()?, key: row.next()? };
+        let job = JobRef { uid: record.uid.clone(), collection_uid: row.id()?, key: row.next()? };
         let (number, book) = (row.next()?, row.next()?);
         Ok(Some(PingRead { job, number, book, record: Some(Box::new(record)) }))
     }

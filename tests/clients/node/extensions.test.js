@@ -84,5 +84,5 @@ test('a job that expects pings is listed with the type that it has', async () =>
   await world.jobs.patch(GROUP, collection, 'job', { properties: { state: 'Disabled' } });
   const after = await world.send('GET', world.idOf(collection, 'job'));
   assert.equal(after.properties.action.type, 'Expect');
-  assert.equal(after.properties.action.expect.grace, 'PT20M');
+  assert.equal(after.properties.action.expect.grace, '00:20:00');
 });

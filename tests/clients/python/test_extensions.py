@@ -4,9 +4,11 @@ The server's clock begins on Friday, 2027-01-01T00:00:00Z.
 """
 
 import pytest
+from azure.core.exceptions import SerializationError
 from azure.mgmt.scheduler import models
 
 from actions import http
+from scheduler import Refused
 
 pytestmark = pytest.mark.clock
 
@@ -79,9 +81,11 @@ def test_a_job_that_expects_pings_is_listed_with_the_type_that_it_has(client, co
     assert str(got.type) == str(listed["job"].type) == "Expect"
     assert got.request is None and listed["other"].request is not None
 
-    # It survives that the client puts it back.
-    job = client.get_job(collection, "job")
-    job.properties.state = "Disabled"
-    client.put_job_back(collection, "job", job)
+    # The client does not know what belongs to the type, so it cannot put it back; it can change something else.
+    # The one of 2.0.0 refuses that itself.
+    with pytest.raises((Refused, SerializationError), match="'action.expect' is missing|'Expect' is not valid"):
+        client.put_job_back(collection, "job", client.get_job(collection, "job"))
+    client.patch_job(collection, "job", state="Disabled")
     after = client.send("GET", client.id_of(collection, "job"))["properties"]
-    assert (after["action"]["type"], after["action"]["expect"]["grace"]) == ("Expect", "PT20M")
+    assert (after["state"], after["action"]["type"]) == ("disabled", "Expect")
+    assert after["action"]["expect"]["grace"] == "00:20:00"

@@ -8,6 +8,7 @@ mod classic;
 mod failing;
 mod moving;
 mod passes;
+mod pings;
 mod reports;
 mod requests;
 mod target;

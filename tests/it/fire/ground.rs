@@ -11,8 +11,8 @@ use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::work_item::encode;
 use minutehand_ports::store::{Advance, StoreError};
 use minutehand_ports::{
-    Browse, CloudServices, Collections, Deliveries, DispatchQueue, DispatchStep, Jobs, QueueError,
-    QueueMessage, ReceiptHandle, SettleStep, Settled, Settlement, StepError,
+    ApiSigns, Browse, CloudServices, Collections, Deliveries, DispatchQueue, DispatchStep, Jobs,
+    Pings, QueueError, QueueMessage, ReceiptHandle, SettleStep, Settled, Settlement, StepError,
 };
 use minutehand_store_dynamodb::{DynamoStore, Meter, ensure_table};
 use minutehand_store_sql::queue::RECEIVE_MAX;
@@ -67,8 +67,17 @@ impl Ground {
         }
     }
 
-    /// The store as one that takes pings, if it does.
-    pub(super) fn pings(&self) -> Option<Arc<SqlStore>> {
+    /// The store as one that takes pings.
+    pub(super) fn pings(&self) -> Arc<dyn Pings> {
+        match self {
+            Self::Shared(database) => Arc::new(SqlStore::new(database.clone())),
+            Self::Machine(machine) => machine.queue.store.clone(),
+            Self::Table(table) => table.store.clone(),
+        }
+    }
+
+    /// The signs of who takes pings, where there are any.
+    pub(super) fn signs(&self) -> Option<Arc<dyn ApiSigns>> {
         match self {
             Self::Shared(database) => Some(Arc::new(SqlStore::new(database.clone()))),
             Self::Machine(machine) => Some(machine.queue.store.clone()),

@@ -33,20 +33,20 @@ fn often() -> Value {
 }
 
 impl World {
-    async fn expect(&self, name: &str, properties: Value) {
+    pub(super) async fn expect(&self, name: &str, properties: Value) {
         self.stir();
         let body = json!({"properties": properties});
         self.manage.put_job(&place(), &named("jc"), &named(name), body).await.unwrap();
     }
 
     /// The path at which a job takes pings.
-    async fn ping_path(&self, name: &str) -> String {
+    pub(super) async fn ping_path(&self, name: &str) -> String {
         let address = self.manage.ping_address(&place(), &named("jc"), &named(name)).await.unwrap();
         format!("/ping/{}", address.key.as_str())
     }
 
     /// Sends a ping, and returns the status of the answer.
-    async fn ping(&self, path: &str, body: &str) -> u16 {
+    pub(super) async fn ping(&self, path: &str, body: &str) -> u16 {
         let (status, answer) = self.send("POST", path, body).await;
         assert!(status != 200 || answer == "OK", "{answer}");
         status

@@ -198,6 +198,7 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
         world.left_out(job).await;
     }
     open_attempts(&mut world, &watch).await;
+    pings(&mut world).await;
     // Sixty days after its end, a job goes by itself.
     world.delete("fails").await;
     world.disable("fires").await;
@@ -209,6 +210,42 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.run_for(TimeDelta::hours(1)).await;
     let calls = watch.calls.lock().unwrap();
     calls.clone()
+}
+
+/// Pings that begin, pay and end occurrences, one that nothing owes, and one that does not come. The URL is
+/// replaced, and goes with its job or its collection.
+async fn pings(world: &mut World) {
+    let expects = || {
+        json!({"startTime": "2027-03-01T22:00", "recurrence": {"frequency": "hour"},
+        "action": {"type": "expect", "expect": {}}})
+    };
+    for job in ["expects", "gone"] {
+        world.expect(job, expects()).await;
+    }
+    let gone = world.ping_path("gone").await;
+    world
+        .manage
+        .rotate_ping(
+            &super::world::place(),
+            &super::world::named("jc"),
+            &super::world::named("expects"),
+        )
+        .await
+        .unwrap();
+    let url = world.ping_path("expects").await;
+    assert_eq!(world.ping(&url, "").await, 200, "nothing owes it");
+    world.run_until("2027-03-01T21:59").await;
+    assert_eq!(world.ping(&url, "").await, 200);
+    world.delete("gone").await;
+    assert_eq!(world.ping(&gone, "").await, 404);
+    world.run_until("2027-03-01T22:58").await;
+    assert_eq!(world.ping(&format!("{url}/start"), "").await, 200);
+    world.run_until("2027-03-01T23:01").await;
+    assert_eq!(world.ping(&format!("{url}/fail"), "").await, 200);
+    world.run_until("2027-03-02T00:15").await;
+    let history = ["01 22:00 #1.0", "01 23:00 #2.0 failed", "02 00:00 #3.0 failed"];
+    assert_eq!(world.history("expects").await, history);
+    world.disable("expects").await;
 }
 
 /// One attempt that is reported and one that nobody ends, of a job without overlaps in a collection with limits: so

@@ -262,7 +262,7 @@ impl World {
 
     /// The signs of a process with the API.
     pub(super) fn presence(&self, id: &str) -> ApiPresence {
-        let signs = self.ground.pings().unwrap();
+        let signs = self.ground.signs().unwrap();
         let is_alone = self.ground.queue().is_some();
         ApiPresence::new(signs, self.clock.clone(), id.to_owned(), is_alone)
     }
@@ -782,10 +782,7 @@ fn services(
     let manage_only = ManagePorts { sender: None, clock: waiting, ..manage.clone() };
     let manage_settings = || ManageSettings { history, ..manage_settings() };
     let managing = Manage::new(manage, manage_settings());
-    let managing = match ground.pings() {
-        Some(pings) => managing.with_pings(pings),
-        None => managing,
-    };
+    let managing = managing.with_pings(ground.pings());
     Services {
         manage: managing,
         manage_only: Box::new(Manage::new(manage_only, manage_settings())),

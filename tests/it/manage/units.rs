@@ -27,8 +27,9 @@ async fn world() -> (Arc<Meter>, Router) {
     let store = Arc::new(store);
     let (database, _) = Database::in_memory().unwrap();
     let queue = Arc::new(SqlQueue::open(database, clock.clone()).await.unwrap());
+    let pings = store.clone();
     let ports = ManagePorts { browse: store.clone(), ..manage_ports(store, queue, clock.clone()) };
-    let api = api_over(Manage::new(ports, settings()), clock);
+    let api = api_over(Manage::new(ports, settings()).with_pings(pings), clock);
     assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);
     assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j"), &job("GET")).await.0, 201);
     (meter, api)
@@ -160,5 +161,38 @@ async fn a_change_of_a_small_job_writes_its_items_and_two_units_for_its_entry() 
         let found = meter.take()[&MeteredCall::Change].units;
         println!("figure: {what}: {found} write units");
         assert!((found - units).abs() < f64::EPSILON, "{what}: {found}");
+    }
+}
+
+/// Two units each for what is remembered of pings, the attempt and the timer, and one for the index.
+#[tokio::test]
+async fn a_ping_reads_three_small_items_and_writes_what_it_changes() {
+    let (meter, api) = world().await;
+    let expects = json!({"properties": {"startTime": NOW, "recurrence": {"frequency": "hour"},
+        "action": {"type": "Expect", "expect": {}}}});
+    let path = format!("{COLLECTION}/jobs/p");
+    assert_eq!(ask(&api, "PUT", &path, &expects.to_string()).await.0, 201);
+    let (status, answer) = ask(&api, "POST", &format!("{JOBS}/p/pingUrl"), "").await;
+    assert_eq!(status, 200, "{answer}");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let url = answer["url"].as_str().unwrap();
+    let path = &url[url.find("/ping/").unwrap()..];
+    for (what, path, status, reads, writes) in [
+        ("start", format!("{path}/start"), 200, 2.0, 7.0),
+        ("the same again", format!("{path}/start"), 200, 2.0, 0.0),
+        ("end", path.to_owned(), 200, 2.0, 4.0),
+        ("one that nothing owes", format!("{path}/fail"), 200, 2.0, 1.0),
+        ("a wrong key", "/ping/0123abcd-4567-4890-8bcd-ef0123456789".to_owned(), 404, 1.0, 0.0),
+        ("a malformed key", "/ping/0123abcd".to_owned(), 404, 0.0, 0.0),
+    ] {
+        drop(meter.take());
+        assert_eq!(ask(&api, "GET", &path, "").await.0, status, "{what}");
+        let consumed = meter.take();
+        let sum = |is_write: bool| {
+            let calls = consumed.iter().filter(|(call, _)| call.is_write() == is_write);
+            calls.fold(0.0, |all, (_, sum)| all + sum.units)
+        };
+        println!("figure: {what}: {} read units, {} write units", sum(false), sum(true));
+        assert_eq!((sum(false), sum(true)), (reads, writes), "{what}: {consumed:?}");
     }
 }

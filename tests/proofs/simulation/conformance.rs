@@ -38,6 +38,7 @@ impl OpenedStore for OpenedMemory {
             cloud_services: Arc::new(NoCloudServices),
             installation: Arc::new(NothingToMove),
             pings: None,
+            signs: None,
         }
     }
 

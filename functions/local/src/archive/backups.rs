@@ -80,7 +80,7 @@ impl DailyBackups {
         });
         let manifest = objects.write_backup(about, entries, |_| {}).await?;
         self.newest.set(manifest.about.at.timestamp());
-        let [_, collections, job_count, _] = CARRIED_KINDS.map(|kind| manifest.count(kind));
+        let [_, collections, job_count, ..] = CARRIED_KINDS.map(|kind| manifest.count(kind));
         let backup = backup_name(manifest.about.at);
         tracing::info!(backup, collections, jobs = job_count, "backed up");
         // The backup is there. What is left of old ones, the run of the next day deletes.

@@ -44,7 +44,7 @@ impl fmt::Display for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, written, is_sealed_to_file } = self;
         let Written { manifest, on, unreadable } = written;
-        let [_, collections, jobs, retries] = CARRIED_KINDS.map(|kind| manifest.count(kind));
+        let [_, collections, jobs, retries, _] = CARRIED_KINDS.map(|kind| manifest.count(kind));
         let name = backup_name(manifest.about.at);
         writeln!(f, "exported {from} to {to} as backup/{name}")?;
         writeln!(f, "  {collections} collections, {jobs} jobs, {retries} retries that wait")?;

@@ -84,9 +84,8 @@ impl Run<'_> {
 
 fn long_work(pace: Pace) {
     let data = tempfile::tempdir().unwrap();
-    let target = Target::start(|seen| {
-        status(if seen.path == "/work" { "202 Accepted" } else { "200 OK" })
-    });
+    let target =
+        Target::start(|seen| status(if seen.path == "/work" { "202 Accepted" } else { "200 OK" }));
     let start = system_now();
     let (began, data) = (Instant::now(), data.path());
     let (work, alerts) = (Vec::new(), Vec::new());
@@ -140,7 +139,8 @@ fn long_work(pace: Pace) {
     let history: Vec<&Value> =
         history["value"].as_array().unwrap().iter().map(|it| &it["properties"]).collect();
     let said = |text: &str| -> Vec<&&Value> {
-        let has = |it: &&&Value| it["message"].as_str().is_some_and(|message| message.contains(text));
+        let has =
+            |it: &&&Value| it["message"].as_str().is_some_and(|message| message.contains(text));
         history.iter().filter(has).collect()
     };
     assert_eq!(said("Nothing was reported within").len(), 1, "{history:?}");

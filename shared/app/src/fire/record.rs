@@ -73,7 +73,15 @@ impl Executor {
         let claim = held.claim;
         let Claim { job, attempt, .. } = claim;
         let ActionResult {
-            started_at, ended_at, outcome, cause, message, retry_after, body, kept_bytes, ..
+            started_at,
+            ended_at,
+            outcome,
+            cause,
+            message,
+            retry_after,
+            body,
+            kept_bytes,
+            ..
         } = result;
         let ended_at = ended_at.unwrap_or_else(|| self.ports.clock.now()).max(started_at);
         let body_bytes = match body {

@@ -41,8 +41,6 @@ use crate::fire::{HELD_FOR, attempt_message, put_in_time};
 
 /// How often a ping is tried while others come first.
 const ROUNDS_MAX: usize = 20;
-/// Before the id of a job in the place for which its key is sealed.
-const SEALED_FOR: &str = "ping ";
 
 /// What became of a ping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,7 +272,7 @@ impl Manage {
     }
 
     async fn opened_key(&self, job: &JobRecord, sealed: &[u8]) -> Result<Uuid, AppError> {
-        let opened = self.ports.sealer.open(&sealed_for(&job.uid), sealed).await;
+        let opened = self.ports.sealer.open(&PingKey::sealed_for(&job.uid), sealed).await;
         let key = opened.map_err(|error| match error {
             SealError::NotOurs => AppError::from(Refusal::invalid(format!(
                 "The key of this installation does not open the URL of the job '{}'. Replace it with \
@@ -321,7 +319,7 @@ impl Manage {
         let random = Sha256::digest(self.ports.ids.new_id());
         let (bits, _) = random.split_first_chunk().ok_or_else(|| newer(&job.uid))?;
         let key = Uuid::of_bits(u128::from_be_bytes(*bits));
-        let sealed = self.ports.sealer.seal(&sealed_for(&job.uid), key.as_str()).await?;
+        let sealed = self.ports.sealer.seal(&PingKey::sealed_for(&job.uid), key.as_str()).await?;
         let stored = PingKey { hash: hash(&key), sealed };
         let is_kept = pings.set_ping_key(&job_ref(collection, job), &stored, instead_of).await?;
         Ok(is_kept.then_some(key))
@@ -331,10 +329,6 @@ impl Manage {
         let url = self.ports.completions.as_ref().map(|urls| urls.below(key.as_str()));
         PingAddress { key, url, entries: book.entries().cloned().collect() }
     }
-}
-
-fn sealed_for(job_uid: &str) -> String {
-    format!("{SEALED_FOR}{job_uid}")
 }
 
 fn hash(key: &Uuid) -> String {

@@ -144,8 +144,8 @@ impl Manage {
         }
         Err(Refusal::about(
             "action.type",
-            "is 'Expect', but this installation takes no pings: that is not available on AWS. Use another type, \
-             or a server of your own.",
+            "is 'Expect', but this installation takes no pings: a stack on AWS has no address for them if its \
+             domain asks for client certificates. Use another type.",
         ))
     }
 

@@ -38,9 +38,9 @@ export class ApiError extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
-    readonly target: string | null,
-    readonly requestId: string | null,
-    readonly retryAfter: number | null,
+    readonly target: string | null = null,
+    readonly requestId: string | null = null,
+    readonly retryAfter: number | null = null,
     readonly fixes: Problem['fixes'] = [],
   ) {
     super(message);
@@ -109,7 +109,7 @@ async function send(
       credentials: 'omit',
     });
   } catch {
-    throw new ApiError(0, 'Unreachable', 'The server cannot be reached.', null, null, null);
+    throw new ApiError(0, 'Unreachable', 'The server cannot be reached.');
   }
   if (response.ok || response.status === NOT_MODIFIED) return response;
   if (response.status === 401) isRefused.value = true;

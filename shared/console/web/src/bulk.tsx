@@ -76,7 +76,7 @@ export function Bulk({
     if (one && what === 'run') askedRun();
     if (failed.length === 0) onClose();
     else if (isStopped.current) throw failed[0]?.[1];
-    if (failed.length > 0) throw new ApiError(0, 'SomeFailed', summary(failed), null, null, null);
+    if (failed.length > 0) throw new ApiError(0, 'SomeFailed', summary(failed));
   };
   return (
     <Confirm

@@ -11,7 +11,7 @@ import { type Loaded, useLoad } from './load';
 import { Minutes } from './minutes';
 import { failuresSince, oldestFailure } from './needs';
 import { DAY, HOUR, MINUTE } from './spans';
-import { may, place, route, setQuery } from './state';
+import { may, me, place, route, setQuery } from './state';
 import { civil, grouped, mondayOf, monthOf, now, oclock, shareOf, wideZone } from './time';
 import { Choice, Panel, Title } from './ui';
 
@@ -185,7 +185,8 @@ export function Calendar() {
     () => api.load(place.value, { ...only, from: iso(begins), to: iso(ends), step: step.name, zone }),
     300,
   );
-  const failed = useLoad(`failed ${key}`, () => failedIn(begins, only), 60);
+  // Which time is over is not known before the server's clock.
+  const failed = useLoad(`failed ${key} ${me.value !== null}`, () => failedIn(begins, only), 60);
   const collections = useLoad(`calendar ${subscription}/${group}`, () => api.collections(place.value, null), null);
   const [chosen, setChosen] = useState<number | null>(null);
   const turn = (to: Record<string, string | null>) => {

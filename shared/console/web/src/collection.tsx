@@ -169,16 +169,7 @@ export function Edit({ old, onDone, onClose }: { old: Collection | null; onDone:
       const { arrived, cause, message } = await api.testAlert(place.value, of);
       if (arrived) say('The alert arrived. What is not saved yet was not tried.');
       else
-        setError(
-          new ApiError(
-            0,
-            'AlertLost',
-            `The alert did not arrive${cause ? `: ${cause.text}` : ''}. ${message}`,
-            null,
-            null,
-            null,
-          ),
-        );
+        setError(new ApiError(0, 'AlertLost', `The alert did not arrive${cause ? `: ${cause.text}` : ''}. ${message}`));
     } catch (thrown) {
       setError(asError(thrown));
     }

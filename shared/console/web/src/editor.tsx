@@ -215,9 +215,7 @@ function Editor({
       setSaving(false);
       const error = asError(thrown);
       const isTaken = error.status === 412 && !old;
-      setRefused(
-        isTaken ? new ApiError(412, error.code, takenBy(collection, name), 'name', error.requestId, null) : error,
-      );
+      setRefused(isTaken ? new ApiError(412, error.code, takenBy(collection, name), 'name', error.requestId) : error);
     }
   };
   const home = old ? inPlace('job', collection, startName) : inPlace('jobs', collection);

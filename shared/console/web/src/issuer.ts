@@ -37,7 +37,7 @@ const base64 = (bytes: Uint8Array) =>
     .replaceAll('=', '');
 const random = () => base64(crypto.getRandomValues(new Uint8Array(32)));
 
-const failure = (message: string) => new ApiError(0, 'SignIn', message, null, null, null);
+const failure = (message: string) => new ApiError(0, 'SignIn', message);
 
 interface Endpoints {
   authorization_endpoint: string;

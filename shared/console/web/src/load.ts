@@ -168,5 +168,5 @@ export function useLoad<T>(
 export function asError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new ApiError(0, 'Unexpected', message, null, null, null);
+  return new ApiError(0, 'Unexpected', message);
 }

@@ -215,9 +215,9 @@ export function countsOf(found: OverviewData | null) {
   return [
     [jobs.length - paused, 'failing'],
     [paused, 'paused'],
+    [found?.deadLetters ? 1 : 0, 'dead letters'],
     [found ? lateTimers(found) : 0, 'late'],
     [found ? behindIn(found).length : 0, 'behind'],
-    [found?.deadLetters ? 1 : 0, 'dead letters'],
     [found ? troubledIn(found).length : 0, 'alerts lost'],
   ] as const;
 }

@@ -69,7 +69,6 @@ const unknown = ({ requestId }: ApiError) =>
     'This server does not know that token. Copy it whole, without spaces, from the file that the server names at its start.',
     null,
     requestId,
-    null,
   );
 
 function ByToken() {

@@ -23,18 +23,27 @@ interface Line extends JobAt {
 
 interface Then {
   lines: Line[];
-  /** How many jobs were not looked at, and whether there may be more. */
-  left: number;
+  /** Whether that is all. */
   isWhole: boolean;
 }
 
-/** What became of what was due, and of what failed: of few jobs, those that failed first. */
-async function read(from: number, to: number, only: Record<string, string>): Promise<Then> {
+/** What became of what was due, of what failed, and of what ran on demand: of few jobs, those that failed first. */
+async function read(from: number, to: number, collection: string | undefined): Promise<Then> {
+  const { group } = place.value;
+  const only: Record<string, string> = collection ? { collection: `${group}/${collection}` } : {};
   const due = await api.upcoming(place.value, { ...only, from: iso(from), to: iso(to), limit: String(DUE_MAX) });
   const isIn = (at: string) => Date.parse(at) >= from && Date.parse(at) < to;
   const failed = from < now() ? await failuresSince(new Date(from), only) : null;
+  // What was due by a rule of then, or was asked for, is found if the collection has few jobs.
+  const rows = collection ? await api.rows(place.value, collection, '', JOBS_MAX, null) : null;
+  const all = rows?.items.map(({ name }) => ({
+    resourceGroup: group,
+    collection: collection ?? '',
+    job: name,
+    at: '',
+  }));
   const jobs = new Map<string, JobAt>();
-  for (const one of [...(failed?.all.filter(({ at }) => isIn(at)) ?? []), ...due.items])
+  for (const one of [...(failed?.all.filter(({ at }) => isIn(at)) ?? []), ...due.items, ...(all ?? [])])
     jobs.set(nameOf(one).toLowerCase(), jobs.get(nameOf(one).toLowerCase()) ?? one);
   const looked = from < now() ? [...jobs].slice(0, JOBS_MAX) : [];
   const lines: Line[] = [];
@@ -57,7 +66,8 @@ async function read(from: number, to: number, only: Record<string, string>): Pro
     if (Date.parse(one.at) > now() || !known.has(nameOf(one).toLowerCase())) lines.push({ ...one, one: null });
   const rank = ({ one }: Line) => (one && isBad(one) ? 0 : 1);
   lines.sort((a, b) => rank(a) - rank(b) || a.at.localeCompare(b.at));
-  return { lines, left: jobs.size - looked.length, isWhole: due.complete && due.items.length < DUE_MAX };
+  const isWhole = from > now() ? due.complete : jobs.size <= JOBS_MAX && (rows ? rows.next === null : due.complete);
+  return { lines, isWhole: isWhole && lines.length <= SHOWN_MAX };
 }
 
 /** The page of what happened from one instant to another, of a collection or of all. */
@@ -67,10 +77,9 @@ export const thenPage = (from: number, to: number, of: { resourceGroup: string; 
 export function ThenPage({ collection }: { collection: string | undefined }) {
   const { query } = route.value;
   const [from, to] = [Date.parse(query.get('from') ?? ''), Date.parse(query.get('to') ?? '')];
-  const only: Record<string, string> = collection ? { collection: `${place.value.group}/${collection}` } : {};
   const found = useLoad(
     `then ${location.hash} ${me.value !== null}`,
-    whenKnown(() => read(from, to, only)),
+    whenKnown(() => read(from, to, collection)),
     null,
   );
   const zone = wideZone();
@@ -82,7 +91,7 @@ export function ThenPage({ collection }: { collection: string | undefined }) {
         <div>
           <p class="eyebrow">
             {collection ? <a href={inPlace('jobs', collection)}>{collection}</a> : place.value.subscription} ·{' '}
-            {civil(from, zone)} – {civil(to, zone).slice(-5)}
+            {civil(from, zone)} – {civil(to, zone)}
           </p>
           <Title voice>
             {found.data
@@ -93,7 +102,7 @@ export function ThenPage({ collection }: { collection: string | undefined }) {
       </div>
       <section class="sheet then">
         <Panel of={found} rows={6}>
-          {({ left, isWhole }) => (
+          {({ isWhole }) => (
             <>
               <table>
                 <tbody>
@@ -111,7 +120,7 @@ export function ThenPage({ collection }: { collection: string | undefined }) {
                         </td>
                         <td class={one && isBad(one) ? 'bad' : ''}>
                           <Marks letters={letter} isHidden /> {OUTCOMES[letter] ?? 'not looked at'}
-                          {(one?.of.count ?? 1) > 1 && `, ${grouped(one?.of.count ?? 0)} of them`}
+                          {one?.of.count && `: ${grouped(one.of.count)}`}
                           {last && <span class="muted">: {causeOf(last)}</span>}
                         </td>
                         <td>
@@ -126,9 +135,7 @@ export function ThenPage({ collection }: { collection: string | undefined }) {
                   })}
                 </tbody>
               </table>
-              {(left > 0 && from < now()) || !isWhole || lines.length > SHOWN_MAX ? (
-                <p class="none">There may be more: it is what {JOBS_MAX} jobs did, by their rules of now.</p>
-              ) : null}
+              {!isWhole && <p class="none">There may be more: {JOBS_MAX} jobs were looked at.</p>}
             </>
           )}
         </Panel>

@@ -24,13 +24,13 @@ const AHEAD_SECONDS = 300;
 const PRICED_SECONDS = 60;
 /** The height of a row of marks. */
 const TALL = 26;
-/** What of it is counted beside what runs and waits. */
-const SHOWN = ['failing', 'paused', 'dead letters'];
+/** How many of its kinds are counted: what waits and what is late stands beside. */
+const KINDS = 3;
 /** How many things that need someone are shown. */
 const NEEDS = 3;
 
 /** Where a row's mark leads: to the jobs of the collection that did so. */
-const jobsOf = (of: WallRow, state = '') => `${pageOf('jobs', { ...of, job: '' })}${state && `?state=${state}`}`;
+const jobsOf = (of: WallRow) => pageOf('jobs', { ...of, job: '' });
 
 const onTime = (starts: Starts | null) =>
   starts ? (starts.withinMs ? `≤ ${span(starts.withinMs)}` : `> ${span(starts.overMs ?? 0)}`) : '—';
@@ -118,7 +118,7 @@ function Row({
     const box = link.lastElementChild?.getBoundingClientRect() ?? new DOMRect();
     const n = Math.floor(((event.clientX - box.x) / box.width) * columns);
     const at = from + n * QUARTER;
-    if (n === PASTS - 1 && isBehind(line?.waiting?.since)) link.href = jobsOf(of, 'late');
+    if (n === PASTS - 1 && isBehind(line?.waiting?.since)) link.href = `${jobsOf(of)}?state=late`;
     else if (n >= 0 && n < columns) link.href = thenPage(at, at + QUARTER, of);
   };
   return (
@@ -197,7 +197,7 @@ export function Wall() {
             <dd>{past.data?.isCounted === false ? 'CloudWatch' : onTime(past.data?.starts ?? null)}</dd>
           </div>
           {countsOf(of)
-            .filter(([, what]) => SHOWN.includes(what))
+            .slice(0, KINDS)
             .map(([count, what]) => (
               <div key={what}>
                 <dt>{capital(what)}</dt>

@@ -1,9 +1,11 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::name::PathSegment;
+use minutehand_domain::work_item::JobRef;
 
 use super::{
-    CloudServiceRecord, CollectionRecord, JobRecord, LongRetry, Page, PageRequest, StoreError,
+    CloudServiceRecord, CollectionRecord, JobRecord, LongRetry, Page, PageRequest, PingKey,
+    StoreError,
 };
 
 /// Something that goes from one installation to another.
@@ -22,6 +24,13 @@ pub enum Carried {
     },
     /// A retry that waits.
     Retry(LongRetry),
+    /// The key of the address at which a job takes pings.
+    PingKey {
+        /// The job.
+        job: JobRef,
+        /// The key.
+        key: PingKey,
+    },
 }
 
 /// Something that was found in an installation.

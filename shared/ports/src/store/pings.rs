@@ -15,6 +15,14 @@ pub struct PingKey {
     pub sealed: Vec<u8>,
 }
 
+impl PingKey {
+    /// For what the key of a job is sealed.
+    #[must_use]
+    pub fn sealed_for(job_uid: &str) -> String {
+        format!("ping {job_uid}")
+    }
+}
+
 /// The job of a key, and what is remembered of its pings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PingRead {

@@ -69,7 +69,8 @@ impl Table {
         self.transact_for(call, items.collect::<Result<_, _>>()?).await
     }
 
-    fn transact_item(&self, write: Write) -> Result<TransactWriteItem, StoreError> {
+    /// A write as a part of a transaction.
+    pub(crate) fn transact_item(&self, write: Write) -> Result<TransactWriteItem, StoreError> {
         let Write { key: at, what, condition, names, values } = write;
         let (names, values) = (non_empty(names), non_empty(values));
         let old = ReturnValuesOnConditionCheckFailure::AllOld;

@@ -164,6 +164,16 @@ pub(crate) fn left_out_before(before: DateTime<Utc>) -> String {
     format!("{:016x}", ticks(before).cast_unsigned() ^ (1 << 63))
 }
 
+/// The key of the address at which a job takes pings.
+pub(crate) fn ping_key(job_uid: &str) -> Key {
+    key(timers(job_uid), "N")
+}
+
+/// What the key of pings with this hash finds.
+pub(crate) fn ping(hash: &str) -> Key {
+    key(format!("P#{hash}"), "P")
+}
+
 /// A run of a job that was asked for under a key.
 pub(crate) fn asked(job_uid: &str, key_of_run: &str) -> Key {
     key(timers(job_uid), format!("Q#{key_of_run}"))

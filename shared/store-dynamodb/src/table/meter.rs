@@ -26,6 +26,10 @@ pub enum MeteredCall {
     SayEnding,
     /// Reading open attempts.
     See,
+    /// Finding the job of a ping.
+    FindPing,
+    /// Storing pings, with what they do.
+    TakePing,
     /// Recording occurrences that were left out.
     LeaveOut,
     /// Adding occurrences that failed for good to their list.
@@ -87,6 +91,7 @@ impl MeteredCall {
             | Self::Record
             | Self::LeaveOpen
             | Self::SayEnding
+            | Self::TakePing
             | Self::LeaveOut
             | Self::AddFailure
             | Self::Turns
@@ -105,6 +110,7 @@ impl MeteredCall {
             Self::Due
             | Self::Snapshot
             | Self::See
+            | Self::FindPing
             | Self::ReadTurns
             | Self::ReadAlerts
             | Self::ReadSlots

@@ -60,7 +60,8 @@ impl OpenedTable {
 #[async_trait]
 impl OpenedStore for OpenedTable {
     fn ports(&self) -> StorePorts {
-        StorePorts::new(Arc::new(self.store()))
+        let store = Arc::new(self.store());
+        StorePorts::new(store.clone()).with_pings(store)
     }
 
     async fn spoil(&self, row: SpoiledRow<'_>) {

@@ -24,8 +24,10 @@ pub struct StorePorts {
     pub cloud_services: Arc<dyn CloudServices>,
     /// What moves an installation.
     pub installation: Arc<dyn Installation>,
-    /// Pings and the signs of who takes them, if it takes any.
-    pub pings: Option<(Arc<dyn Pings>, Arc<dyn ApiSigns>)>,
+    /// Pings, if it takes any.
+    pub pings: Option<Arc<dyn Pings>>,
+    /// The signs of who takes pings, if it needs any.
+    pub signs: Option<Arc<dyn ApiSigns>>,
 }
 
 impl StorePorts {
@@ -40,13 +42,20 @@ impl StorePorts {
             cloud_services: store.clone(),
             installation: store,
             pings: None,
+            signs: None,
         }
     }
 
     /// The same, of a store that takes pings.
     #[must_use]
-    pub fn with_pings(self, store: Arc<impl Pings + ApiSigns + 'static>) -> Self {
-        Self { pings: Some((store.clone(), store)), ..self }
+    pub fn with_pings(self, store: Arc<impl Pings + 'static>) -> Self {
+        Self { pings: Some(store), ..self }
+    }
+
+    /// The same, of a store with signs.
+    #[must_use]
+    pub fn with_signs(self, store: Arc<impl ApiSigns + 'static>) -> Self {
+        Self { signs: Some(store), ..self }
     }
 }
 

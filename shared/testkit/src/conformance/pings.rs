@@ -79,7 +79,8 @@ async fn a_key_finds_its_job_until_another_one_takes_its_place(subject: &Subject
     let (pings, job) = subject.pinged().await;
     assert_eq!(pings.ping_key(&job.uid).await.unwrap(), Some(key(KEY)));
     let found = pings.find_ping(KEY).await.unwrap().unwrap();
-    assert!(found.record.as_ref().is_none_or(|record| record.uid == job.uid));
+    let record = found.record.as_ref();
+    assert!(record.is_none_or(|it| it.uid == job.uid && it.name.key() == job.key));
     let read = PingRead { job: job.clone(), number: 0, book: String::new(), record: None };
     assert_eq!(PingRead { record: None, ..found }, read);
     assert!(!pings.set_ping_key(&job, &key("c3"), None).await.unwrap(), "it has one");

@@ -68,12 +68,12 @@ impl Subject {
 
     /// The pings of jobs.
     pub(crate) fn pings(&self) -> Arc<dyn Pings> {
-        self.ports.pings.as_ref().unwrap().0.clone()
+        self.ports.pings.clone().unwrap()
     }
 
     /// The signs of those who take pings.
     pub(crate) fn signs(&self) -> Arc<dyn ApiSigns> {
-        self.ports.pings.as_ref().unwrap().1.clone()
+        self.ports.signs.clone().unwrap()
     }
 
     /// What moves an installation.

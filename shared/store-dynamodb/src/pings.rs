@@ -1,0 +1,188 @@
+//! Pings of jobs that expect them. The item of a key, found by its hash, has the job and what is remembered of its
+//! pings; an item beside the timer has the key itself, sealed.
+//!
+//! | step | condition | a crash after it leaves |
+//! |---|---|---|
+//! | make a key, as two items | the job has none | nothing |
+//! | replace a key, with what is remembered | the job has the one that was read, and the book its number | nothing |
+//! | note a ping | the book has the number that was read | nothing |
+//! | open an attempt, with the timer of its deadline | the same, and there is nothing of the attempt | an open attempt, that its ending or its deadline ends |
+//! | end an attempt | the same, and as for saying an ending | an ending, which the timer's message records |
+//!
+//! The items go with their job. Those of a job that expires stay behind, and find nothing.
+
+use async_trait::async_trait;
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::attempt_key::attempt_key;
+use minutehand_domain::firing::Waited;
+use minutehand_domain::job::JobState;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{
+    JobRecord, LongRetry, OpenSpan, PingChange, PingKey, PingRead, PingTaken, PingWrite,
+};
+use minutehand_ports::{Pings, StoreError};
+
+use crate::attempts::{expiry, own_due_at};
+use crate::conditions::CLAIM;
+use crate::open_attempts::says;
+use crate::open_item::{ENDING, OPEN_UNTIL};
+use crate::ping_keys::{HASH, SEALED, read_key};
+use crate::store::DynamoStore;
+use crate::table::item::{Item, ItemBuilder, Reader, bytes, number, text, ticks};
+use crate::table::keys;
+use crate::table::{Consistency, MeteredCall, Write, WriteOutcome};
+use crate::{jobs, retries};
+
+/// Of the item that a key finds.
+const UID: &str = "uid";
+const NUMBER: &str = "book_number";
+const BOOK: &str = "book";
+
+/// Reading what decides about a ping.
+const CALL: Option<MeteredCall> = Some(MeteredCall::FindPing);
+
+/// How often a key is replaced while pings come.
+const ROUNDS_MAX: usize = 10;
+
+#[async_trait]
+impl Pings for DynamoStore {
+    async fn ping_key(&self, job_uid: &str) -> Result<Option<PingKey>, StoreError> {
+        let found = self.table.get(keys::ping_key(job_uid)).await?;
+        found.as_ref().map(read_key).transpose()
+    }
+
+    async fn set_ping_key(
+        &self,
+        job: &JobRef,
+        key: &PingKey,
+        instead_of: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        let own_at = keys::ping_key(&job.uid);
+        let own =
+            ItemBuilder::at(own_at.clone()).text(HASH, &key.hash).set(SEALED, bytes(&key.sealed));
+        let own = Write::put(own_at, own);
+        let Some(before) = instead_of else {
+            let own = own.when("attribute_not_exists(pk)");
+            let found = found_by(key, job, (0, "")).when("attribute_not_exists(pk)");
+            return self.table.write_together(MeteredCall::Change, vec![own, found]).await;
+        };
+        for _ in 0..ROUNDS_MAX {
+            let Some(read) = self.find_ping(before).await?.filter(|read| read.job == *job) else {
+                return Ok(false);
+            };
+            let own = own.clone().when(format!("{HASH} = :before")).with(":before", text(before));
+            let found = found_by(key, job, (read.number, &read.book));
+            let found = found.when("attribute_not_exists(pk)");
+            let gone = Write::delete(keys::ping(before))
+                .when(format!("{NUMBER} = :as_read"))
+                .with(":as_read", number(read.number));
+            let writes = vec![own, found, gone];
+            match self.table.write_all(MeteredCall::Change, writes).await?.as_deref() {
+                None => return Ok(true),
+                // A ping came meanwhile.
+                Some([false, false, true]) => {}
+                Some(_) => return Ok(false),
+            }
+        }
+        Err(StoreError::Throttled("pings of the job come all the time".into()))
+    }
+
+    async fn find_ping(&self, hash: &str) -> Result<Option<PingRead>, StoreError> {
+        let Some(found) = self.table.get_for(CALL, keys::ping(hash)).await? else {
+            return Ok(None);
+        };
+        let found = read_found(&found)?;
+        let Some(record) = self.pinged_job(&found.job).await? else { return Ok(None) };
+        Ok(Some(PingRead { record: Some(Box::new(record)), ..found }))
+    }
+
+    async fn take_ping(&self, write: &PingWrite) -> Result<PingTaken, StoreError> {
+        let PingWrite { hash, job, as_read, book, change } = write;
+        let set = format!("SET {BOOK} = :book, {NUMBER} = :next");
+        let noted = Write::update(keys::ping(hash), set)
+            .when(format!("{NUMBER} = :as_read"))
+            .with(":book", text(book))
+            .with(":next", number(as_read + 1))
+            .with(":as_read", number(*as_read));
+        let others = match change {
+            PingChange::Nothing => {
+                let written = self.table.write(MeteredCall::TakePing, noted).await?;
+                return Ok(match written {
+                    WriteOutcome::Done => PingTaken::Kept,
+                    WriteOutcome::ConditionFailed(_) => PingTaken::Stale,
+                });
+            }
+            PingChange::Opens { attempt, claim_id, span, held_until, ending } => {
+                let OpenSpan { started_at, until } = *span;
+                let at = keys::execution(&job.uid, &attempt_key(attempt));
+                let row = ItemBuilder::at(at.clone())
+                    .text("claim_id", claim_id)
+                    .number("claims", 1)
+                    .set("lease_until", ticks(*held_until))
+                    .maybe("attempt_due_at", own_due_at(attempt))
+                    .set("started_at", ticks(started_at))
+                    .set(OPEN_UNTIL, ticks(until))
+                    .maybe(ENDING, ending.as_ref().map(|it| text(it.to_stored())))
+                    .set("expires_at", expiry(until, self.history));
+                let attempt = attempt.as_ref().clone();
+                let waited = Some(Waited::Completion);
+                let attempt = Attempt { due_at: until, waited, ..attempt };
+                let timer_at = keys::retry(&job.uid, &attempt_key(&attempt));
+                let timer = retries::timer(&LongRetry { job: job.clone(), attempt });
+                vec![Write::put(at, row).when(CLAIM), Write::put(timer_at, timer)]
+            }
+            PingChange::Ends { attempt, ending } => vec![says(&job.uid, attempt, ending)],
+        };
+        let writes = [vec![noted], others].concat();
+        let failed = self.table.write_all(MeteredCall::TakePing, writes).await?;
+        Ok(match failed.as_deref() {
+            None => PingTaken::Kept,
+            Some([true, ..]) => PingTaken::Stale,
+            Some(_) => PingTaken::Over,
+        })
+    }
+}
+
+impl DynamoStore {
+    /// A job as it was a moment ago, at half the price; if it was not enabled, as it is now.
+    async fn pinged_job(&self, job: &JobRef) -> Result<Option<JobRecord>, StoreError> {
+        for consistency in [Consistency::Eventual, Consistency::Strong] {
+            let (at, timer_at) =
+                (keys::job_of_key(&job.collection_uid, &job.key), keys::timer(&job.uid));
+            let wanted = [at.clone(), timer_at.clone()];
+            let items = self.table.get_many(CALL, consistency, wanted).await?;
+            let (definition, timer) = (items.get(&at), items.get(&timer_at));
+            let found = definition.zip(timer).map(|(it, timer)| jobs::read(it, timer));
+            // Another job may have the name by now.
+            let found = found.transpose()?.filter(|found| found.uid == job.uid);
+            let is_on = |found: &JobRecord| found.timer.state == JobState::Enabled;
+            if consistency == Consistency::Strong || found.as_ref().is_some_and(is_on) {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The item by which a key finds its job.
+fn found_by(key: &PingKey, job: &JobRef, (book_number, book): (u64, &str)) -> Write {
+    let at = keys::ping(&key.hash);
+    let item = ItemBuilder::at(at.clone())
+        .text(UID, &job.uid)
+        .text("collection_uid", &job.collection_uid)
+        .text("job_key", &job.key)
+        .number(NUMBER, book_number)
+        .text(BOOK, book);
+    Write::put(at, item)
+}
+
+fn read_found(item: &Item) -> Result<PingRead, StoreError> {
+    let reader = Reader::new(item);
+    let job = JobRef {
+        uid: reader.text(UID)?.to_owned(),
+        collection_uid: reader.text("collection_uid")?.to_owned(),
+        key: reader.text("job_key")?.to_owned(),
+    };
+    let (number, book) = (reader.number(NUMBER)?, reader.text(BOOK)?.to_owned());
+    Ok(PingRead { job, number, book, record: None })
+}
