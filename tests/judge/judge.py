@@ -16,6 +16,8 @@ from itertools import islice, takewhile
 
 # The sources stay as they were checked out.
 sys.dont_write_bytecode = True
+import pings
+import processes
 from recurrence import UTC, Rule, moment, read_date
 
 SECOND = 1_000_000
@@ -178,13 +180,15 @@ class Plan:
         self.excluded = sorted((text[:10], text[-10:]) for text in excluded)
         self.extra = sorted(policies.get("extraDates") or [])
         self.takes_turns = (policies.get("overlap") or {}).get("policy") == "skip"
+        expect = action.get("expect")
+        self.expects = expect and tuple(seconds(expect[name]) * SECOND for name in ("early", "grace"))
 
     def rule(self, anchor):
         return Rule(self.recurrence, self.start, anchor - self.epoch) if self.recurrence else None
 
     def same_times(self, other):
-        return self.same_rule(other) and (self.jitter, self.excluded, self.extra) \
-            == (other.jitter, other.excluded, other.extra)
+        return self.same_rule(other) and (self.jitter, self.excluded, self.extra, self.expects) \
+            == (other.jitter, other.excluded, other.extra, other.expects)
 
     def same_rule(self, other):
         """Whether the recurrence is the same, so that its count goes on."""
@@ -492,6 +496,8 @@ class Judge:
         # What was in the way of attempts: by occurrence, by job, by worker; and the passes of sweepers.
         self.holds, self.behind, self.troubles = defaultdict(list), {}, {}
         self.passes, self.planned = [], {}
+        # What happened to pings, and to those who take them.
+        self.pinged, self.shared = [], []
         for line in lines[1:]:
             kind = line["e"]
             if kind in ("accepted", "sent", "lost", "dead", "call", "answer", "row"):
@@ -530,6 +536,10 @@ class Judge:
                 self.behind[line["job"]] = line["times"]
             elif kind == "trouble":
                 self.troubles[line["worker"]] = line["at"]
+            elif kind in ("api", "sign", "ping", "pinged", "ping answered", "claim", "released", "over"):
+                self.pinged.append(line)
+            elif kind == "shared":
+                self.shared.append(line)
             elif kind == "faults":
                 self.head.update(line)
             elif kind in ("end", "later"):
@@ -886,8 +896,12 @@ class Judge:
     # The rules.
 
     def judge(self):
+        if self.head["scenario"] == "Pings":
+            return pings.judge(self)
+        if self.head["scenario"] == "Processes":
+            return processes.judge(self)
         for rule in (self.owed, self.left_out, self.overlaps, self.limited, self.at_once, self.calls, self.doubled, self.followed, self.rows,
-                     self.counters, self.pauses, self.states, self.expiries, self.asked_runs, self.quotas):
+                     self.counters, self.quarters, self.pauses, self.states, self.expiries, self.asked_runs, self.quotas):
             rule()
         self.kept(self.end)
         if not self.head["stalls"]:
@@ -1405,6 +1419,32 @@ class Judge:
             if timer["last"] != started and not is_earlier:
                 self.bad("another attempt is the latest", f"{timer['uid']} says {timer['last']}", started)
             self.skips(timer)
+
+    def quarters(self):
+        """Each quarter of an hour counts the occurrences that were due in it. What is deleted may be counted or
+        not; earlier versions count none, and lost messages are counted by nobody."""
+        if self.head["scenario"] == "Upgrade" or self.head["loses"] or self.head["stalls"]:
+            return
+        counted, sums = {}, defaultdict(lambda: [0, 0])
+        for it in self.end["quarters"]:
+            counted[it["collection"], it["from"]] = it["succeeded"]
+            sums[it["collection"]][0] += it["failed"]
+            sums[it["collection"]][1] += it["skipped"]
+        partly = {job.collection.uid for job in self.jobs.values() if job.gone < NEVER}
+        told = defaultdict(int)
+        for row in self.end["rows"]:
+            if row["role"] == "main" and row["ok"]:
+                at = row["nominal"] - self.epoch
+                told[self.jobs[row["job"]].collection.uid, at - at % (15 * MINUTE) + self.epoch] += 1
+        for uid in set(self.collections) - partly:
+            times = {at for of, at in [*counted, *told] if of == uid}
+            for at in times:
+                if counted.get((uid, at), 0) != told[uid, at]:
+                    self.bad(f"a quarter counts {counted.get((uid, at), 0)}, and history has {told[uid, at]}", uid, at)
+            timers = [it for it in self.end["timers"] if it["collection"] == uid]
+            have = [sum(it[name] for it in timers) for name in ("faulted", "skipped")]
+            if have != sums[uid]:
+                self.bad(f"quarters count {sums[uid]} failed and skipped, and jobs {have}", uid)
 
     def skips(self, timer):
         """Skipped are the occurrences that the history says were left out, and of those that fell due or could

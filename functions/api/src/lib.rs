@@ -18,7 +18,7 @@ use axum::http::{HeaderValue, Request};
 use axum::response::Response;
 use minutehand_app::fire::Dispatcher;
 use minutehand_app::{COMPLETION_KEY, CompletionUrls, Manage, ManagePorts};
-use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory};
+use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory, Objects};
 use minutehand_console::SignIn;
 use minutehand_ports::{Clock, DeadLetters, History, IdSource, Sealer};
 use minutehand_queue_sqs::{SqsDeadLetters, SqsQueue};
@@ -66,6 +66,14 @@ pub enum Unanswered {
     Response(#[source] axum::Error),
 }
 
+/// The history of the table, and of an archive if there is one.
+fn with_archive(store: &Arc<DynamoStore>, archive: Option<Objects>) -> Arc<dyn History> {
+    match archive {
+        Some(objects) => Arc::new(ArchivedHistory::new(store.clone(), objects)),
+        None => store.clone(),
+    }
+}
+
 impl Function {
     /// Builds the function on these clients.
     #[must_use]
@@ -95,10 +103,7 @@ impl Function {
             tally.clone(),
             clock.clone(),
         );
-        let history: Arc<dyn History> = match settings.archive {
-            Some(objects) => Arc::new(ArchivedHistory::new(store.clone(), objects)),
-            None => store.clone(),
-        };
+        let history = with_archive(&store, settings.archive);
         let sealer = KmsSealer::new(clients.kms, &settings.key_id);
         let sealer: Arc<dyn Sealer> = Arc::new(sealer.sharing(store.clone(), clock.clone()));
         let key = StoredKey::new(store.clone(), sealer.clone(), ids.clone(), COMPLETION_KEY);

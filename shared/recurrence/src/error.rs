@@ -25,6 +25,7 @@ pub enum Fix {
 impl Fix {
     /// One of some names in place of a word: first the one that was most likely meant, and the others if they are
     /// few.
+    #[must_use]
     pub fn one_of<'a>(
         written: &str,
         names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,

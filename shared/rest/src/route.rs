@@ -350,6 +350,15 @@ mod tests {
     }
 
     #[test]
+    fn a_head_takes_the_route_that_a_get_takes() {
+        for path in ["/ping/x", "/ping/x/start", "/ping/x/7", "/healthz"] {
+            let paths =
+                [Method::GET, Method::HEAD].map(|method| find_route(&method, path).unwrap().0.path);
+            assert_eq!(paths[0], paths[1], "{path}");
+        }
+    }
+
+    #[test]
     fn no_two_routes_have_the_same_method_and_path() {
         for (n, route) in ROUTES.iter().enumerate() {
             let others = ROUTES.iter().skip(n + 1);

@@ -7,7 +7,7 @@ use crate::table::item::{Item, Reader, text};
 use crate::table::{Write, keys};
 
 /// The hash of the key, by which it is found.
-pub(crate) const HASH: &str = "hash";
+pub(crate) const HASH: &str = "key_hash";
 /// The key itself.
 pub(crate) const SEALED: &str = "sealed";
 

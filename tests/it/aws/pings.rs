@@ -1,6 +1,7 @@
 //! Jobs that expect pings, which come at the API's address without a token.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_ports::Clock as _;
 use serde_json::{Value, json};
 
 use super::world::{Sent, World};

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_testkit::conformance::{BackEnd, OpenedStore, SpoiledRow, StorePorts};
-use minutehand_testkit::services::{NoCloudServices, NothingToBrowse, NothingToMove};
+use minutehand_testkit::services::{NoCloudServices, NothingToMove};
 
 use super::memory::Memory;
 use super::time::Time;
+use super::why::Reader;
 
 minutehand_testkit::conformance!(crate::simulation::conformance::Simulated);
 
@@ -34,11 +35,11 @@ impl OpenedStore for OpenedMemory {
     fn ports(&self) -> StorePorts {
         StorePorts {
             store: self.0.clone(),
-            browse: Arc::new(NothingToBrowse),
+            browse: Arc::new(Reader::new(&self.0)),
             cloud_services: Arc::new(NoCloudServices),
             installation: Arc::new(NothingToMove),
-            pings: None,
-            signs: None,
+            pings: Some(self.0.clone()),
+            signs: Some(self.0.clone()),
         }
     }
 

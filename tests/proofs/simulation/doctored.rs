@@ -1,5 +1,7 @@
 //! The judge on runs that are made wrong: it finds each mistake, by its name.
 
+mod more;
+
 use minutehand_domain::attempt::Role;
 use minutehand_domain::job::JobState;
 use minutehand_domain::limits::CollectionLimits;

@@ -273,6 +273,10 @@ impl DispatchStep for StorePort {
         at: DateTime<Utc>,
     ) -> Result<Vec<Result<bool, StoreError>>, QueueError> {
         let send = || {
+            if self.world.shared.is_on() {
+                self.world.share(messages);
+                return;
+            }
             if self.world.mutation.is_some() {
                 now(self.world.engine().queue().send(messages, at)).unwrap();
             }
@@ -303,6 +307,10 @@ impl SettleStep for StorePort {
         let Settlement { next, receipt, now: at, .. } = settlement;
         let finish = || {
             let Some(receipt) = receipt else { return Ok(()) };
+            if self.world.shared.is_on() {
+                self.world.finish_shared(receipt);
+                return Ok(());
+            }
             if self.world.mutation.is_some() {
                 now(self.world.engine().queue().finish(&[receipt])).unwrap();
             }
@@ -315,8 +323,15 @@ impl SettleStep for StorePort {
             self.op(false, finish).await?;
         }
         let settle = || {
-            let settled = self.inner().settle(settlement);
+            let settled = self.grouped(settlement, self.inner().settle(settlement));
             if let Settled::Done { is_finished, .. } = settled {
+                if self.world.shared.is_on() {
+                    self.world.share(next);
+                    if is_finished {
+                        finish()?;
+                    }
+                    return Ok(settled);
+                }
                 if self.world.mutation.is_some() {
                     now(self.world.engine().queue().send(next, at)).unwrap();
                 }
@@ -333,6 +348,20 @@ impl SettleStep for StorePort {
     /// Mutations are of the steps that the store in memory does one by one.
     fn finishes_jobs(&self) -> bool {
         self.world.engine.is_some() && self.world.mutation.is_none()
+    }
+}
+
+impl StorePort {
+    /// What a mutation that groups updates of shared rows answers.
+    fn grouped(&self, settlement: Settlement<'_>, settled: Settled) -> Settled {
+        let Settlement { count, finish, receipt, .. } = settlement;
+        let Some(count) = count else { return settled };
+        let is_done = matches!(settled, Settled::Done { .. });
+        if !self.world.is_grouped(&count.job_uid, is_done) {
+            return settled;
+        }
+        let is_finished = receipt.is_some() && finish.is_none();
+        Settled::Done { is_finished, is_job_finished: false }
     }
 }
 

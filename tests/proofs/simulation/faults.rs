@@ -40,6 +40,8 @@ use serde_json::{Value, json};
 use super::earlier::read_early;
 use super::memory::Memory;
 use super::mutation::Mutation;
+use super::pings::PingWhat;
+use super::postgres::SharedWhat;
 use super::queue::QueuePort;
 use super::tally::Fault;
 use super::time::{Process, SECOND, instant, micros};
@@ -166,6 +168,13 @@ impl StorePort {
     ) -> Result<T, StoreError> {
         self.process.pause(2_000, 15_000).await;
         let faults = self.world.faults();
+        if self.world.database_is_away() {
+            // Nobody waits longer for an answer.
+            let until = self.world.shared.away_until().min(self.world.time.now() + 5 * SECOND);
+            self.world.time.until(until).await;
+            self.process.trouble();
+            return Err(StoreError::Unavailable("the database is away".into()));
+        }
         if self.chance(faults.throttled) {
             self.process.time().tally.note(Fault::Throttled);
             self.process.trouble();
@@ -223,8 +232,25 @@ impl StorePort {
         if lease != 100 {
             request.claim.lease_until = request.now + TimeDelta::seconds(lease);
         }
+        let member = self.world.shared.member_of(&self.process);
+        if member.as_ref().is_some_and(|member| !member.has_row()) {
+            return Err(StoreError::Unavailable("this process was taken for dead".into()));
+        }
         let claimed = now(self.inner().claim(&request))?;
+        if let Some(member) = member {
+            let id = execution_id(&request.claim.job.uid, &request.claim.attempt);
+            match claimed {
+                Claimed::Won | Claimed::Exhausted => member.claims(&request.claim, &id),
+                Claimed::Held { .. } => self.world.note_shared(SharedWhat::Held { id }),
+                Claimed::Open(_) | Claimed::Ended(_) => {}
+            }
+        }
         let Claim { job, attempt, .. } = request.claim;
+        if matches!(claimed, Claimed::Won | Claimed::Exhausted) && attempt.is_first() {
+            let nominal = micros(attempt.occurrence.nominal_at());
+            let (generation, clock) = (attempt.generation, self.process.clock());
+            self.world.note_ping(&job.uid, PingWhat::Claimed { generation, nominal, clock });
+        }
         match claimed {
             Claimed::Won if self.is(Mutation::NoFence) => {
                 self.claimed.lock().unwrap().insert(job.uid, attempt.generation);
@@ -551,6 +577,10 @@ impl JobsLayer for StorePort {
     ) -> Result<Saved, StoreError> {
         let SaveJob { collection, job, timer_changes, entry } = save;
         let save = || SaveJob { collection, job, timer_changes, entry };
+        if self.is(Mutation::RequiredUnlocked) && self.chance(500_000) {
+            // What it relies on is read, and it waits for something else.
+            self.process.pause(SECOND, 4 * SECOND).await;
+        }
         let create = || {
             let saved = now(Jobs::create(self.inner(), save(), jobs_max, at))?;
             self.world.log_job(&self.process, saved, (collection, job), false);
@@ -695,6 +725,9 @@ impl HistoryLayer for StorePort {
     ) -> Result<Vec<Attempt>, StoreError> {
         let found =
             self.op(true, || now(self.inner().attempts_between(job_uid, from, until))).await?;
+        if self.is(Mutation::PaidIsForgotten) {
+            return Ok(Vec::new());
+        }
         if self.is(Mutation::NeverHeals) {
             return Err(StoreError::Unavailable("nothing is healed".into()));
         }
@@ -710,6 +743,30 @@ impl AttemptsLayer for StorePort {
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.op(true, || self.record_now(claim, record)).await
+    }
+
+    async fn may_act(&self, claim: &Claim) -> Result<(), StoreError> {
+        let Some(member) = self.world.shared.member_of(&self.process) else { return Ok(()) };
+        if member.may_act(claim).await {
+            Ok(())
+        } else {
+            Err(StoreError::Unavailable("this process was taken for dead".into()))
+        }
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
+        let release = || {
+            let is_held = self.memory().is_claimed(claim);
+            now(self.inner().release(claim))?;
+            if !is_held || self.memory().is_claimed(claim) {
+                return Ok(());
+            }
+            let nominal = micros(claim.attempt.occurrence.nominal_at());
+            let generation = claim.attempt.generation;
+            self.world.note_ping(&claim.job.uid, PingWhat::Released { generation, nominal });
+            Ok(())
+        };
+        self.op(true, release).await
     }
 
     /// A crash here is one at the next operation: nothing reads the list.
@@ -797,6 +854,8 @@ impl OpenAttemptsLayer for StorePort {
             let said = now(self.inner().say(job_uid, attempt, ending))?;
             if said == Said::First {
                 self.world.ended(&execution_id(job_uid, attempt));
+                let nominal = micros(attempt.occurrence.nominal_at());
+                self.world.note_ping(job_uid, PingWhat::Over { nominal });
             }
             Ok(said)
         };
@@ -914,7 +973,8 @@ impl CountersLayer for StorePort {
             if self.is_early {
                 Ok(self.memory().count_early(update))
             } else {
-                now(self.inner().add(update))
+                let is_done = now(self.inner().add(update))?;
+                Ok(self.world.is_grouped(&update.job_uid, is_done) || is_done)
             }
         };
         self.op(true, add).await

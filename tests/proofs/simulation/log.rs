@@ -360,12 +360,19 @@ fn kept(tables: &Tables) -> Value {
             })
         })
     });
+    let quarters = tables.quarters.iter().map(|((collection, quarter), it)| {
+        json!({
+            "collection": collection, "from": micros(quarter.start()),
+            "succeeded": it.ok + it.retried + it.late, "failed": it.failed, "skipped": it.skipped,
+        })
+    });
     let collections = tables.collections.values();
     let collections = collections.map(|it| json!({"uid": it.collection.uid, "jobs": it.job_count}));
     json!({
         "timers": timers.collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
         "left_out": left_out.collect::<Vec<_>>(),
+        "quarters": quarters.collect::<Vec<_>>(),
         "collections": collections.collect::<Vec<_>>(),
         "definitions": tables.jobs.iter().map(|((of, _), it)| json!([of, it.uid])).collect::<Vec<_>>(),
         "retries": tables.retries.keys().map(|(uid, _)| uid).collect::<Vec<_>>(),

@@ -4,6 +4,7 @@
 //! is shown by running both side by side: see [`twin`](super::twin).
 
 mod open;
+mod pings;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -13,6 +14,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record, Role};
 use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::completion::Ending;
 use minutehand_domain::document::write_collection;
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
@@ -32,8 +34,8 @@ use minutehand_ports::store::{
     Advance, AfterUpdate, AlertRead, AlertWrite, AskedRun, CLAIMS_MAX, Claim, ClaimRequest,
     Claimed, CollectionRecord, CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry,
     JobRecord, JobSnapshot, JobTimer, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf,
-    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey,
-    TimerRecord, TurnsRead, TurnsWrite,
+    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SignsRead, SlotRequest,
+    TimerKey, TimerRecord, TurnsRead, TurnsWrite,
 };
 use minutehand_ports::{
     Alerts, Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats,
@@ -41,6 +43,7 @@ use minutehand_ports::{
 };
 
 use self::open::{NO_PROCESS, OpenPart};
+use self::pings::{PingItem, Quarters};
 use super::mutation::Mutation;
 use super::tally::Fault;
 use super::time::Time;
@@ -109,6 +112,12 @@ pub(super) struct Tables {
     /// The runs that were asked for under keys, by job.
     asked: BTreeMap<String, BTreeMap<String, AskedRun>>,
     pulses: PulseRecord,
+    /// The keys and the books of jobs that expect pings.
+    pings: BTreeMap<String, PingItem>,
+    /// The signs of those who take pings.
+    signs: SignsRead,
+    /// What became of occurrences, by collection and quarter of an hour.
+    pub(super) quarters: Quarters,
     index: BTreeMap<IndexKey, Vec<(i64, Option<Due>)>>,
     /// The events for the judge.
     pub(super) changes: Vec<Changed>,
@@ -555,6 +564,35 @@ impl Memory {
         }
     }
 
+    /// Frees what these claims hold: attempts, turns and seats, but not what is open.
+    pub(super) fn free_claims(&self, claims: &BTreeSet<String>) {
+        let mut tables = self.tables();
+        let items = tables.executions.values_mut().flat_map(BTreeMap::values_mut);
+        let is_held = |it: &&mut ExecutionItem| {
+            it.record.is_none() && it.open.span.is_none() && claims.contains(&it.claim_id)
+        };
+        for item in items.filter(is_held) {
+            item.lease_until = DateTime::UNIX_EPOCH;
+        }
+        for item in tables.turns.values_mut().filter(|it| it.process != NO_PROCESS) {
+            if item.order.holder.as_ref().is_some_and(|it| claims.contains(&it.claim_id)) {
+                item.number += 1;
+                item.order.holder = None;
+            }
+        }
+        for seats in tables.seats.values_mut() {
+            seats.retain(|claim_id, (_, of)| *of == NO_PROCESS || !claims.contains(claim_id));
+        }
+    }
+
+    /// Whether there is an attempt that a claim holds.
+    pub(super) fn is_claimed(&self, claim: &Claim) -> bool {
+        let key = self.key(&claim.attempt, &claim.claim_id);
+        let tables = self.tables();
+        let item = tables.executions.get(&claim.job.uid).and_then(|of_job| of_job.get(&key));
+        item.is_some_and(|item| item.claim_id == claim.claim_id)
+    }
+
     fn postpone_now(&self, claim: &Claim, until: DateTime<Utc>) {
         let mut tables = self.tables();
         let key = self.key(&claim.attempt, &claim.claim_id);
@@ -685,6 +723,7 @@ impl Memory {
         counters.recent = recent;
         counters.last_skip = last_skip.or(counters.last_skip);
         counters.latest = latest.or(counters.latest);
+        self.count_quarters(&mut tables, update);
         true
     }
 
@@ -727,6 +766,7 @@ impl Memory {
                 record.counters.skipped += overtaken;
                 let last_skip = left_out.last().map(LastSkip::from);
                 record.counters.last_skip = last_skip.or(record.counters.last_skip);
+                Self::count_left_out(&mut tables, job_uid, left_out);
                 self.show_job(&mut tables, job_uid);
                 true
             }
@@ -978,6 +1018,11 @@ impl Jobs for Memory {
         let name = (uid.clone(), job.name.key());
         let is_alive = |it: &Definition| it.expires_at.is_none_or(|expires| expires > at);
         let is_there = tables.jobs.get(&name).is_some_and(is_alive);
+        if self.is(Mutation::RequiredUnlocked) && !tables.collections.contains_key(&key) {
+            // The collection was there when it was read, and nothing has locked it since.
+            tables.jobs.insert(name, definition(job));
+            return Ok(Saved::Kept);
+        }
         let Some(now) = tables.collections.get_mut(&key) else { return Ok(Saved::Stale) };
         if is_there || now.version != collection.version || now.collection.uid != *uid {
             return Ok(Saved::Stale);
@@ -1090,6 +1135,7 @@ impl Jobs for Memory {
         counted.job_count -= 1;
         tables.jobs.remove(&name);
         tables.timers.remove(&job.uid);
+        tables.pings.remove(&job.uid);
         self.show_job(&mut tables, &job.uid);
         self.note(&mut tables, Change::JobDeleted { uid: job.uid.clone() });
         Ok(Saved::Kept)

@@ -15,6 +15,8 @@
 //! | `machine` | the one process of a machine: it dies, is stopped, and begins again while the clock jumps |
 //! | `world` | targets, and the processes around the services |
 //! | `play` | what happens in a run |
+//! | `postgres`, `processes` | what many processes share, and they |
+//! | `pings` | programs that ping jobs, and processes with the API that come and go |
 //! | `reports` | targets that answer that they go on, and report later how it ended |
 //! | `judge` | what is wrong with it |
 //! | `mutation` | mistakes that the judge has to find |
@@ -40,7 +42,10 @@ mod machine;
 mod many;
 mod memory;
 mod mutation;
+mod pings;
 mod play;
+mod postgres;
+mod processes;
 mod queue;
 mod removal;
 mod reports;
@@ -59,6 +64,7 @@ use std::time::Instant;
 use judge::{Excused, Run, judge, judge_counted};
 use many::{Task, play_many};
 use mutation::Mutation;
+use pings::{PingNote, PingWhat};
 use play::{SCENARIOS, Scenario, play, play_logged};
 
 /// Seeds that ordinary tests play; `make simulate` begins behind them.
@@ -78,6 +84,8 @@ fn scenario(seed: u64) -> Scenario {
     match seed % 16 {
         15 if seed >= POLICIES_FROM => Scenario::Zones,
         11 if seed >= POLICIES_FROM && seed / 16 % 2 == 1 => Scenario::Completion,
+        7 if seed >= POLICIES_FROM && seed / 16 % 4 == 2 => Scenario::Pings,
+        9 if seed >= POLICIES_FROM && seed / 16 % 4 == 2 => Scenario::Processes,
         3 | 7 | 11 | 15 => Scenario::Outage,
         2 => Scenario::Gone,
         // Among the seeds that are not kept for what they once showed.
@@ -121,6 +129,10 @@ struct Totals {
     overlapped: usize,
     /// Attempts that were left open.
     opened: usize,
+    /// Pings that were stored.
+    pings: usize,
+    /// Occurrences that were left out because nothing took pings.
+    not_watched: usize,
     excused: Excused,
 }
 
@@ -131,6 +143,9 @@ impl Totals {
         self.with_packets += u64::from(run.packets > 0);
         self.overlapped += run.left_out.iter().filter(|row| row.reason == "overlap").count();
         self.opened += run.opened.len();
+        let is_stored = |it: &&PingNote| matches!(it.what, PingWhat::Stored(_));
+        self.pings += run.pings.iter().filter(is_stored).count();
+        self.not_watched += run.left_out.iter().filter(|row| row.reason == "notWatched").count();
         self.excused.add(excused);
     }
 }
@@ -161,7 +176,7 @@ fn judge_scenario(budget: Budget) -> Totals {
     totals
 }
 
-/// Sixteen seeds in a row are of every scenario, so all of them are played where seeds are many.
+/// Sixty-four seeds in a row are of every scenario, so all of them are played where seeds are many.
 #[test]
 fn every_scenario_is_played_and_together_they_excuse_little() {
     let seeds: Vec<_> = (POLICIES_FROM..POLICIES_FROM + 48).collect();
@@ -235,6 +250,19 @@ fn attempts_that_are_left_open_are_well() {
     assert!(totals.opened > 200, "{}", totals.opened);
 }
 
+#[test]
+fn jobs_that_expect_pings_are_well() {
+    let totals = judge_scenario(Budget::of(Scenario::Pings, 12, 30));
+    println!("figure: pings: {} stored, {} not watched", totals.pings, totals.not_watched);
+    assert!(totals.pings > 500 && totals.not_watched > 30);
+}
+
+#[test]
+fn jobs_of_many_processes_are_well() {
+    let totals = judge_scenario(Budget::of(Scenario::Processes, 4, 30));
+    assert!(totals.fires > 400, "{}", totals.fires);
+}
+
 /// Plays seeds with a mistake until the judge finds it; without it the same run is well.
 #[track_caller]
 fn is_caught(mutation: Mutation) {
@@ -283,6 +311,11 @@ mutations! {
     deadline_does_not_ask: DeadlineDoesNotAsk,
     seat_lapses: SeatLapses,
     recorded_acks: RecordedAcks,
+    signs_are_ignored: SignsAreIgnored,
+    ping_over_claim: PingOverClaim,
+    claims_before_grace: ClaimsBeforeGrace,
+    dead_by_clock: DeadByClock,
+    group_over_shared: GroupOverShared,
 }
 
 mutations! {
@@ -344,6 +377,17 @@ mutations! {
     turn_lapses: TurnLapses,
     open_lapses: OpenLapses,
     deadline_is_lost: DeadlineIsLost,
+    book_has_no_condition: BookHasNoCondition,
+    doubts_are_dropped: DoubtsAreDropped,
+    repeats_count: RepeatsCount,
+    ping_only_noted: PingOnlyNoted,
+    paid_is_forgotten: PaidIsForgotten,
+    dead_too_early: DeadTooEarly,
+    middle_of_way: MiddleOfWay,
+    claim_names_nobody: ClaimNamesNobody,
+    sweeps_on: SweepsOn,
+    required_unlocked: RequiredUnlocked,
+    quarter_of_end: QuarterOfEnd,
 }
 
 /// Seeds that once showed a fault, which is corrected.
@@ -352,17 +396,23 @@ fn seeds_that_once_showed_a_defect_pass() {
     for seed in [
         39, 634, 699, 974, 1_311, 1_339, 1_783, 1_923, 1_943, 2_243, 2_475, 2_996, 3_919, 4_107,
         6_275, 9_341, 9_693, 10_294, 10_358, 10_495, 10_797, 11_245, 12_142, 16_843, 17_218,
-        21_727, 24_951, 100_023, 100_129, 102_695, 103_207, 103_467, 104_247, 104_329, 104_595,
-        107_595, 110_746, 111_416, 111_569, 111_697, 112_121, 112_307, 112_671, 114_876, 116_194,
-        117_382, 121_290, 122_166, 124_052, 124_487, 126_018, 126_965, 131_901, 132_541, 142_337,
-        143_615, 150_156, 152_542, 156_906,
+        21_727, 24_951, 100_023, 100_129, 103_467, 104_247, 104_329, 104_595, 107_595, 110_746,
+        111_416, 111_569, 111_697, 112_121, 112_307, 112_671, 114_876, 116_194, 117_382, 121_290,
+        122_166, 124_052, 124_487, 126_018, 126_965, 131_901, 132_541, 142_337, 143_615, 150_156,
+        152_542, 156_906,
     ] {
         let run = play(seed, scenario(seed), None);
         assert_eq!(judge(&run), [""; 0], "again with `SEED={seed} make simulate`");
     }
-    let (scenario, seed) = (Scenario::Policies, 100_217);
-    let found = judge(&play(seed, scenario, None));
-    assert_eq!(found, [""; 0], "again with `SCENARIO={scenario:?} SEED={seed} make simulate`");
+    for (scenario, seed) in [
+        (Scenario::Policies, 100_217),
+        (Scenario::Outage, 102_695),
+        (Scenario::Outage, 103_207),
+        (Scenario::Pings, 81),
+    ] {
+        let found = judge(&play(seed, scenario, None));
+        assert_eq!(found, [""; 0], "again with `SCENARIO={scenario:?} SEED={seed} make simulate`");
+    }
 }
 
 #[test]

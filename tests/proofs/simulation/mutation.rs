@@ -171,11 +171,59 @@ pub(super) enum Mutation {
     RecordedAcks,
     /// Of the last occurrence only its action goes on when a job is enabled, and not what follows.
     OnlyActionsGoOn,
+    /// The book of a job's pings is written over, whatever was written since it was read.
+    BookHasNoCondition,
+    /// What processes with the API are there is not asked.
+    SignsAreIgnored,
+    /// A time that is in doubt counts as watched.
+    DoubtsAreDropped,
+    /// A worker claims an occurrence before its grace is over.
+    ClaimsBeforeGrace,
+    /// A ping takes an occurrence that a worker has claimed.
+    PingOverClaim,
+    /// A ping that is sent again within a second pays again.
+    RepeatsCount,
+    /// A ping is noted in the book, and opens nothing.
+    PingOnlyNoted,
+    /// What a ping has paid under an earlier timing is owed again.
+    PaidIsForgotten,
+    /// A process is taken for dead by the clock of the machine of another one.
+    DeadByClock,
+    /// A process is taken for dead after one renewal without a sign, however long its answer took.
+    DeadTooEarly,
+    /// The middle of the way of an answer is taken for the time that it shows.
+    MiddleOfWay,
+    /// A claim does not name its process.
+    ClaimNamesNobody,
+    /// A process sweeps on without its lease.
+    SweepsOn,
+    /// Updates of shared rows are one statement for a group.
+    GroupOverShared,
+    /// A row that is relied on is not locked.
+    RequiredUnlocked,
+    /// An occurrence counts in the quarter of an hour in which it ended.
+    QuarterOfEnd,
 }
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 80] = [
+    pub(super) const ALL: [Self; 96] = [
+        Self::QuarterOfEnd,
+        Self::DeadByClock,
+        Self::DeadTooEarly,
+        Self::MiddleOfWay,
+        Self::ClaimNamesNobody,
+        Self::SweepsOn,
+        Self::GroupOverShared,
+        Self::RequiredUnlocked,
+        Self::BookHasNoCondition,
+        Self::SignsAreIgnored,
+        Self::DoubtsAreDropped,
+        Self::ClaimsBeforeGrace,
+        Self::PingOverClaim,
+        Self::RepeatsCount,
+        Self::PingOnlyNoted,
+        Self::PaidIsForgotten,
         Self::LastWordCounts,
         Self::LateReportCounts,
         Self::EarlyReportIsLost,
@@ -288,6 +336,21 @@ impl Mutation {
             | Self::SeatLapses
             | Self::DeadlineIsLost
             | Self::RecordedAcks => Some(Scenario::Completion),
+            Self::DeadByClock
+            | Self::DeadTooEarly
+            | Self::MiddleOfWay
+            | Self::ClaimNamesNobody
+            | Self::SweepsOn
+            | Self::GroupOverShared
+            | Self::RequiredUnlocked => Some(Scenario::Processes),
+            Self::BookHasNoCondition
+            | Self::SignsAreIgnored
+            | Self::DoubtsAreDropped
+            | Self::ClaimsBeforeGrace
+            | Self::PingOverClaim
+            | Self::RepeatsCount
+            | Self::PingOnlyNoted
+            | Self::PaidIsForgotten => Some(Scenario::Pings),
             Self::TimersStay
             | Self::NeverExpires
             | Self::TimerExpiresFirst

@@ -26,8 +26,6 @@ use super::world::{BOTH, EARLIER, Faults, NEW, Redrive, World};
 
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
-/// The time without faults in which all work must end.
-const TAIL: i64 = 3 * HOUR;
 /// Longer than a finished job is kept.
 const SLEEP: i64 = 60 * 24 * HOUR;
 /// The time after that in which all expired items must be removed.
@@ -78,12 +76,16 @@ pub(super) enum Scenario {
     Upgrade,
     /// Recurrences follow the clocks of zones, which change in the second hour.
     Zones,
+    /// Many processes share a database of PostgreSQL, which is away for minutes; they die, end, and are frozen.
+    Processes,
+    /// Jobs expect pings, and processes with the API come and go.
+    Pings,
     /// One process on one machine, which dies, is stopped and begins again, while the clock jumps.
     Machine,
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 15] = [
+pub(super) const SCENARIOS: [Scenario; 17] = [
     Scenario::Mixed,
     Scenario::Again,
     Scenario::Outage,
@@ -98,10 +100,22 @@ pub(super) const SCENARIOS: [Scenario; 15] = [
     Scenario::Burst,
     Scenario::Upgrade,
     Scenario::Zones,
+    Scenario::Pings,
+    Scenario::Processes,
     Scenario::Machine,
 ];
 
 impl Scenario {
+    /// The time without faults in which all work must end.
+    pub(super) const fn tail(self) -> i64 {
+        match self {
+            // Nothing waits for a message that is hidden for long, and much happens in a second.
+            Self::Processes => HOUR / 2,
+            Self::Pings => 2 * HOUR,
+            _ => 3 * HOUR,
+        }
+    }
+
     /// When a run begins, if that matters: an hour before the clocks of Europe go forward or back.
     pub(super) fn beginning(self, seed: u64) -> Option<DateTime<Utc>> {
         let day = if seed.is_multiple_of(2) { "2027-03-28" } else { "2027-10-31" };
@@ -242,13 +256,14 @@ pub(super) fn play_on(
 fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
     let world = world.clone();
     begin_at(scenario.beginning(world.seed));
-    let span = HOUR * world.time.chance().pick(&[1, 2]);
+    let hours = world.time.chance().pick(&[1, 2]);
+    let span = if scenario == Scenario::Processes { HOUR } else { HOUR * hours };
     let mut play = Play { world, scenario, span, outage: None };
     play.begin();
     play.world.time.run(play.span);
     let quiet = Faults { skew: play.world.faults().skew, ..Faults::default() };
     play.world.set_faults(quiet);
-    play.world.time.run(play.span + TAIL);
+    play.world.time.run(play.span + scenario.tail());
     assert_eq!(*play.world.memory.differences.lock().unwrap(), [""; 0], "stores differ");
     play.world.note_dead_letters();
     play.world.log_end("end");
@@ -272,6 +287,10 @@ impl Play {
         if self.scenario == Scenario::Machine {
             let machine = self.world.clone().run_machine(self.span);
             self.world.time.spawn(&self.world.keeper, machine);
+        } else if self.scenario == Scenario::Processes {
+            self.world.run_processes(self.span);
+            // They know the time after their first answers.
+            self.world.time.run(SECOND / 10);
         } else {
             self.ticks();
         }
@@ -298,6 +317,14 @@ impl Play {
             }
             let collection = self.pick(&COLLECTIONS);
             self.at(at, Request::Put { collection, job, body });
+        }
+        if self.scenario == Scenario::Pings {
+            // Alone, or side by side.
+            self.world.serve_pings(1 + usize::try_from(self.world.seed % 3).unwrap(), self.span);
+            self.world.learn_keys();
+            for job in JOBS {
+                self.world.send_pings(job, self.span);
+            }
         }
         if self.is_pausing() {
             self.resumptions();
@@ -355,6 +382,12 @@ impl Play {
             Scenario::Zones => {
                 self.changes();
                 self.redrives();
+            }
+            Scenario::Pings => self.changes_of_pinged(),
+            Scenario::Processes => {
+                self.changes();
+                self.some_bursts();
+                self.deletions();
             }
             Scenario::Mixed | Scenario::Lossy => self.changes(),
         }
@@ -449,7 +482,11 @@ impl Play {
                 doubled: 3 * faults.doubled,
                 ..faults
             },
-            Scenario::Machine => Faults { skew: 0, slow_index: 0, ..faults },
+            Scenario::Machine | Scenario::Processes => Faults { skew: 0, slow_index: 0, ..faults },
+            // Processes that may be away share the clock of their database.
+            Scenario::Pings => {
+                Faults { skew: self.pick(&[0, SECOND / 50]), lost_ticks: 0, ..faults }
+            }
             Scenario::Mixed
             | Scenario::Again
             | Scenario::Outage
@@ -500,8 +537,54 @@ impl Play {
         json!({"retryType": "fixed", "retryInterval": format!("PT{interval}S"), "retryCount": count})
     }
 
+    /// A job that expects pings.
+    fn expecting(&self, start: i64) -> Value {
+        let mut properties = self.schedule(start);
+        while properties["recurrence"].is_null() {
+            properties = self.schedule(start);
+        }
+        let early = self.pick(&["PT10S", "PT30S", "PT2M"]);
+        let grace = self.pick(&["PT20S", "PT1M", "PT3M", "PT5M"]);
+        properties["action"] =
+            json!({"type": "Expect", "expect": {"early": early, "grace": grace}});
+        json!({"properties": properties})
+    }
+
+    /// Changes of jobs that expect pings.
+    fn changes_of_pinged(&self) {
+        for _ in 0..self.between(2, 11) {
+            let (job, at) = (self.pick(&JOBS), self.between(200 * SECOND, self.span));
+            let patch =
+                |properties| Request::Patch { job, body: json!({"properties": properties}) };
+            match self.between(0, 100) {
+                0..30 => self.at(at, patch(self.schedule(at))),
+                30..60 => {
+                    self.at(at, patch(json!({"state": "disabled"})));
+                    let later = at + SECOND * self.pick(&[1, 10, 30, 300]);
+                    self.at(later, patch(json!({"state": "enabled"})));
+                }
+                60..80 => {
+                    self.at(at, Request::Delete { job });
+                    let body = self.expecting(at + self.between(0, 5 * MINUTE));
+                    let later = at + self.pick(&[SECOND / 5, 5 * SECOND, MINUTE]);
+                    let collection = self.pick(&COLLECTIONS);
+                    self.at(later, Request::Put { collection, job, body });
+                }
+                _ => {
+                    let collection = self.pick(&COLLECTIONS);
+                    self.at(at, self.switch(collection, CollectionState::Disabled));
+                    let later = at + SECOND * self.pick(&[5, 65, 900]);
+                    self.at(later, self.switch(collection, CollectionState::Enabled));
+                }
+            }
+        }
+    }
+
     /// A job with a timing and a retry policy.
     fn job(&self, start: i64, retries: &[(u32, u32)]) -> Value {
+        if self.scenario == Scenario::Pings {
+            return self.expecting(start);
+        }
         let retry = self.retry_policy(retries);
         let mut action = json!({"type": "Http", "request": {"uri": "http://example.org/", "method": "GET"}, "retryPolicy": retry});
         if self.happens(40) {
@@ -757,6 +840,17 @@ impl Play {
         }
     }
 
+    /// A few runs of one job at once, now and then.
+    fn some_bursts(&self) {
+        for _ in 0..self.between(3, 9) {
+            let (job, at) = (self.pick(&JOBS), self.between(200 * SECOND, self.span));
+            for _ in 0..self.pick(&[5, 10, 20]) {
+                let at = at + self.between(0, SECOND / 2);
+                self.at(at, Request::Run { job });
+            }
+        }
+    }
+
     /// Limits, which change now and then.
     fn limits(&self) {
         for collection in COLLECTIONS {
@@ -829,6 +923,14 @@ impl Play {
             }
             let at = self.between(200 * SECOND, self.span);
             self.at(at, Request::DeleteCollection { collection });
+            if self.scenario == Scenario::Processes {
+                for (n, job) in JOBS.into_iter().enumerate() {
+                    let before = SECOND / 20 * i64::try_from(n).unwrap();
+                    let body = self.job(at + 5 * MINUTE, &[(0, 30)]);
+                    self.at(at - before, Request::Put { collection, job, body });
+                }
+                continue;
+            }
             if self.happens(50) {
                 let later = at + self.pick(&[SECOND, 20 * SECOND, 15 * MINUTE]);
                 self.at(later, self.switch(collection, CollectionState::Enabled));
@@ -943,7 +1045,7 @@ impl Play {
     }
 }
 
-fn place() -> ResourceGroup {
+pub(super) fn place() -> ResourceGroup {
     let segment = |text| PathSegment::new(text).unwrap();
     ResourceGroup { subscription: segment("sub"), group: segment("group") }
 }

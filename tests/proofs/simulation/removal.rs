@@ -73,6 +73,7 @@ impl Memory {
         let mut tables = self.tables();
         let is_over = |expires_at: Option<DateTime<Utc>>| expires_at.is_some_and(|at| at <= now);
         tables.jobs.retain(|_, it| !is_over(it.expires_at));
+        Self::expire_quarters(&mut tables, now);
         let timers = tables.timers.iter().filter(|(_, it)| is_over(it.expires_at));
         for uid in timers.map(|(uid, _)| uid.clone()).collect::<Vec<_>>() {
             tables.timers.remove(&uid);

@@ -122,6 +122,8 @@ fn the_judges_agree() {
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Again)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Zones)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Limits)));
+    let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Pings)));
+    let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Processes)));
     let runs: Vec<_> = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Seats))).collect();
     let verdicts = both(&runs, None);
     let differ: Vec<_> = verdicts.iter().filter(|it| !it.agree()).map(report).collect();

@@ -23,10 +23,12 @@ pub(super) enum Fault {
     DeadLetter,
     Restart,
     ClockJump,
+    ApiEnded,
+    DatabaseAway,
 }
 
 /// The faults, with their names in a report.
-const FAULTS: [(Fault, &str); 14] = [
+const FAULTS: [(Fault, &str); 16] = [
     (Fault::Crash, "processes died"),
     (Fault::Stall, "workers stalled past their lease"),
     (Fault::Throttled, "requests throttled"),
@@ -41,6 +43,8 @@ const FAULTS: [(Fault, &str); 14] = [
     (Fault::DeadLetter, "dead letters"),
     (Fault::Restart, "restarts of one machine's process"),
     (Fault::ClockJump, "clocks that jumped"),
+    (Fault::ApiEnded, "processes with the API ended"),
+    (Fault::DatabaseAway, "times without a database"),
 ];
 
 /// A number for each fault.

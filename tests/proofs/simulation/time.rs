@@ -87,10 +87,14 @@ pub(super) struct Time {
 pub(super) struct Process {
     pub(super) id: u64,
     time: Arc<Time>,
-    skew: i64,
+    skew: AtomicI64,
+    /// Until when it is frozen: it does nothing, and then goes on.
+    frozen_until: AtomicI64,
     /// What its clock showed when it was last read.
     last_read: AtomicI64,
     is_dead: AtomicBool,
+    /// When it died.
+    died_at: AtomicI64,
     stalled_until: AtomicI64,
     /// The process that it is a part of, with which it dies.
     whole: Option<Arc<Self>>,
@@ -187,6 +191,13 @@ impl Time {
                 continue;
             }
             let waker = Waker::from(Arc::new(TaskWaker { id, ready: self.ready.clone() }));
+            if task.process.is_frozen() {
+                let at = task.process.frozen_until();
+                let waiting = Waiting { at, order: self.ordinal(), waker };
+                self.waiting.lock().unwrap().push(Reverse(waiting));
+                self.tasks.lock().unwrap().insert(id, task);
+                continue;
+            }
             let is_done = task.work.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
             if !is_done && !task.process.is_dead() {
                 self.tasks.lock().unwrap().insert(id, task);
@@ -240,9 +251,11 @@ impl Process {
         Arc::new(Self {
             id: time.ordinal(),
             time: time.clone(),
-            skew,
+            skew: AtomicI64::new(skew),
+            frozen_until: AtomicI64::new(0),
             last_read: AtomicI64::new(0),
             is_dead: AtomicBool::new(false),
+            died_at: AtomicI64::new(i64::MAX),
             stalled_until: AtomicI64::new(0),
             whole,
         })
@@ -250,7 +263,7 @@ impl Process {
 
     /// A request in a process, with an id of its own.
     pub(super) fn part(self: &Arc<Self>) -> Arc<Self> {
-        Self::with_clock(&self.time, self.skew, Some(self.clone()))
+        Self::with_clock(&self.time, self.skew(), Some(self.clone()))
     }
 
     pub(super) fn time(&self) -> &Arc<Time> {
@@ -259,7 +272,7 @@ impl Process {
 
     /// Its own clock.
     pub(super) fn clock(&self) -> i64 {
-        self.time.now() + self.skew
+        self.time.now() + self.skew()
     }
 
     /// What its clock showed when it was last read.
@@ -269,7 +282,34 @@ impl Process {
 
     /// How far its clock is off.
     pub(super) fn skew(&self) -> i64 {
-        self.skew
+        match &self.whole {
+            Some(whole) => whole.skew(),
+            None => self.skew.load(Relaxed),
+        }
+    }
+
+    /// Sets how far its clock is off.
+    pub(super) fn set_skew(&self, skew: i64) {
+        self.skew.store(skew, Relaxed);
+    }
+
+    /// Lets it do nothing until an instant.
+    pub(super) fn freeze(&self, until: i64) {
+        self.frozen_until.store(until, Relaxed);
+    }
+
+    fn frozen_until(&self) -> i64 {
+        let own = self.frozen_until.load(Relaxed);
+        self.whole.as_ref().map_or(own, |whole| own.max(whole.frozen_until()))
+    }
+
+    pub(super) fn is_frozen(&self) -> bool {
+        self.frozen_until() > self.time.now()
+    }
+
+    /// The process that it is, or is a part of.
+    pub(super) fn whole_id(&self) -> u64 {
+        self.whole.as_ref().map_or(self.id, |whole| whole.whole_id())
     }
 
     pub(super) fn is_dead(&self) -> bool {
@@ -278,10 +318,16 @@ impl Process {
 
     /// Drops all its tasks where they wait.
     pub(super) fn kill(&self) {
+        self.died_at.fetch_min(self.time.now(), Relaxed);
         self.is_dead.store(true, Relaxed);
         if let Some(whole) = &self.whole {
             whole.kill();
         }
+    }
+
+    /// When it died.
+    pub(super) fn died_at(&self) -> i64 {
+        self.died_at.load(Relaxed)
     }
 
     /// Notes that something failed for it.

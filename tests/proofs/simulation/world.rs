@@ -34,7 +34,9 @@ use super::log::{Log, described};
 use super::machine::{Life, Machine};
 use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
+use super::pings::{PingPort, Pinged};
 use super::play::Stores;
+use super::postgres::Shared;
 use super::queue::{QueuePort, Received, Sender, Sqs};
 use super::reports::Reports;
 use super::time::{Process, ProcessClock, SECOND, Time, micros};
@@ -170,6 +172,10 @@ pub(super) struct World {
     pub(super) turns: Mutex<Vec<TurnNote>>,
     /// Open attempts, and what their targets report.
     pub(super) reports: Reports,
+    /// The processes with the API, and the pings that they take.
+    pub(super) pinged: Pinged,
+    /// What many processes share.
+    pub(super) shared: Shared,
 }
 
 /// How the work on a work item ended for its message. The worst of them decides.
@@ -242,6 +248,8 @@ impl World {
             successes: Mutex::default(),
             turns: Mutex::default(),
             reports: Reports::default(),
+            pinged: Pinged::default(),
+            shared: Shared::default(),
         })
     }
 
@@ -252,8 +260,8 @@ impl World {
     pub(super) fn set_faults(&self, faults: Faults) {
         *self.faults.lock().unwrap() = faults;
         self.time.crashes.store(i64::try_from(faults.crashes).unwrap(), Relaxed);
-        // On one machine the index is a part of the store.
-        let usual_max = if self.is_machine() { 0 } else { SECOND / 2 };
+        // Except on AWS, the index is a part of the store.
+        let usual_max = if self.is_machine() || self.shared.is_on() { 0 } else { SECOND / 2 };
         *self.memory.staleness.lock().unwrap() =
             Staleness { usual_max, slow: faults.slow_index, slow_max: 200 * SECOND };
     }
@@ -330,14 +338,15 @@ impl World {
     }
 
     /// The service that manages, in a process of its own.
-    fn manage(self: &Arc<Self>, process: &Arc<Process>) -> Manage {
+    pub(super) fn manage(self: &Arc<Self>, process: &Arc<Process>) -> Manage {
         let queue = self.queue_port(process, Sender::Api);
         let store = self.store_port(process, &queue);
         let clock = self.clock(process);
         let ids = Arc::new(Ids(self.clone()));
         let completions = Some(super::reports::completion_urls());
+        let pings = Arc::new(PingPort::new(store.clone()));
         let ports = ManagePorts { ids, completions, ..manage_ports(store, queue, clock) };
-        Manage::new(ports, manage_settings())
+        Manage::new(ports, manage_settings()).with_pings(pings)
     }
 
     /// The service that manages, which sees what failed.
@@ -353,6 +362,9 @@ impl World {
 
     /// A process that answers a request, and its service; `None` if there is none.
     pub(super) fn answering(self: &Arc<Self>) -> Option<(Arc<Process>, Manage)> {
+        if self.shared.is_on() {
+            return self.answering_shared();
+        }
         if !self.is_machine() {
             let process = self.process();
             let manage = self.manage(&process);
@@ -362,6 +374,11 @@ impl World {
         let request = machine.process.part();
         let manage = machine.manage(&request);
         Some((request, manage))
+    }
+
+    /// The store of a process that sends nothing.
+    pub(super) fn store_of(self: &Arc<Self>, process: &Arc<Process>) -> Arc<StorePort> {
+        Arc::new(StorePort::new(self, process, None))
     }
 
     /// A pass of a sweeper, in a process of its own.
@@ -552,6 +569,11 @@ impl World {
             ..fire_ports(store.clone(), queue, Arc::new(sender), clock)
         };
         let executor = Executor::new(ports, FireSettings::default());
+        let executor = if self.mutation == Some(Mutation::SignsAreIgnored) {
+            executor
+        } else {
+            executor.with_presence(self.presence(process, &store))
+        };
         let work_item = &self.mistaken(work_item);
         let performed = executor.perform(work_item, &Unbounded, &Stop::never()).await;
         match (self.mutation, performed) {
@@ -569,6 +591,12 @@ impl World {
         match (self.mutation, work_item.clone()) {
             (Some(Mutation::GapByIdle), WorkItem::Attempt { job, attempt }) => {
                 WorkItem::Attempt { job, attempt: Attempt { sent_late_at: None, ..attempt } }
+            }
+            (Some(Mutation::ClaimsBeforeGrace), WorkItem::Attempt { job, attempt })
+                if attempt.under_policy =>
+            {
+                let due_at = attempt.due_at - TimeDelta::seconds(5);
+                WorkItem::Attempt { job, attempt: Attempt { due_at, ..attempt } }
             }
             (Some(Mutation::OpenLapses), WorkItem::Attempt { job, attempt }) => {
                 WorkItem::Attempt { job, attempt: Attempt { waited: None, ..attempt } }

@@ -20,7 +20,7 @@ use minutehand_domain::firing::{SkipReason, StartCheck, may_start};
 use minutehand_domain::ping::{missing_message, time_of_day};
 use minutehand_domain::presence::Watched;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::Claim;
+use minutehand_ports::store::{AttemptSeen, Claim};
 
 use super::act::ActionResult;
 use super::attempt::NotNow;
@@ -112,15 +112,23 @@ impl Executor {
         Ok(Missing::Failed(Box::new(result), Box::new(loaded)))
     }
 
-    /// Whether a ping has paid the occurrence under an earlier timing.
+    /// Whether the occurrence has ended under another timing, or a ping has opened it there. A worker that has
+    /// claimed it for a timing which is over looks at it only, and gives it back.
     async fn was_paid_before(&self, claim: &Claim) -> Result<bool, AppError> {
         let Claim { job, attempt, .. } = claim;
         let at = attempt.occurrence.nominal_at();
         let seen = self.ports.store.history.attempts_between(&job.uid, at, at).await?;
-        Ok(seen.iter().any(|it| {
+        let others = seen.iter().filter(|it| {
             it.role == Role::Main
                 && it.occurrence == attempt.occurrence
                 && it.generation != attempt.generation
-        }))
+        });
+        for other in others {
+            match self.ports.store.open.see(&job.uid, other).await? {
+                AttemptSeen::Open(_) | AttemptSeen::Recorded(_) => return Ok(true),
+                AttemptSeen::Claimed | AttemptSeen::Nothing => {}
+            }
+        }
+        Ok(false)
     }
 }

@@ -45,6 +45,9 @@ mod notices;
 mod opens;
 mod overlaps;
 mod pauses;
+mod pings;
+mod processes;
+mod quarters;
 mod recorded;
 mod run;
 mod runs;
@@ -54,7 +57,7 @@ mod ways;
 mod why;
 mod zone;
 
-pub(super) use run::{Executed, Later, Run};
+pub(super) use run::{Executed, Later, Row, Run};
 pub(super) use why::Question;
 
 /// How long what asks for something else than an attempt may be under way; and a first attempt, while a
@@ -109,6 +112,23 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
 pub(super) fn judge_counted(run: &Run) -> (Vec<String>, Excused) {
     begin_at(run.scenario.beginning(run.seed));
     let mut judge = Judge::of(run);
+    if run.scenario == Scenario::Pings {
+        judge.pings();
+        judge.quarters();
+        judge.notices();
+        judge.pauses();
+        judge.kept(&run.kept, usize::eq);
+        return (judge.bad, judge.excused);
+    }
+    if run.scenario == Scenario::Processes {
+        judge.processes();
+        judge.counters();
+        judge.quarters();
+        judge.notices();
+        judge.pauses();
+        judge.kept(&run.kept, usize::eq);
+        return (judge.bad, judge.excused);
+    }
     judge.early();
     judge.doubled();
     judge.missed();
@@ -129,6 +149,7 @@ pub(super) fn judge_counted(run: &Run) -> (Vec<String>, Excused) {
     judge.pauses();
     judge.ends();
     judge.counters();
+    judge.quarters();
     judge.left_out();
     judge.runs();
     judge.redriven();
@@ -255,9 +276,11 @@ impl<'a> Judge<'a> {
                 | Scenario::Gone
                 | Scenario::Upgrade
                 | Scenario::Zones
+                | Scenario::Pings
+                | Scenario::Processes
                 | Scenario::Machine => LAG,
             },
-            horizon: run.span + 2 * 3_600 * SECOND,
+            horizon: run.span + run.scenario.tail() * 2 / 3,
             excused: Excused::default(),
             bad: Vec::new(),
         };

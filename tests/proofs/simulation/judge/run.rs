@@ -5,12 +5,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use minutehand_domain::completion::EndedBy;
+use minutehand_domain::quarter::{Quarter, QuarterCounts};
 use minutehand_ports::store::TimerRecord;
 
 use crate::simulation::earlier::is_forgotten;
 use crate::simulation::machine::Life;
 use crate::simulation::memory::{Changed, JobItem, Tables};
+use crate::simulation::pings::{ApiLife, PingNote};
 use crate::simulation::play::{Outage, Scenario};
+use crate::simulation::postgres::SharedNote;
 use crate::simulation::reports::SentReport;
 use crate::simulation::time::micros;
 use crate::simulation::way::Obstacles;
@@ -56,6 +59,13 @@ pub(in crate::simulation) struct Run {
     /// The turns of jobs that let no attempts overlap.
     pub(in crate::simulation) turns: Vec<TurnNote>,
     pub(in crate::simulation) kept: Kept,
+    /// The processes that take pings, and what happened to pings, in order.
+    pub(in crate::simulation) api_lives: Vec<ApiLife>,
+    pub(in crate::simulation) pings: Vec<PingNote>,
+    /// What quarters of an hour count, by collection and begin.
+    pub(in crate::simulation) quarters: BTreeMap<(String, i64), Counts>,
+    /// What happened to processes that share a database, in order.
+    pub(in crate::simulation) shared: Vec<SharedNote>,
     /// What targets reported.
     pub(in crate::simulation) reports: Vec<SentReport>,
     /// When attempts were left open, and when that ended.
@@ -78,6 +88,17 @@ pub(in crate::simulation) struct Row {
     pub(in crate::simulation) reason: &'static str,
     /// When they were left out.
     pub(in crate::simulation) at: i64,
+}
+
+/// What a quarter of an hour counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::simulation) struct Counts {
+    /// The occurrences that succeeded, whenever.
+    pub(in crate::simulation) ended: u64,
+    pub(in crate::simulation) failed: u64,
+    pub(in crate::simulation) skipped: u64,
+    /// The first attempts.
+    pub(in crate::simulation) started: u64,
 }
 
 /// The content of the store at one instant, without timers and attempts.
@@ -111,6 +132,8 @@ pub(in crate::simulation) struct Executed {
     pub(in crate::simulation) nominal: Option<i64>,
     pub(in crate::simulation) role: Role,
     pub(in crate::simulation) number: u32,
+    /// The begin of the quarter of an hour in which it was due.
+    pub(in crate::simulation) quarter: i64,
     pub(in crate::simulation) started: i64,
     pub(in crate::simulation) ended: i64,
     /// When by its worker's clock; on one machine it jumps.
@@ -194,6 +217,10 @@ impl Run {
             lives,
             redrives: world.redrives.lock().unwrap().clone(),
             kept: Kept::of(&tables),
+            api_lives: world.pinged.lives.lock().unwrap().clone(),
+            quarters: quarters(&tables),
+            shared: world.shared.notes.lock().unwrap().clone(),
+            pings: world.pinged.notes.lock().unwrap().clone(),
             reports: world.reports.sent.lock().unwrap().clone(),
             opened: world.reports.opened.lock().unwrap().clone(),
             endings: world.reports.ended.lock().unwrap().clone(),
@@ -202,6 +229,17 @@ impl Run {
             later: None,
         }
     }
+}
+
+/// What the store counts by quarters.
+fn quarters(tables: &Tables) -> BTreeMap<(String, i64), Counts> {
+    let all = tables.quarters.iter().map(|((collection, quarter), counts)| {
+        let QuarterCounts { ok, retried, late, failed, skipped, starts } = *counts;
+        let (ended, started) = (ok + retried + late, starts.counts().iter().sum());
+        let key = (collection.clone(), micros(quarter.start()));
+        (key, Counts { ended, failed, skipped, started })
+    });
+    all.collect()
 }
 
 /// What the history has, with what the world knows of it.
@@ -275,6 +313,7 @@ impl Executed {
             is_decided: record.then.is_some(),
             is_forgotten: false,
             id,
+            quarter: micros(Quarter::of(attempt.occurrence.nominal_at()).start()),
             asked: None,
             ended_by: None,
         }

@@ -44,6 +44,8 @@ pub(super) struct Spec {
     pub(super) pauses_after: Option<u64>,
     /// Whether it says that it is paused.
     pub(super) is_paused: bool,
+    /// How long before and after an occurrence its ping may come, if it expects one.
+    pub(super) pings: Option<(i64, i64)>,
 }
 
 /// A retry policy.
@@ -171,7 +173,10 @@ impl Spec {
             }
             Some(_) | None => (1, EVER),
         };
+        let expect = &document["action"]["expect"];
+        let expected = |name: &str| expect[name].as_str().map(span);
         Self {
+            pings: expected("early").zip(expected("grace")),
             made_up,
             made_up_within,
             lateness_max: policies["maxLateness"].as_str().map(span),
@@ -224,6 +229,7 @@ impl Spec {
         self.has_rule_of(other)
             && (self.jitter, &self.excluded, &self.extra)
                 == (other.jitter, &other.excluded, &other.extra)
+            && self.pings == other.pings
     }
 
     /// Whether another document has the same recurrence, so that its count goes on.

@@ -1,6 +1,5 @@
 //! Open attempts of the store in memory.
 
-use minutehand_domain::completion::Ending;
 use minutehand_domain::firing::Waited;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::OpenAttempts;
@@ -19,6 +18,30 @@ pub(in super::super) struct OpenPart {
     progress: Option<String>,
 }
 
+impl OpenPart {
+    /// What is open in a time, and has perhaps ended.
+    pub(super) const fn opened(
+        span: (DateTime<Utc>, DateTime<Utc>),
+        ending: Option<Ending>,
+    ) -> Self {
+        Self { span: Some(span), ending, progress: None }
+    }
+}
+
+/// The timer of the deadline of an open attempt.
+pub(super) fn deadline_timer(job: &JobRef, attempt: &Attempt, until: DateTime<Utc>) -> RetryItem {
+    let attempt = Attempt {
+        due_at: until,
+        is_long: true,
+        sent_late_at: None,
+        under_policy: false,
+        takes_turn: false,
+        waited: Some(Waited::Completion),
+        ..attempt.clone()
+    };
+    RetryItem { job: job.clone(), attempt, due_at: until }
+}
+
 impl ExecutionItem {
     /// The item as that of an open attempt.
     pub(super) fn open(&self) -> Box<OpenAttempt> {
@@ -32,7 +55,7 @@ impl ExecutionItem {
         })
     }
 
-    fn may_be_said(&self, ending: &Ending, mutation: Option<Mutation>) -> bool {
+    pub(super) fn may_be_said(&self, ending: &Ending, mutation: Option<Mutation>) -> bool {
         let is_open = match self.open.span {
             None => ending.by.is_report(),
             Some((_, until)) => {
@@ -72,19 +95,7 @@ impl OpenAttempts for Memory {
         }
         item.process = NO_PROCESS;
         let key = (job.uid.clone(), attempt_key(attempt));
-        let timer = RetryItem {
-            job: job.clone(),
-            attempt: Attempt {
-                due_at: until,
-                is_long: true,
-                sent_late_at: None,
-                under_policy: false,
-                takes_turn: false,
-                waited: Some(Waited::Completion),
-                ..attempt.clone()
-            },
-            due_at: until,
-        };
+        let timer = deadline_timer(job, attempt, until);
         if !self.is(Mutation::DeadlineIsLost) {
             tables.retries.insert(key.clone(), timer);
             self.show_retry(&mut tables, &key);
