@@ -203,7 +203,7 @@ class Stack:
             "ApiRole": [(key, ["kms:GenerateDataKey", "kms:Decrypt"]), send],
             "SweeperRole": [send],
             "ArchiverRole": [(key, ["kms:GenerateDataKey", "kms:Decrypt"])],
-            "ExecutorRole": [(key, ["kms:Decrypt"]), send, (queue, ["sqs:ChangeMessageVisibilityBatch"])],
+            "ExecutorRole": [(key, ["kms:GenerateDataKey", "kms:Decrypt"]), send, (queue, ["sqs:ChangeMessageVisibilityBatch"])],
         }.items():
             allow = [
                 {"Effect": "Allow", "Action": actions, "Resource": resource}

@@ -233,9 +233,12 @@ fn everything(sealer: &AesSealer) -> Vec<Carried> {
             });
         }
         let uid_of_job = format!("{uid}-{PINGED}");
-        let sealed = sealer.seal(&PingKey::sealed_for(&uid_of_job), "of pings").unwrap();
+        let place = PingKey::sealed_for(&uid_of_job);
         all.push(Carried::PingKey {
-            key: PingKey { hash: format!("hash of {uid_of_job}"), sealed },
+            key: PingKey {
+                hash: format!("hash of {uid_of_job}"),
+                sealed: sealer.seal(&place, "of pings").unwrap(),
+            },
             job: JobRef {
                 key: uid_of_job.clone(),
                 uid: uid_of_job,

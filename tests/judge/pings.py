@@ -101,7 +101,7 @@ class Pinged:
         if ping["kind"] == "start":
             if free and not (rid and any(self.occurrences[it].rid == rid for it in begun)):
                 it = self.occurrences[free[0]]
-                it.said, it.rid, it.until = "begun", rid, clock + free[1] - free[0]
+                it.said, it.rid, it.until = "begun", rid, max(clock + free[1] - free[0], free[1])
         elif ping["kind"] != "log":
             nominal = self.ends(rid, free and free[0], begun)
             if nominal is not None:

@@ -30,8 +30,8 @@ async fn failed_once(interval: &str, count: u32) -> World {
     let world = World::at("2027-03-01T09:59").await;
     world.targets.next(URI, &[Fail]);
     let mut world = world;
-    world.put("j", once(interval, count)).await;
-    world.run_until("2027-03-01T10:00:10").await;
+    Box::pin(world.put("j", once(interval, count))).await;
+    Box::pin(world.run_until("2027-03-01T10:00:10")).await;
     world
 }
 

@@ -8,7 +8,6 @@ use minutehand_domain::cause::Cause;
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::firing::Why;
 use minutehand_domain::presence::SIGN_EVERY;
-use minutehand_ports::Pings;
 use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
@@ -389,7 +388,7 @@ async fn alerts_nobody(mut world: World, is_alone: bool) {
         if is_alone {
             world = world.restart().await;
         }
-        presence = world.watch_pings(&format!("{seconds} {is_killed}")).await;
+        presence = world.watch_pings(&format!("{seconds}-{is_killed}")).await;
         world.run_to_with_signs(&presence, hour + TimeDelta::minutes(12)).await;
         assert_eq!(world.calls("http://alert/"), [""; 0], "{seconds} {is_killed}");
         hour += TimeDelta::hours(1);

@@ -243,7 +243,13 @@ async fn pings(world: &mut World) {
     world.run_until("2027-03-01T23:01").await;
     assert_eq!(world.ping(&format!("{url}/fail"), "").await, 200);
     world.run_until("2027-03-02T00:15").await;
-    let history = ["01 22:00 #1.0", "01 23:00 #2.0 failed", "02 00:00 #3.0 failed"];
+    let history = [
+        "01 22:00 #1.0",
+        "01 23:00 #2.0 failed",
+        "01 23:00 notice #2.0",
+        "02 00:00 #3.0 failed",
+        "02 00:00 notice #3.0",
+    ];
     assert_eq!(world.history("expects").await, history);
     world.disable("expects").await;
 }

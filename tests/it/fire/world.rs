@@ -269,7 +269,7 @@ impl World {
 
     /// The store of pings.
     pub(super) fn ping_store(&self) -> Arc<dyn Pings> {
-        self.ground.pings().unwrap()
+        self.ground.pings()
     }
 
     /// The worker asks who was there.

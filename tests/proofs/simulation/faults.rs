@@ -725,9 +725,6 @@ impl HistoryLayer for StorePort {
     ) -> Result<Vec<Attempt>, StoreError> {
         let found =
             self.op(true, || now(self.inner().attempts_between(job_uid, from, until))).await?;
-        if self.is(Mutation::PaidIsForgotten) {
-            return Ok(Vec::new());
-        }
         if self.is(Mutation::NeverHeals) {
             return Err(StoreError::Unavailable("nothing is healed".into()));
         }

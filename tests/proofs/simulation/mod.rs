@@ -214,7 +214,7 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    jobs_that_are_enabled_again_end_as_what_they_are: Again, 40, 30;
+    jobs_that_are_enabled_again_end_as_what_they_are: Again, 80, 45;
     jobs_in_outages_are_well: Outage, 32, 5;
     jobs_with_policies_are_well: Policies, 24, 5;
     jobs_whose_messages_are_lost_are_well: Lossy, 40, 30;
@@ -381,7 +381,6 @@ mutations! {
     doubts_are_dropped: DoubtsAreDropped,
     repeats_count: RepeatsCount,
     ping_only_noted: PingOnlyNoted,
-    paid_is_forgotten: PaidIsForgotten,
     dead_too_early: DeadTooEarly,
     middle_of_way: MiddleOfWay,
     claim_names_nobody: ClaimNamesNobody,

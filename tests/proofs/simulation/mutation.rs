@@ -185,8 +185,6 @@ pub(super) enum Mutation {
     RepeatsCount,
     /// A ping is noted in the book, and opens nothing.
     PingOnlyNoted,
-    /// What a ping has paid under an earlier timing is owed again.
-    PaidIsForgotten,
     /// A process is taken for dead by the clock of the machine of another one.
     DeadByClock,
     /// A process is taken for dead after one renewal without a sign, however long its answer took.
@@ -207,7 +205,7 @@ pub(super) enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 96] = [
+    pub(super) const ALL: [Self; 95] = [
         Self::QuarterOfEnd,
         Self::DeadByClock,
         Self::DeadTooEarly,
@@ -223,7 +221,6 @@ impl Mutation {
         Self::PingOverClaim,
         Self::RepeatsCount,
         Self::PingOnlyNoted,
-        Self::PaidIsForgotten,
         Self::LastWordCounts,
         Self::LateReportCounts,
         Self::EarlyReportIsLost,
@@ -349,8 +346,7 @@ impl Mutation {
             | Self::ClaimsBeforeGrace
             | Self::PingOverClaim
             | Self::RepeatsCount
-            | Self::PingOnlyNoted
-            | Self::PaidIsForgotten => Some(Scenario::Pings),
+            | Self::PingOnlyNoted => Some(Scenario::Pings),
             Self::TimersStay
             | Self::NeverExpires
             | Self::TimerExpiresFirst

@@ -53,8 +53,8 @@ async fn one(figures: &mut Figures, server: &Server, sync: &str) {
     }
     let cpu = server.cpu();
     let late = pinged(server, paths.into()).await;
-    let pings = u32::try_from(late.len()).expect("a number of pings");
-    let micros = (server.cpu() - cpu).as_secs_f64() * 1e6 / f64::from(pings);
+    let answered = u32::try_from(late.len()).expect("not so many");
+    let micros = (server.cpu() - cpu).as_secs_f64() * 1e6 / f64::from(answered);
     let figure = format!(
         "p50 {:.1}, p99 {:.1}, max {:.1} ms",
         part(&late, 500),

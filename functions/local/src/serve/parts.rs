@@ -162,8 +162,8 @@ impl Parts {
             own: OwnResources::default(),
             history: settings.history,
         };
-        let manage = Manage::new(ports, settings).with_pings(self.jobs.clone());
-        Ok(manage.with_ping_bodies(ping_bodies))
+        let manage = Manage::new(ports, settings);
+        Ok(manage.with_pings_and_bodies(self.jobs.clone(), ping_bodies))
     }
 
     /// Where targets report the end of their work, if this server knows its public address.

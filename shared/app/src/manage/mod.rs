@@ -159,9 +159,14 @@ pub struct Manage {
     depth: Depth,
     reach: Reach,
     /// The pings of jobs, if this installation takes any.
-    pings: Option<Arc<dyn Pings>>,
-    /// Where whole bodies of pings are kept, if they are.
-    ping_bodies: Option<Arc<dyn FailureBodies>>,
+    pings: Option<Arc<TakenPings>>,
+}
+
+/// Where pings go.
+struct TakenPings {
+    store: Arc<dyn Pings>,
+    /// Where whole bodies are kept, if they are.
+    bodies: Option<Arc<dyn FailureBodies>>,
 }
 
 impl Manage {
@@ -176,20 +181,23 @@ impl Manage {
             depth: Depth::default(),
             reach: Reach::default(),
             pings: None,
-            ping_bodies: None,
         }
     }
 
     /// The same service, which takes pings.
     #[must_use]
     pub fn with_pings(self, pings: Arc<dyn Pings>) -> Self {
-        Self { pings: Some(pings), ..self }
+        self.with_pings_and_bodies(pings, None)
     }
 
-    /// The same service, which keeps whole bodies of pings.
+    /// The same service, which takes pings, and keeps whole bodies if it is said where.
     #[must_use]
-    pub fn with_ping_bodies(self, bodies: Option<Arc<dyn FailureBodies>>) -> Self {
-        Self { ping_bodies: bodies, ..self }
+    pub fn with_pings_and_bodies(
+        self,
+        store: Arc<dyn Pings>,
+        bodies: Option<Arc<dyn FailureBodies>>,
+    ) -> Self {
+        Self { pings: Some(Arc::new(TakenPings { store, bodies })), ..self }
     }
 
     /// Whether it takes pings.

@@ -81,7 +81,9 @@ impl Manage {
         (kind, rid): (PingKind, Option<Uuid>),
         (exit_status, body): (Option<u8>, &str),
     ) -> Result<Pinged, AppError> {
-        let Some(pings) = &self.pings else { return Ok(Pinged::Unknown) };
+        let Some(pings) = self.pings.as_ref().map(|pings| &pings.store) else {
+            return Ok(Pinged::Unknown);
+        };
         let hash = hash(key);
         let ping = Ping::new(self.ports.clock.now(), kind, rid, exit_status, body);
         // The occurrences that turned out to have ended.
@@ -191,7 +193,8 @@ impl Manage {
             PingKind::Success | PingKind::Start | PingKind::Log => EndedBy::Success,
         };
         let ending = Ending::new(ping.at, by, &ping.text);
-        let (Some(bodies), Some(whole)) = (&self.ping_bodies, whole) else { return ending };
+        let bodies = self.pings.as_ref().and_then(|pings| pings.bodies.as_ref());
+        let (Some(bodies), Some(whole)) = (bodies, whole) else { return ending };
         let place = (job.uid.as_str(), HistoryName::new(attempt, started_at));
         let body = Bytes::copy_from_slice(whole.as_bytes());
         match put_in_time(&**bodies, &*self.ports.clock, place, body).await {
@@ -295,7 +298,7 @@ impl Manage {
         let job = self.job(&collection, name).await?;
         let definition = shown_definition(&job.uid, &job.document)?;
         match (&self.pings, definition.action.ping_window()) {
-            (Some(pings), Some(_)) => Ok((pings.clone(), collection, job)),
+            (Some(pings), Some(_)) => Ok((pings.store.clone(), collection, job)),
             _ => Err(Refusal::about(
                 "action.type",
                 format!(

@@ -127,7 +127,8 @@ impl Book {
                 let is_begun = ping.rid.is_some() && alive.iter().any(|it| it.1 == ping.rid);
                 if let Some(owed) = owed.filter(|_| !is_begun) {
                     let grace = owed.until - owed.nominal;
-                    let (nominal, until) = (owed.nominal, ping.clock + grace);
+                    // An early start never shortens it.
+                    let (nominal, until) = (owed.nominal, owed.until.max(ping.clock + grace));
                     self.started.push(Started { nominal, until, rid: ping.rid.clone() });
                     self.taken.insert(nominal);
                     self.done.insert(nominal, Done::Started);
