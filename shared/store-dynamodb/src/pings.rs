@@ -14,7 +14,6 @@
 use async_trait::async_trait;
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::attempt_key::attempt_key;
-use minutehand_domain::firing::Waited;
 use minutehand_domain::job::JobState;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
@@ -126,9 +125,7 @@ impl Pings for DynamoStore {
                     .set(OPEN_UNTIL, ticks(until))
                     .maybe(ENDING, ending.as_ref().map(|it| text(it.to_stored())))
                     .set("expires_at", expiry(until, self.history));
-                let attempt = attempt.as_ref().clone();
-                let waited = Some(Waited::Completion);
-                let attempt = Attempt { due_at: until, waited, ..attempt };
+                let attempt = Attempt { due_at: until, ..attempt.as_ref().clone() }.to_end();
                 let timer_at = keys::retry(&job.uid, &attempt_key(&attempt));
                 let timer = retries::timer(&LongRetry { job: job.clone(), attempt });
                 vec![Write::put(at, row).when(CLAIM), Write::put(timer_at, timer)]

@@ -56,7 +56,7 @@ pub(super) struct Machine {
 }
 
 /// The place of a delivery. There are enough for all.
-struct Held(ReceiptHandle);
+pub(super) struct Held(pub(super) ReceiptHandle);
 
 impl DeliveryPlace for Held {
     fn is_scarce(&self) -> bool {

@@ -7,15 +7,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_app::fire::{
-    Deadline, Delivery, DeliveryPlace, Dispatcher, Disposition, Executor, FirePorts, FireSettings,
-    Heartbeat, Stop, Sweeper, Wait, Worker,
+    Deadline, Delivery, Dispatcher, Disposition, Executor, FirePorts, FireSettings, Heartbeat,
+    Stop, Sweeper, Wait, Worker,
 };
 use minutehand_app::{Manage, ManagePorts};
 use minutehand_domain::firing::limits::{BEAT_EVERY, FUNCTION};
 use minutehand_ports::store::PulseOf;
-use minutehand_ports::{Clock, DispatchQueue, QueueError, QueueMessage, ReceiptHandle};
+use minutehand_ports::{Clock, DispatchQueue, QueueError, QueueMessage};
 use minutehand_testkit::services::{fire_ports, manage_ports};
 
+use super::machine::Held;
 use super::postgres::{Member, SharedWhat, Taken};
 use super::tally::Fault;
 use super::time::{Process, SECOND};
@@ -47,25 +48,6 @@ impl DispatchQueue for SharedQueue {
             Ok(())
         };
         store.op(false, send).await.map_err(|error| QueueError::Unavailable(error.into()))
-    }
-}
-
-/// The place of a delivery. There are enough for all.
-struct Held(ReceiptHandle);
-
-impl DeliveryPlace for Held {
-    fn is_scarce(&self) -> bool {
-        false
-    }
-
-    fn try_origin(&self, _origin: &str) -> bool {
-        true
-    }
-
-    fn set_origin(&self, _origin: &str) {}
-
-    fn receipt(&self) -> Option<ReceiptHandle> {
-        Some(self.0)
     }
 }
 

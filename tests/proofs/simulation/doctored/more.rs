@@ -41,6 +41,19 @@ fn ended(run: &Run, by: Option<EndedBy>) -> usize {
     find_ended(run, by).unwrap()
 }
 
+/// The row of its occurrence, left out because nothing took pings.
+fn not_watched(it: Executed) -> Row {
+    let nominal = it.nominal.unwrap();
+    Row {
+        uid: it.uid,
+        generation: it.generation,
+        first: nominal,
+        last: nominal,
+        reason: "notWatched",
+        at: it.ended,
+    }
+}
+
 #[test]
 fn the_judge_finds_what_is_wrong_with_pings() {
     finds(
@@ -55,27 +68,11 @@ fn the_judge_finds_what_is_wrong_with_pings() {
             }),
             ("left out, and ended", |run| {
                 let it = run.executions[ended(run, None)].clone();
-                let nominal = it.nominal.unwrap();
-                run.left_out.push(Row {
-                    uid: it.uid,
-                    generation: it.generation,
-                    first: nominal,
-                    last: nominal,
-                    reason: "notWatched",
-                    at: it.ended,
-                });
+                run.left_out.push(not_watched(it));
             }),
             ("left out though it was watched", |run| {
                 let it = run.executions.remove(ended(run, None));
-                let nominal = it.nominal.unwrap();
-                run.left_out.push(Row {
-                    uid: it.uid,
-                    generation: it.generation,
-                    first: nominal,
-                    last: nominal,
-                    reason: "notWatched",
-                    at: it.ended,
-                });
+                run.left_out.push(not_watched(it));
             }),
             ("failed though nothing took pings", |run| {
                 let at = run.executions[ended(run, None)].nominal.unwrap();
