@@ -8,7 +8,7 @@
 //! | detail type | when | detail beside `jobUid`, `collectionUid`, `job` |
 //! |---|---|---|
 //! | `Execution Failed` | an attempt failed; a retry may follow | `attempt`, `action` (`main` or `error`), `try` (0 is the first), `isRun`, `occurrence`, `dueAt`, `startedAt`, `endedAt`, `lateMs`, `repeatCount`, `cause` |
-//! | `Occurrences Skipped` | occurrences were overtaken, or their collection was disabled | `occurrences`, `reason` (`Overtaken` or `CollectionOff`), and `occurrence` if it is a single one |
+//! | `Occurrences Skipped` | occurrences were overtaken, or their collection was disabled | `occurrences`, `reason` (`Overtaken`, `TooLate`, `Overlap`, `NotWatched` or `CollectionOff`), and `occurrence` if it is a single one |
 //! | `Job Completed`, `Job Faulted` | a job finished | `state`, as in the API |
 //! | `Job Paused` | a job was disabled, because as many occurrences failed as it allows | `reason`, a sentence |
 //!
