@@ -12,8 +12,9 @@ use minutehand_ports::Clock;
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
-/// Attempts that are woken before others of this process have their turn.
-const WOKEN_TOGETHER: usize = 32;
+/// Attempts that are woken before others of this process have their turn: about as many as may start at
+/// once. Between fewer, all that runs has its turn so often that a burst starts no faster than it ends.
+const WOKEN_TOGETHER: usize = 256;
 
 /// Wakes what waits for an instant.
 pub(super) struct Alarm {

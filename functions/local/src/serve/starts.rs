@@ -8,8 +8,14 @@
 //!
 //! The collections take turns, and a permit is left for one that has none: the burst of one collection
 //! does not delay the attempts of another.
+//!
+//! Calls go before records: while attempts wait for their start, those that have ended wait with their
+//! records, for at most [`RECORD_WAITS_MAX`]. So the last of a burst starts in half the time. A crash
+//! meanwhile repeats the actions of these, as of any attempt without a record.
 
 use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,8 +27,8 @@ use minutehand_ports::store::{
     AttemptsLayer, Claim, JobSnapshot, Layer, Recorded, SnapshotsLayer, StoreError,
 };
 use minutehand_ports::{Attempts, Snapshots};
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::permits::{Permit, Permits};
 
@@ -31,6 +37,8 @@ use super::permits::{Permit, Permits};
 const STARTS_MAX: usize = 288;
 /// How long an attempt keeps its permit, if it does not end before.
 const START_PERMIT_MAX: Duration = Duration::from_millis(20);
+/// How long the record of an attempt waits at most, while others wait for their start.
+const RECORD_WAITS_MAX: Duration = Duration::from_millis(500);
 
 /// The permits of attempts that have started, by the ids of their claims.
 type Started = Arc<Mutex<HashMap<String, Permit>>>;
@@ -90,6 +98,7 @@ impl AttemptsLayer for LimitedStarts<dyn Attempts> {
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.starts.end(&claim.claim_id);
+        self.starts.all_started().await;
         self.store.record(claim, record).await
     }
 }
@@ -97,6 +106,7 @@ impl AttemptsLayer for LimitedStarts<dyn Attempts> {
 struct StartLimiter {
     permits: Arc<Permits>,
     started: Started,
+    waiting: Waiting,
     /// When permits expire, and whose.
     expiries: mpsc::UnboundedSender<(Instant, String)>,
 }
@@ -107,13 +117,21 @@ impl StartLimiter {
         let (expiries, expiring) = mpsc::unbounded_channel();
         let started = Started::default();
         tokio::spawn(expire(started.clone(), expiring));
-        Self { permits: Permits::new(STARTS_MAX), started, expiries }
+        Self { permits: Permits::new(STARTS_MAX), started, waiting: Waiting::default(), expiries }
     }
 
     /// Waits for a permit for an attempt of a collection. `None` if the limiter is gone: then nothing
     /// limits starts.
     async fn permit(&self, collection_uid: &str) -> Option<Permit> {
+        let _waits = self.waiting.one_more();
         self.permits.permit(collection_uid).await
+    }
+
+    /// Waits until no attempt waits for a permit, or for [`RECORD_WAITS_MAX`].
+    async fn all_started(&self) {
+        let none = self.waiting.none();
+        // Whether it was too long or not: the record is due.
+        let _ = timeout(RECORD_WAITS_MAX, none).await;
     }
 
     /// Keeps the permit of an attempt that starts now, until the attempt ends or the permit expires.
@@ -129,6 +147,45 @@ impl StartLimiter {
     fn end(&self, claim_id: &str) {
         let permit = lock(&self.started).remove(claim_id);
         drop(permit);
+    }
+}
+
+/// How many attempts wait for a permit.
+#[derive(Default)]
+struct Waiting {
+    count: AtomicUsize,
+    is_zero: Notify,
+}
+
+impl Waiting {
+    /// Counts one, until it is dropped.
+    fn one_more(&self) -> Waits<'_> {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        Waits(self)
+    }
+
+    /// Waits until none waits.
+    async fn none(&self) {
+        while self.count.load(Ordering::Acquire) > 0 {
+            // Before it looks again, so that it misses no change between.
+            let mut is_zero = pin!(self.is_zero.notified());
+            is_zero.as_mut().enable();
+            if self.count.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            is_zero.await;
+        }
+    }
+}
+
+/// An attempt that waits for a permit.
+struct Waits<'a>(&'a Waiting);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.is_zero.notify_waiters();
+        }
     }
 }
 
@@ -186,6 +243,40 @@ mod tests {
             "the other attempts have not ended: {waited:?}"
         );
         drop(permit);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_record_waits_until_the_others_have_started_or_for_its_time() {
+        let limiter = StartLimiter::new();
+        let since = Instant::now();
+        limiter.all_started().await;
+        assert_eq!(since.elapsed(), Duration::ZERO, "nobody waits");
+        for number in 0.. {
+            let permit = tokio::select! {
+                biased;
+                permit = limiter.permit("a") => permit,
+                () = std::future::ready(()) => break,
+            };
+            limiter.begin(&format!("a{number}"), permit);
+        }
+        let waits = limiter.permit("a");
+        let mut record = pin!(limiter.all_started());
+        let mut waits = pin!(waits);
+        tokio::select! {
+            biased;
+            _ = waits.as_mut() => panic!("no permit is free"),
+            () = record.as_mut() => panic!("an attempt waits for its start"),
+            () = std::future::ready(()) => {}
+        }
+        limiter.end("a7");
+        drop(waits.await);
+        record.await;
+        assert_eq!(since.elapsed(), Duration::ZERO, "all have started");
+        // As of a target that takes long: no permit becomes free.
+        let stuck = limiter.waiting.one_more();
+        limiter.all_started().await;
+        assert!((RECORD_WAITS_MAX..2 * RECORD_WAITS_MAX).contains(&since.elapsed()));
+        drop(stuck);
     }
 
     #[tokio::test(start_paused = true)]
