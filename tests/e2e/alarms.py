@@ -223,6 +223,14 @@ def situations():
     yield "the sweeper fails twice", HOUR, {
         "Errors of SweeperFunction": {**each(hour, 0), 30: [1], 31: [1]},
     }, {"SweeperErrorsAlarm"}
+    yield "one of three sweepers fails each minute", HOUR, {
+        "Errors of SweeperFunction": each(hour, 0, 0, 1),
+        SWEPT: each(hour, 1, 1),
+    }, {"SweeperErrorsAlarm"}
+    yield "one of three sweepers is never invoked, and a third of the timers is late at times", HOUR, {
+        SWEPT: each(hour, 1, 1),
+        LATE: each(hour, 150, 150, 35_000),
+    }, {"LagAlarm"}
     yield "the executor fails once in a day", DAY, {"Errors of ExecutorFunction": {700: [1]}}, {"ExecutorErrorsAlarm"}
     yield "a tick is throttled", HOUR, {SWEPT: each(hour, 1, but=[30])}, set()
     yield "every tick is throttled", 30 + SOON, {SWEPT: each(range(30), 1)}, {"NoSweepAlarm"}

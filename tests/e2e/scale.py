@@ -2,8 +2,9 @@
 
 usage: tests/e2e/scale.py, which prints them
 
-It is arithmetic from the figures of that page: units and prices, the processor time of a timer, the rates at
-which Lambda adds invocations. A part of `make e2e` compares the page with what this prints.
+It is arithmetic from the figures of that page: units and prices, the rates at which Lambda adds invocations;
+and from the processor time of a timer in shared/docs/benchmarks.md. A part of `make e2e` compares the page with
+what this prints.
 """
 
 import math
@@ -11,7 +12,8 @@ import re
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent.parent / "shared" / "docs" / "aws-costs.md"
+DOCS = Path(__file__).resolve().parent.parent.parent / "shared" / "docs"
+PAGE = DOCS / "aws-costs.md"
 LOADS = [10_000, 100_000, 1_000_000, 10_000_000]
 PACKET = 25
 # Seconds: an invocation with a full packet, the least look ahead of a pass, a pass, the time between two.
@@ -23,17 +25,56 @@ MINUTELY_MOVE = 2 / 14
 PLANNED = 13.5
 QUOTA, CONCURRENCY = 40_000, 1_000
 INDEX_TIMERS = 64 * 1_000 / MOVE
-# Seconds of a whole processor for a timer; timers a second by round trips.
-HOURLY_SECONDS, MINUTELY_SECONDS, ROUND_TRIPS = 125e-6, 270e-6, 8_900
+# Timers a second by round trips.
+ROUND_TRIPS = 8_900
 # By Size: megabytes of the sweeper, write units of a new table, invocations at first and more in a minute.
 SIZES = {"small": (256, 4_000, 5, 300), "large": (1_769, 12_000, 200, 1_000)}
-WHOLE_PROCESSOR = 1_769
+MEDIUM, WHOLE_PROCESSOR = 512, 1_769
 SWEEPERS_MAX = 5
 MONTH = 60 * 24 * 30
 
 
+def measured():
+    """Microseconds of a whole processor for an hourly timer and for a minutely one."""
+    row = r"^\| sweeper: an hourly timer[^|]*; a minutely one[^|]*\| ([0-9]+); ([0-9]+); [0-9]+ \|$"
+    return [int(it) for it in re.search(row, (DOCS / "benchmarks.md").read_text(), re.M).groups()]
+
+
+HOURLY_MICROS, MINUTELY_MICROS = measured()
+HOURLY_SECONDS, MINUTELY_SECONDS = HOURLY_MICROS / 1e6, MINUTELY_MICROS / 1e6
+
+
 def timers_a_second(megabytes, seconds):
     return min(megabytes / WHOLE_PROCESSOR / seconds, ROUND_TRIPS)
+
+
+def rounded(number):
+    """Two digits: all that is known of it."""
+    number = round(number, 1 - math.floor(math.log10(number)))
+    return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:,.0f}"
+
+
+def sizes():
+    yield "| `Size`, share of a processor | hourly or one-time timers a minute | minutely timers; jobs |"
+    yield "| --- | --- | --- |"
+    for name, megabytes in [("small", SIZES["small"][0]), ("medium", MEDIUM), ("large", SIZES["large"][0])]:
+        hourly = timers_a_second(megabytes, HOURLY_SECONDS) * PASS
+        timers = timers_a_second(megabytes, MINUTELY_SECONDS) * PASS
+        jobs = rounded(timers * PLANNED)
+        share = megabytes / WHOLE_PROCESSOR
+        yield f"| `{name}`, {share * 100:.0f} % | {rounded(hourly)} | {rounded(timers)}; {jobs} |"
+
+
+def sweeper():
+    def firings(megabytes):
+        hourly = timers_a_second(megabytes, HOURLY_SECONDS) * PASS / TICK
+        minutely = timers_a_second(megabytes, MINUTELY_SECONDS) * PASS / TICK * PLANNED
+        return f"{rounded(hourly)}; {rounded(minutely)}"
+
+    small, large = firings(SIZES["small"][0]), firings(WHOLE_PROCESSOR)
+    micros = f"{HOURLY_MICROS} µs an hourly timer, {MINUTELY_MICROS} µs a minutely one"
+    link = "([measured](benchmarks.md#starts-and-firings-on-aws))"
+    yield f"| sweeper, by processor: {micros} {link} | 256 MB, hourly; minutely: {small}. 1,769 MB: {large} |"
 
 
 def fill(jobs):
@@ -112,7 +153,7 @@ def instants():
 
 
 def tables():
-    return [list(minutely()), list(instants())]
+    return [list(sizes()), list(sweeper()), list(minutely()), list(instants())]
 
 
 def checks():

@@ -28,9 +28,9 @@ NEVER = 1 << 62
 
 # An attempt with nothing in its way starts within so long, beside the difference of clocks.
 STARTS = 6 * SECOND
-# A pass of the sweeper sees what is due this long after it begins, and looks further than that.
 # A request of a user ends within this.
 REQUEST = 5 * SECOND
+# A pass of the sweeper sees what is due this long after it begins, and looks further than that.
 SEEN_AHEAD = MINUTE
 # After an outage, workers look for messages within so long.
 WORKERS_LOOK = 35 * SECOND
@@ -59,6 +59,8 @@ OUTAGE = 10 * MINUTE
 BEATS = 101 * SECOND
 # "Ten seconds after it is sent: the clocks of two functions may differ."
 CLOCKS = 10 * SECOND
+# A pass gives a sign of life if the last one is older.
+SIGNED = 50 * SECOND
 # How long a job that is over is kept.
 SIXTY_DAYS = 60 * 24 * HOUR
 # On one machine nothing but its own process is in the way of what is due.
@@ -696,8 +698,14 @@ class Judge:
 
     def is_sound(self, sweep, uid):
         """Whether a pass saw the timer of a job as it was, and nothing failed for it."""
-        return not sweep["failed"] and not any(
+        return self.is_shared(sweep, uid) and not sweep["failed"] and not any(
             first <= sweep["until"] and last >= sweep["from"] for first, last in self.behind.get(uid, []))
+
+    def is_shared(self, sweep, uid):
+        """Whether the timers of a job are in the share of a pass. Sweepers divide the shards; with each round,
+        the next part has a shard."""
+        part, parts, minute = sweep["share"]
+        return (sum(uid.encode()) % self.head["shards"] + minute) % parts == part
 
     def going_on(self, timing, nominal):
         """The later timings in which a job goes on with an occurrence."""
@@ -900,7 +908,7 @@ class Judge:
             return pings.judge(self)
         if self.head["scenario"] == "Processes":
             return processes.judge(self)
-        for rule in (self.owed, self.left_out, self.overlaps, self.limited, self.at_once, self.calls, self.doubled, self.followed, self.rows,
+        for rule in (self.owed, self.signs, self.left_out, self.overlaps, self.limited, self.at_once, self.calls, self.doubled, self.followed, self.rows,
                      self.counters, self.quarters, self.pauses, self.states, self.expiries, self.asked_runs, self.quotas):
             rule()
         self.kept(self.end)
@@ -927,6 +935,16 @@ class Judge:
                     self.bad("missed", timing.job.uid, nominal)
                 elif self.is_silent(timing, nominal, attempt):
                     self.bad("left out without a word", timing.job.uid, nominal)
+
+    def signs(self):
+        """A pass gives a sign of life of all sweepers, or finds one of the last fifty seconds."""
+        if self.machine.lives:
+            return
+        signs = [at for at, _ in self.machine.beats["sweepers"]]
+        for it in self.passes:
+            first = it["from"] - SIGNED - self.skew()
+            if not it["failed"] and not any(first <= at <= it["until"] for at in signs):
+                self.bad("no sign of life in a pass", it["share"], it["from"])
 
     def left_out(self):
         """What the history says was left out fell into an outage that it names rightly, or was too late."""
@@ -1501,7 +1519,7 @@ class Judge:
         count it."""
         def is_unnoted(at):
             for it in self.passes:
-                if it["from"] <= at <= it["until"]:
+                if it["from"] <= at <= it["until"] and self.is_shared(it, attempt.uid):
                     return not self.is_sound(it, attempt.uid)
             return any(at <= trouble < at + REQUEST for all_of in self.troubles.values() for trouble in all_of)
         return bool(attempt.sendings) and all(map(is_unnoted, attempt.sendings))

@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 use crate::lambda::Function;
 use crate::load;
 use crate::services::Services;
+use crate::throttle::ONE_IN;
 
 /// Starts of each function.
 const STARTS: usize = 20;
 /// Jobs that fire.
 const JOBS: usize = 100;
 /// Executions that are asked for of each of them.
-const RUNS: usize = 15;
-/// A third of them: what is the same for all of a process is paid in the first.
-const THIRD: usize = JOBS * RUNS / 3;
+const RUNS: usize = 20;
+/// A quarter of them: what is the same for all of a process is paid in the first.
+const QUARTER: usize = JOBS * RUNS / 4;
 /// Passes of the sweeper that find nothing.
 const PASSES: usize = 21;
 
@@ -67,8 +68,9 @@ pub(crate) fn cpu(functions: &Path, services: &Services) {
 
     let executor = Function::start(&functions.join("executor"), services);
     executor.init();
-    let (ones, packed) = messages.split_at(2 * THIRD);
-    for (what, part) in [("first", &ones[..THIRD]), ("then", &ones[THIRD..])] {
+    let (ones, packed) = messages.split_at(2 * QUARTER);
+    let (packed, throttled) = packed.split_at(QUARTER);
+    for (what, part) in [("first", &ones[..QUARTER]), ("then", &ones[QUARTER..])] {
         let batches = part.chunks(10).map(load::batch);
         let spent = median(batches.map(|batch| performed(&executor, &batch)).collect());
         row(&format!("executor: a firing, of ten ({what})"), spent, 10);
@@ -78,7 +80,8 @@ pub(crate) fn cpu(functions: &Path, services: &Services) {
     let spent = median(batches.map(|batch| performed(&executor, &batch)).collect());
     row("executor: a firing, of a packet of 25", spent, 25);
     // What is refused costs less.
-    assert_eq!(services.called.load(Ordering::Relaxed), JOBS * RUNS);
+    assert_eq!(services.called.load(Ordering::Relaxed), 3 * QUARTER);
+    executor_that_is_throttled(functions, services, throttled);
 
     let sweeper = Function::start(&functions.join("sweeper"), services);
     sweeper.init();
@@ -102,6 +105,21 @@ pub(crate) fn cpu(functions: &Path, services: &Services) {
     row("sweeper: a timer, with what it sends", spent, JOBS);
 }
 
+/// Packets while the table refuses some calls. What it refuses too often is left to another delivery.
+fn executor_that_is_throttled(functions: &Path, services: &Services, messages: &[String]) {
+    let environment = services.throttled_environment(ONE_IN);
+    let executor = Function::start_in(&functions.join("executor"), environment);
+    executor.init();
+    executor.invoke(&load::batch(&[]));
+    let before = services.called.load(Ordering::Relaxed);
+    let packets = load::packets(messages);
+    let batches = packets.iter().map(|packet| load::batch(std::slice::from_ref(packet)));
+    let spent = batches.map(|batch| timed(&executor, || drop(executor.invoke(&batch))));
+    row("executor: the same, a call of ten throttled", median(spent.collect()), 25);
+    let called = services.called.load(Ordering::Relaxed) - before;
+    println!("executor: while throttled, {called} of {} were called at once", messages.len());
+}
+
 /// The processor time of a batch whose messages are all done.
 fn performed(executor: &Function, batch: &Value) -> Duration {
     timed(executor, || {
@@ -118,7 +136,7 @@ pub(crate) fn timed(function: &Function, work: impl FnOnce()) -> Duration {
 
 pub(crate) fn row(what: &str, spent: Duration, n: usize) {
     let each = spent.as_secs_f64() * 1e6 / f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-    println!("{what:<37} {each:>9.0}");
+    println!("{what:<43} {each:>9.0}");
 }
 
 pub(crate) fn expect(answer: &Value, status: u16) {

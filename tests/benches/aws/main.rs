@@ -5,7 +5,8 @@
 //! is taken until it asks for its first event, and until it has answered it. Then one of each works
 //! through a load, and the processor time of its process is divided by what it did; the archiver's requests
 //! are counted, too. At last the
-//! sweeper makes passes with everything it calls as far away as it is on AWS, and the executor makes the
+//! sweeper makes passes with everything it calls as far away as it is on AWS, with jobs that ran before and with
+//! services that throttle, and the executor makes the
 //! attempts of a packet on the fraction of a processor that a size of memory comes with.
 //!
 //! `make bench-aws` builds them and gives their directory in `MINUTEHAND_BENCH_FUNCTIONS`.
@@ -29,6 +30,7 @@ mod packets;
 mod passes;
 mod quota;
 mod services;
+mod throttle;
 mod tls;
 
 use std::path::PathBuf;

@@ -15,16 +15,22 @@ use crate::far::{Far, TIMERS};
 use crate::lambda::Function;
 use crate::load;
 use crate::services::{Services, TABLE};
+use crate::throttle::ONE_IN;
 
 /// How far: what a request to DynamoDB or SQS takes.
 const AWAY: Duration = Duration::from_millis(10);
 /// When the timers are due: soon enough for a pass to see them.
 const DUE_IN: TimeDelta = TimeDelta::seconds(75);
+/// Since when a job runs that has run.
+const RAN_FOR: TimeDelta = TimeDelta::days(40);
 /// Passes of a kind, of which the best counts: the machine has other work.
 const PASSES: usize = 5;
 
 pub(crate) fn passes(functions: &Path, services: &Services) {
-    println!("passes, best of {PASSES}, {} ms from AWS  in ms  processor, in ms", AWAY.as_millis());
+    println!(
+        "passes, best of {PASSES}, {} ms from AWS           in ms  processor, in ms",
+        AWAY.as_millis()
+    );
     let far = Far::start(AWAY);
     let mut environment = services.environment();
     environment.retain(|(name, _)| !name.starts_with("AWS_ENDPOINT_URL"));
@@ -34,44 +40,70 @@ pub(crate) fn passes(functions: &Path, services: &Services) {
     let api = Function::start(&functions.join("api"), services);
     api.init();
     api.invoke(&load::put_collection());
-    measure(&sweeper, "nothing is due", 0);
-    for frequency in ["hour", "minute"] {
-        let timer = timer(&api, services, frequency);
-        far.set_due(Some(timer));
-        let (time, spent) = measure(&sweeper, &format!("each {frequency}: {TIMERS}"), TIMERS);
+    measure(&sweeper, "nothing is due", 0, false);
+    for (frequency, ran, one_in) in [
+        ("hour", false, 0),
+        ("minute", false, 0),
+        ("hour", true, 0),
+        ("minute", true, 0),
+        ("minute", true, ONE_IN),
+    ] {
+        far.set_due(Some(timer(&api, services, frequency, ran)));
+        far.throttle.refuse(one_in);
+        far.throttle.take_refused();
+        let healed = if ran { ", healed" } else { "" };
+        let refused = if one_in > 0 { ", throttled" } else { "" };
+        let what = format!("each {frequency}{healed}{refused}: {TIMERS}");
+        let (time, spent) = measure(&sweeper, &what, TIMERS, one_in > 0);
         let second = f64::from(TIMERS) / time.as_secs_f64();
-        println!("  a second; in µs each {second:>15.0} {:>17}", (spent / TIMERS).as_micros());
+        println!("  a second; in µs each {second:>24.0} {:>17}", (spent / TIMERS).as_micros());
+        if one_in > 0 {
+            println!("  throttled calls, of one in {one_in}: {}", far.throttle.take_refused());
+        }
     }
 }
 
-/// Makes some passes; returns the best.
-fn measure(sweeper: &Function, what: &str, timers: u32) -> (Duration, Duration) {
+/// Makes some passes; returns the best. Only one that is throttled may leave timers to the next.
+fn measure(
+    sweeper: &Function,
+    what: &str,
+    timers: u32,
+    is_throttled: bool,
+) -> (Duration, Duration) {
     // The first one makes the connections.
     sweeper.invoke(&load::tick());
-    let (mut time, mut spent) = (Duration::MAX, Duration::MAX);
+    let (mut time, mut spent, mut left) = (Duration::MAX, Duration::MAX, 0);
     for _ in 0..PASSES {
         let (before, begun) = (sweeper.cpu(), Instant::now());
         let (pass, _) = sweeper.invoke(&load::tick());
         time = time.min(begun.elapsed());
         spent = spent.min(sweeper.cpu() - before);
-        assert_eq!(pass["timers"], json!(timers), "{pass}");
+        let number = |name: &str| pass[name].as_u64().unwrap_or_default();
+        left += u64::from(timers) - number("timers") + number("timersThrottled");
+        assert!(is_throttled || left == 0, "{pass}");
+    }
+    if is_throttled {
+        println!("  left to the next pass by {PASSES} passes: {left}");
     }
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    println!("{what:<22} {:>15.0} {:>17.1}", ms(time), ms(spent));
+    println!("{what:<31} {:>15.0} {:>17.1}", ms(time), ms(spent));
     (time, spent)
 }
 
-/// The timer of a job that fires so often, as the table has it.
-fn timer(api: &Function, services: &Services, frequency: &str) -> Value {
+/// The timer of a job that fires so often, as the table has it. Of one that ran before, the sweeper looks for
+/// what was sent the last time.
+fn timer(api: &Function, services: &Services, frequency: &str, ran: bool) -> Value {
     // What the API cannot hand over is left to the sweep.
     services.refuses.store(true, Ordering::Release);
     let due_at = minutehand_runtime::system_now() + DUE_IN;
-    let due_at = due_at.to_rfc3339_opts(SecondsFormat::Secs, true);
-    let job = load::put_recurring(frequency, "http://127.0.0.1/", &due_at, frequency);
+    let start = if ran { due_at - RAN_FOR } else { due_at };
+    let start = start.to_rfc3339_opts(SecondsFormat::Secs, true);
+    let name = format!("{frequency}-{ran}");
+    let job = load::put_recurring(&name, "http://127.0.0.1/", &start, frequency);
     let (answer, _) = api.invoke(&job);
     assert_eq!(answer["statusCode"], 201, "{answer}");
     services.refuses.store(false, Ordering::Release);
-    services.system.block_on(stored(&services.dynamodb, frequency))
+    services.system.block_on(stored(&services.dynamodb, &name))
 }
 
 async fn stored(client: &Client, job_key: &str) -> Value {

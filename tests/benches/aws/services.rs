@@ -10,9 +10,11 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::http::{self, Answer, Request};
+use crate::throttle::{self, Throttle};
 use crate::tls::{self, Tls};
 
 pub(crate) const TABLE: &str = "jobs";
+const TABLE_URL: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
 pub(crate) struct Services {
     environment: Vec<(&'static str, String)>,
@@ -26,6 +28,8 @@ pub(crate) struct Services {
     pub(crate) stored_bytes: Arc<AtomicUsize>,
     /// Whether the queue takes nothing.
     pub(crate) refuses: Arc<AtomicBool>,
+    /// Where the table is, without TLS.
+    table: SocketAddr,
     /// The table, without TLS.
     pub(crate) dynamodb: aws_sdk_dynamodb::Client,
     pub(crate) system: Runtime,
@@ -84,6 +88,7 @@ impl Services {
             stored_objects,
             stored_bytes,
             refuses,
+            table,
             dynamodb,
             system,
             tls,
@@ -93,6 +98,18 @@ impl Services {
     /// The environment that Lambda and the template give.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         self.environment.clone()
+    }
+
+    /// The same with a table that refuses one of so many calls.
+    pub(crate) fn throttled_environment(&self, one_in: u32) -> Vec<(&'static str, String)> {
+        let throttle = Arc::new(Throttle::default());
+        throttle.refuse(one_in);
+        let front = throttle::before(self.table, throttle);
+        let front = self.system.block_on(self.tls.before(front));
+        let mut environment = self.environment();
+        environment.retain(|(name, _)| *name != TABLE_URL);
+        environment.push((TABLE_URL, format!("https://{}:{}", tls::NAME, front.port())));
+        environment
     }
 
     /// The environment of the archiver.
@@ -116,7 +133,7 @@ fn environment([dynamodb, others]: [String; 2]) -> Vec<(&'static str, String)> {
         ("AWS_SECRET_ACCESS_KEY", "secret".to_owned()),
         ("MINUTEHAND_QUEUE_URL", format!("{others}/1/q")),
         ("AWS_ENDPOINT_URL", others),
-        ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb),
+        (TABLE_URL, dynamodb),
         ("AWS_LAMBDA_FUNCTION_NAME", "bench".to_owned()),
         ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256".to_owned()),
         ("AWS_LAMBDA_FUNCTION_VERSION", "1".to_owned()),

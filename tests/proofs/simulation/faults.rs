@@ -130,6 +130,8 @@ pub(super) struct StorePort {
     pub(super) found_ended: AtomicBool,
     /// Whether the process runs an earlier version.
     is_early: bool,
+    /// Whether a mutation gives no sign of life.
+    pub(super) is_silent: AtomicBool,
 }
 
 impl StorePort {
@@ -147,6 +149,7 @@ impl StorePort {
             claimed: Mutex::default(),
             found_ended: AtomicBool::new(false),
             is_early: world.is_early(process),
+            is_silent: AtomicBool::new(false),
         }
     }
 
@@ -207,6 +210,8 @@ impl StorePort {
         let Some(beat_at) = pulse.beat_at.filter(|_| is_kept) else { return };
         if of == PulseOf::Workers {
             self.world.workers_since.fetch_min(self.world.time.now(), Relaxed);
+        } else {
+            self.world.time.ways.signed(self.world.time.now());
         }
         self.world.log.note(|| {
             let of = match of {
@@ -1005,6 +1010,9 @@ impl PulsesLayer for StorePort {
             }
             Some(Mutation::SweepCollapsesAll) => {
                 read.sweepers.outages = vec![always_until(clock)];
+            }
+            Some(Mutation::FirstBeats) if self.is_silent.load(Relaxed) => {
+                read.sweepers.beat_at = Some(clock);
             }
             // A beat in the future is what tells that the clock was set back.
             Some(Mutation::OutagesStand) => {

@@ -14,6 +14,7 @@ use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::firing::TurnOrder;
 use minutehand_domain::work_item::{JobRef, WorkItem};
+use minutehand_ports::Timers as _;
 use minutehand_ports::store::{CollectionRecord, Pause, Saved, TurnsWrite};
 use serde_json::{Value, json};
 
@@ -76,7 +77,7 @@ impl World {
             json!({
                 "e": "run", "seed": self.seed, "scenario": format!("{scenario:?}"),
                 "mutation": self.mutation.map(|it| format!("{it:?}")),
-                "version": VERSION,
+                "version": VERSION, "shards": self.memory.shards(),
                 "epoch": micros(chrono::DateTime::UNIX_EPOCH),
             })
         });

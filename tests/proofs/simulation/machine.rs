@@ -23,7 +23,7 @@ use super::engine::EnginePort;
 use super::faults::StorePort;
 use super::tally::Fault;
 use super::time::{Process, ProcessClock, SECOND};
-use super::way::SweepPass;
+use super::way::{Share, SweepPass};
 use super::world::{Ids, SimulatedTarget, World, manage_settings};
 
 /// The longest wait between two passes.
@@ -179,7 +179,7 @@ impl Machine {
             let from = self.world.time.now();
             let pass = sweeper.pass(first_shard, pending()).await;
             let (until, process) = (self.world.time.now(), self.process.id);
-            self.world.time.ways.passed(SweepPass { from, until, process });
+            self.world.time.ways.passed(SweepPass { from, until, process, share: Share::WHOLE });
             first_shard = first_shard.wrapping_add(1);
             clock.wait(if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE }).await;
             let next = std::pin::pin!(async {

@@ -7,7 +7,7 @@ mod open;
 mod pings;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
@@ -48,7 +48,7 @@ use super::mutation::Mutation;
 use super::tally::Fault;
 use super::time::Time;
 
-/// Few, as each costs a question in every pass.
+/// Few, as each costs a question in every pass; more where sweepers divide them.
 const SHARDS: u32 = 2;
 
 /// Timers of a page. Few, so that there is more than one page.
@@ -72,6 +72,7 @@ pub(super) struct Memory {
     pub(super) purged_max: AtomicUsize,
     /// Whether no other process writes.
     is_alone: AtomicBool,
+    shards: AtomicU32,
     /// The one process on a machine: claims of those before it are void.
     process: AtomicU64,
     /// Prefetched snapshots by the ids of their claims.
@@ -287,8 +288,8 @@ pub(super) fn place_key(place: &ResourceGroup, name: &Name) -> String {
     format!("{}#{}#{}", place.subscription.key(), name.key(), place.group.key())
 }
 
-fn shard(uid: &str) -> u32 {
-    uid.bytes().fold(0_u32, |sum, byte| sum.wrapping_add(u32::from(byte))) % SHARDS
+fn shard(uid: &str, of: u32) -> u32 {
+    uid.bytes().fold(0_u32, |sum, byte| sum.wrapping_add(u32::from(byte))) % of
 }
 
 impl Memory {
@@ -300,6 +301,7 @@ impl Memory {
             // Few, so that there is more than one page.
             purged_max: AtomicUsize::new(2),
             is_alone: AtomicBool::new(is_alone),
+            shards: AtomicU32::new(SHARDS),
             process: AtomicU64::new(0),
             prefetched: Mutex::default(),
             tables: Mutex::default(),
@@ -1232,7 +1234,7 @@ impl History for Memory {
 #[async_trait]
 impl Timers for Memory {
     fn shards(&self) -> u32 {
-        SHARDS
+        self.shards.load(Relaxed)
     }
 
     async fn due(
@@ -1241,11 +1243,11 @@ impl Timers for Memory {
         until: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
-        let now = self.time.now();
+        let (now, shards) = (self.time.now(), Timers::shards(self));
         // In the order of the index: by when they are due, then by their keys.
         let mut places = BTreeMap::new();
         for (key, history) in &mut self.tables().index {
-            if shard(&key.0) != wanted {
+            if shard(&key.0, shards) != wanted {
                 continue;
             }
             let Some(shown) = history.iter().rposition(|(at, _)| *at <= now) else { continue };
@@ -1448,6 +1450,12 @@ impl Memory {
     /// Whether one process is the only writer.
     pub(super) fn is_alone(&self) -> bool {
         self.is_alone.load(Relaxed)
+    }
+
+    /// Many processes write, and divide the timers by so many shards.
+    pub(super) fn divide(&self, shards: u32) {
+        self.is_alone.store(false, Relaxed);
+        self.shards.store(shards, Relaxed);
     }
 
     /// A process begins that is alone.

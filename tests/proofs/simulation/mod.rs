@@ -16,6 +16,7 @@
 //! | `world` | targets, and the processes around the services |
 //! | `play` | what happens in a run |
 //! | `postgres`, `processes` | what many processes share, and they |
+//! | `parts` | several sweepers that divide the timers, and die |
 //! | `pings` | programs that ping jobs, and processes with the API that come and go |
 //! | `reports` | targets that answer that they go on, and report later how it ended |
 //! | `judge` | what is wrong with it |
@@ -42,6 +43,7 @@ mod machine;
 mod many;
 mod memory;
 mod mutation;
+mod parts;
 mod pings;
 mod play;
 mod postgres;
@@ -94,6 +96,7 @@ fn scenario(seed: u64) -> Scenario {
         5 if seed >= POLICIES_FROM => Scenario::Overlap,
         8 if seed >= POLICIES_FROM => Scenario::Limits,
         12 if seed >= POLICIES_FROM => Scenario::Seats,
+        6 if seed >= POLICIES_FROM && seed / 16 % 3 == 2 => Scenario::Parts,
         6 => Scenario::Lossy,
         10 => Scenario::Harsh,
         13 => Scenario::Upgrade,
@@ -218,6 +221,7 @@ scenarios! {
     jobs_in_outages_are_well: Outage, 32, 5;
     jobs_with_policies_are_well: Policies, 24, 5;
     jobs_whose_messages_are_lost_are_well: Lossy, 40, 30;
+    jobs_of_several_sweepers_are_well: Parts, 32, 30;
     jobs_in_the_harshest_times_are_well: Harsh, 16, 15;
     jobs_of_deleted_collections_are_well: Gone, 24, 20;
     jobs_that_run_in_bursts_are_well: Burst, 16, 15;
@@ -316,6 +320,8 @@ mutations! {
     claims_before_grace: ClaimsBeforeGrace,
     dead_by_clock: DeadByClock,
     group_over_shared: GroupOverShared,
+    parts_stay: PartsStay,
+    first_heals: FirstHeals,
 }
 
 mutations! {
@@ -387,6 +393,9 @@ mutations! {
     sweeps_on: SweepsOn,
     required_unlocked: RequiredUnlocked,
     quarter_of_end: QuarterOfEnd,
+    shares_overlap: SharesOverlap,
+    round_by_clock: RoundByClock,
+    first_beats: FirstBeats,
 }
 
 /// Seeds that once showed a fault, which is corrected.

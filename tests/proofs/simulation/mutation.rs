@@ -201,11 +201,26 @@ pub(super) enum Mutation {
     RequiredUnlocked,
     /// An occurrence counts in the quarter of an hour in which it ended.
     QuarterOfEnd,
+    /// A part of the sweepers sweeps the share of the one before it.
+    SharesOverlap,
+    /// The parts keep their shares, so nobody sweeps the one of a dead part.
+    PartsStay,
+    /// A part takes the round from its own clock, not from the tick.
+    RoundByClock,
+    /// Only the first part gives signs of life.
+    FirstBeats,
+    /// Only the first part sends again what the queue has lost.
+    FirstHeals,
 }
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 95] = [
+    pub(super) const ALL: [Self; 100] = [
+        Self::SharesOverlap,
+        Self::PartsStay,
+        Self::RoundByClock,
+        Self::FirstBeats,
+        Self::FirstHeals,
         Self::QuarterOfEnd,
         Self::DeadByClock,
         Self::DeadTooEarly,
@@ -340,6 +355,11 @@ impl Mutation {
             | Self::SweepsOn
             | Self::GroupOverShared
             | Self::RequiredUnlocked => Some(Scenario::Processes),
+            Self::SharesOverlap
+            | Self::PartsStay
+            | Self::RoundByClock
+            | Self::FirstBeats
+            | Self::FirstHeals => Some(Scenario::Parts),
             Self::BookHasNoCondition
             | Self::SignsAreIgnored
             | Self::DoubtsAreDropped

@@ -18,6 +18,7 @@ use super::judge::{Later, Run};
 use super::log::Log;
 use super::memory::Memory;
 use super::mutation::Mutation;
+use super::parts::{DeadPart, SHARDS, SWEEPERS_MAX};
 use super::tally::{Fault, Tally};
 use super::time::{Process, SECOND, begin_at, instant, micros};
 use super::twin::Twin;
@@ -66,6 +67,8 @@ pub(super) enum Scenario {
     Completion,
     /// The queue loses messages.
     Lossy,
+    /// It does, and several sweepers divide the timers, some of which fail for a while.
+    Parts,
     /// Faults are several times as frequent, and workers stall.
     Harsh,
     /// Collections are deleted, and more than sixty days go by after the end.
@@ -85,7 +88,7 @@ pub(super) enum Scenario {
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 17] = [
+pub(super) const SCENARIOS: [Scenario; 18] = [
     Scenario::Mixed,
     Scenario::Again,
     Scenario::Outage,
@@ -95,6 +98,7 @@ pub(super) const SCENARIOS: [Scenario; 17] = [
     Scenario::Seats,
     Scenario::Completion,
     Scenario::Lossy,
+    Scenario::Parts,
     Scenario::Harsh,
     Scenario::Gone,
     Scenario::Burst,
@@ -283,6 +287,9 @@ fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
 
 impl Play {
     fn begin(&mut self) {
+        if self.scenario == Scenario::Parts {
+            self.parts();
+        }
         self.world.log_start(self.scenario);
         if self.scenario == Scenario::Machine {
             let machine = self.world.clone().run_machine(self.span);
@@ -389,7 +396,7 @@ impl Play {
                 self.some_bursts();
                 self.deletions();
             }
-            Scenario::Mixed | Scenario::Lossy => self.changes(),
+            Scenario::Mixed | Scenario::Lossy | Scenario::Parts => self.changes(),
         }
     }
 
@@ -463,7 +470,7 @@ impl Play {
             stalls: 0,
         };
         let faults = match self.scenario {
-            Scenario::Lossy => Faults { vanished: 20_000, ..faults },
+            Scenario::Lossy | Scenario::Parts => Faults { vanished: 20_000, ..faults },
             Scenario::Harsh => Faults {
                 crashes: 7 * faults.crashes,
                 lost: 3 * faults.lost,
@@ -995,6 +1002,31 @@ impl Play {
         self.span = until + 30 * MINUTE;
     }
 
+    /// Several sweepers, of which all but one fail for a while; in half of the runs their number changes.
+    fn parts(&self) {
+        let parts = &self.world.parts;
+        let of = u32::try_from(self.world.seed % 4).unwrap() + 2;
+        let lives = u32::try_from(self.between(0, i64::from(of))).unwrap();
+        self.world.memory.divide(SHARDS);
+        parts.divide(of);
+        for part in (0..of).filter(|part| *part != lives) {
+            for _ in 0..self.between(0, 3) {
+                let from = self.between(3 * MINUTE, self.span);
+                let until = from + MINUTE * self.pick(&[3, 10, 25, 40]);
+                parts.dies(DeadPart { part, from, until });
+            }
+        }
+        if self.happens(50) {
+            let at = self.between(10 * MINUTE, self.span);
+            let of = self.pick(&[of - 1, of + 1]).clamp(lives + 1, SWEEPERS_MAX);
+            let world = self.world.clone();
+            self.world.time.spawn(&self.world.keeper, async move {
+                world.time.until(at).await;
+                world.parts.divide(of);
+            });
+        }
+    }
+
     /// Sends a request to the API, once.
     fn at(&self, at: i64, request: Request) {
         let world = self.world.clone();
@@ -1021,24 +1053,26 @@ impl Play {
                 world.time.until(next).await;
                 next = world.awake_at(next + MINUTE);
                 let faults = world.faults();
-                let mut passes = 1;
-                if world.time.chance().happens(faults.lost_ticks) {
-                    passes = 0;
-                    world.time.tally.note(Fault::TickLost);
-                } else if world.time.chance().happens(faults.doubled_ticks) {
-                    passes = 2;
-                    world.time.tally.note(Fault::TickDoubled);
-                }
-                if world.are_sweepers_down.load(Relaxed) {
-                    passes = 0;
-                }
-                for _ in 0..passes {
-                    let late = world.time.chance().between(SECOND / 10, 5 * SECOND);
-                    let (at, pass) = (world.time.now() + late, world.clone());
-                    world.time.spawn(&world.keeper, async move {
-                        pass.time.until(at).await;
-                        pass.sweep();
-                    });
+                for share in world.parts.shares(world.time.now()) {
+                    let mut passes = 1;
+                    if world.time.chance().happens(faults.lost_ticks) {
+                        passes = 0;
+                        world.time.tally.note(Fault::TickLost);
+                    } else if world.time.chance().happens(faults.doubled_ticks) {
+                        passes = 2;
+                        world.time.tally.note(Fault::TickDoubled);
+                    }
+                    if world.are_sweepers_down.load(Relaxed) {
+                        passes = 0;
+                    }
+                    for _ in 0..passes {
+                        let late = world.time.chance().between(SECOND / 10, 5 * SECOND);
+                        let (at, pass) = (world.time.now() + late, world.clone());
+                        world.time.spawn(&world.keeper, async move {
+                            pass.time.until(at).await;
+                            pass.sweep(share);
+                        });
+                    }
                 }
             }
         });

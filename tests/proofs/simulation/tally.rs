@@ -25,10 +25,11 @@ pub(super) enum Fault {
     ClockJump,
     ApiEnded,
     DatabaseAway,
+    PartDead,
 }
 
 /// The faults, with their names in a report.
-const FAULTS: [(Fault, &str); 16] = [
+const FAULTS: [(Fault, &str); 17] = [
     (Fault::Crash, "processes died"),
     (Fault::Stall, "workers stalled past their lease"),
     (Fault::Throttled, "requests throttled"),
@@ -45,6 +46,7 @@ const FAULTS: [(Fault, &str); 16] = [
     (Fault::ClockJump, "clocks that jumped"),
     (Fault::ApiEnded, "processes with the API ended"),
     (Fault::DatabaseAway, "times without a database"),
+    (Fault::PartDead, "passes of dead parts"),
 ];
 
 /// A number for each fault.

@@ -26,12 +26,26 @@ impl Hold {
     }
 }
 
+/// What one of several sweepers sweeps: a part, counted from zero, of so many, in a round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share {
+    pub(super) part: u32,
+    pub(super) of: u32,
+    pub(super) round: u32,
+}
+
+impl Share {
+    /// All timers.
+    pub(super) const WHOLE: Self = Self { part: 0, of: 1, round: 0 };
+}
+
 /// A pass of a sweeper that came to its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SweepPass {
     pub(super) from: i64,
     pub(super) until: i64,
     pub(super) process: u64,
+    pub(super) share: Share,
 }
 
 /// What was in the way of the attempts of a run.
@@ -48,6 +62,8 @@ pub(super) struct Obstacles {
     /// When something failed for a process, or it died.
     pub(super) troubles: BTreeMap<u64, Vec<i64>>,
     pub(super) passes: Vec<SweepPass>,
+    /// When sweepers gave signs of life.
+    pub(super) signs: Vec<i64>,
     /// When timers of attempts were stored that wait for long.
     pub(super) planned: BTreeMap<String, Vec<i64>>,
     /// When the index did not show the timers of a job as they were.
@@ -179,6 +195,10 @@ impl Ways {
         self.with(|noted| noted.obstacles.passes.push(pass));
     }
 
+    pub(super) fn signed(&self, now: i64) {
+        self.with(|noted| noted.obstacles.signs.push(now));
+    }
+
     /// The timer of an attempt that waits for long was stored.
     pub(super) fn planned(&self, id: String, now: i64) {
         self.with(|noted| noted.obstacles.planned.entry(id).or_default().push(now));
@@ -212,7 +232,11 @@ impl Ways {
             let none = Vec::new();
             let of_process = troubles.get(&it.process).unwrap_or(&none);
             let is_troubled = of_process.iter().any(|at| (it.from..=it.until).contains(at));
-            json!({"e": "pass", "from": it.from, "until": it.until, "failed": is_troubled})
+            let Share { part, of, round } = it.share;
+            json!({
+                "e": "pass", "from": it.from, "until": it.until, "failed": is_troubled,
+                "share": [part, of, round],
+            })
         });
         let behind =
             behind.iter().map(|(uid, times)| json!({"e": "behind", "job": uid, "times": times}));

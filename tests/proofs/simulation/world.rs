@@ -34,13 +34,15 @@ use super::log::{Log, described};
 use super::machine::{Life, Machine};
 use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
+use super::parts::{Parts, swept};
 use super::pings::{PingPort, Pinged};
 use super::play::Stores;
 use super::postgres::Shared;
 use super::queue::{QueuePort, Received, Sender, Sqs};
 use super::reports::Reports;
+use super::tally::Fault;
 use super::time::{Process, ProcessClock, SECOND, Time, micros};
-use super::way::SweepPass;
+use super::way::{Share, SweepPass};
 use super::why::Reader;
 
 /// Pages of a pass under way at once: all shards.
@@ -176,6 +178,8 @@ pub(super) struct World {
     pub(super) pinged: Pinged,
     /// What many processes share.
     pub(super) shared: Shared,
+    /// The sweepers.
+    pub(super) parts: Parts,
 }
 
 /// How the work on a work item ended for its message. The worst of them decides.
@@ -250,6 +254,7 @@ impl World {
             reports: Reports::default(),
             pinged: Pinged::default(),
             shared: Shared::default(),
+            parts: Parts::default(),
         })
     }
 
@@ -382,10 +387,12 @@ impl World {
     }
 
     /// A pass of a sweeper, in a process of its own.
-    pub(super) fn sweep(self: &Arc<Self>) {
+    pub(super) fn sweep(self: &Arc<Self>, share: Share) {
         let process = self.process();
         let queue = self.queue_port(&process, Sender::Sweeper);
         let store = self.store_port(&process, &queue);
+        let is_first = share.part == 0;
+        store.is_silent.store(self.mutation == Some(Mutation::FirstBeats) && !is_first, Relaxed);
         let clock = self.clock(&process);
         let events = Arc::new(());
         let dispatcher =
@@ -404,15 +411,28 @@ impl World {
             .with_concurrent_pages(PAGES_AT_ONCE)
             .gathering(GATHERED_MAX);
         let heals = self.heals() && !self.is_early(&process);
+        let heals = heals && (self.mutation != Some(Mutation::FirstHeals) || is_first);
         let sweeper = if heals { sweeper.with_healer(healer) } else { sweeper };
         let first = u32::try_from(self.time.chance().below(64)).unwrap();
+        let (part, round) = swept(share, self.mutation, process.clock());
         let (world, id) = (self.clone(), process.id);
         self.time.spawn(&process, async move {
             let from = world.time.now();
             let over = clock.wait(PASS_MAX.to_std().unwrap());
-            sweeper.pass(first, over).await;
-            world.time.ways.passed(SweepPass { from, until: world.time.now(), process: id });
+            sweeper.pass_part(part, round, first, over).await;
+            world.time.ways.passed(SweepPass { from, until: world.time.now(), process: id, share });
         });
+        if self.parts.is_dead(share.part, self.time.now()) {
+            self.time.tally.note(Fault::PartDead);
+            // At once, or after it has sent some of what it moves.
+            let at = self.time.now() + self.time.chance().pick(&[0, 0, SECOND / 2, SECOND]);
+            let world = self.clone();
+            self.time.spawn(&self.keeper, async move {
+                world.time.until(at).await;
+                process.trouble();
+                process.kill();
+            });
+        }
     }
 
     /// Whether a process is of the version that knows no packets. In most runs half of the processes are

@@ -7,7 +7,7 @@ use super::run::Row;
 use super::spec::{Segment, Spec};
 use super::ways::Way;
 use super::{BEAT, EVER, Excused, Judge, KNOWN_AFTER, LAG};
-use crate::simulation::play::{Outage, Scenario};
+use crate::simulation::play::Outage;
 use crate::simulation::time::instant;
 
 impl Judge<'_> {
@@ -92,7 +92,7 @@ impl Judge<'_> {
     /// Whether an occurrence was left out, and its lost message may have been all that workers had to do
     /// for ten minutes. Without a sign of life, that is an outage to them.
     pub(super) fn is_idle(&self, segment: &Segment, nominal: i64) -> bool {
-        self.run.scenario == Scenario::Lossy
+        self.run.loses()
             && self.losses(segment, nominal) > 0
             && self.is_recorded(&segment.uid, nominal)
     }
@@ -141,8 +141,7 @@ impl Judge<'_> {
     /// Whether the queue may have lost what asks for an occurrence, or for what follows it, so that
     /// nobody looks for it again.
     pub(super) fn may_be_lost(&self, segment: &Segment, nominal: i64) -> bool {
-        self.run.scenario == Scenario::Lossy
-            && (segment.last() != Some(nominal) || self.is_touched(segment))
+        self.run.loses() && (segment.last() != Some(nominal) || self.is_touched(segment))
     }
 
     /// Whether a job or its collection was changed.

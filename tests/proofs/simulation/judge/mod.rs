@@ -44,6 +44,7 @@ mod missed;
 mod notices;
 mod opens;
 mod overlaps;
+mod parts;
 mod pauses;
 mod pings;
 mod processes;
@@ -135,6 +136,9 @@ pub(super) fn judge_counted(run: &Run) -> (Vec<String>, Excused) {
     // What waits for a turn or a seat waits for minutes.
     if run.scenario != Scenario::Completion {
         judge.late();
+    }
+    if run.lives.is_empty() {
+        judge.signs();
     }
     judge.opens();
     judge.flood();
@@ -266,7 +270,7 @@ impl<'a> Judge<'a> {
                 Scenario::Harsh | Scenario::Limits | Scenario::Seats | Scenario::Completion => {
                     LAG_HARSH
                 }
-                Scenario::Lossy => LAG_LOSSY,
+                Scenario::Lossy | Scenario::Parts => LAG_LOSSY,
                 Scenario::Burst => LAG_BURST,
                 Scenario::Mixed
                 | Scenario::Again

@@ -13,7 +13,7 @@ impl Judge<'_> {
     /// may have been counted before that, or not; versions before these counts make none, and what is lost with
     /// its message is counted by nobody.
     pub(super) fn quarters(&mut self) {
-        if matches!(self.run.scenario, Scenario::Upgrade | Scenario::Lossy | Scenario::Harsh) {
+        if self.run.loses() || matches!(self.run.scenario, Scenario::Upgrade | Scenario::Harsh) {
             return;
         }
         let there: BTreeSet<&str> = self.run.jobs.iter().map(|job| job.uid.as_str()).collect();

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use minutehand_domain::completion::EndedBy;
 use minutehand_domain::quarter::{Quarter, QuarterCounts};
+use minutehand_ports::Timers as _;
 use minutehand_ports::store::TimerRecord;
 
 use crate::simulation::earlier::is_forgotten;
@@ -54,6 +55,8 @@ pub(in crate::simulation) struct Run {
     pub(in crate::simulation) skew: i64,
     /// What was in the way of attempts.
     pub(in crate::simulation) obstacles: Obstacles,
+    /// The shards of the timers.
+    pub(in crate::simulation) shards: u32,
     /// What was left out.
     pub(in crate::simulation) left_out: Vec<Row>,
     /// The turns of jobs that let no attempts overlap.
@@ -162,6 +165,11 @@ pub(in crate::simulation) struct Left {
 }
 
 impl Run {
+    /// Whether the queue loses messages.
+    pub(in crate::simulation) fn loses(&self) -> bool {
+        matches!(self.scenario, Scenario::Lossy | Scenario::Parts)
+    }
+
     pub(in crate::simulation) fn of(
         world: &World,
         scenario: Scenario,
@@ -199,6 +207,7 @@ impl Run {
             vanished: world.vanished.lock().unwrap().clone(),
             skew: world.faults().skew,
             obstacles: world.time.ways.obstacles(),
+            shards: world.memory.shards(),
             left_out: tables
                 .left_out
                 .iter()

@@ -147,7 +147,9 @@ impl Judge<'_> {
             .filter_map(|of| obstacles.planned.get(&format!("{of}.{}", way.attempt))?.first());
         let since = since.max(planned.min().copied().unwrap_or(since));
         let mut passes = obstacles.passes.iter().filter(|pass| {
-            pass.from >= since.max(way.due.at - PLANNED_AHEAD) && self.is_sound(pass, way.uid)
+            pass.from >= since.max(way.due.at - PLANNED_AHEAD)
+                && self.is_shared(pass, way.uid)
+                && self.is_sound(pass, way.uid)
         });
         let planned = passes.next().map(|pass| pass.until);
         sent.into_iter().chain(planned).min().unwrap_or(EVER)
@@ -177,8 +179,7 @@ impl Judge<'_> {
         let obstacles = &self.run.obstacles;
         let meets = |from: i64, until: i64| from <= pass.until && pass.from <= until;
         let mut behind = obstacles.behind.get(uid).into_iter().flatten();
-        let mut troubles = obstacles.troubles.get(&pass.process).into_iter().flatten();
-        !behind.any(|(from, until)| meets(*from, *until)) && !troubles.any(|at| meets(*at, *at))
+        !behind.any(|(from, until)| meets(*from, *until)) && !self.failed(pass)
     }
 
     /// Whether an occurrence was sent only by passes and requests that could not note it. After an outage a worker leaves it
@@ -187,7 +188,9 @@ impl Judge<'_> {
         let obstacles = &self.run.obstacles;
         let sent = obstacles.sent.get(first_id).map(Vec::as_slice).unwrap_or_default();
         let is_unnoted = |at: &i64| {
-            match obstacles.passes.iter().find(|it| (it.from..=it.until).contains(at)) {
+            let sent_then =
+                |it: &&SweepPass| (it.from..=it.until).contains(at) && self.is_shared(it, uid);
+            match obstacles.passes.iter().find(sent_then) {
                 Some(pass) => !self.is_sound(pass, uid),
                 // A request of a user.
                 None => obstacles

@@ -6,7 +6,7 @@ use minutehand_domain::earlier_timing::EARLIER_TIMINGS_MAX;
 use minutehand_domain::firing::Why;
 use minutehand_domain::limits::CollectionLimits;
 
-use super::{EVER, Judge, LAG, Run, SECOND, SKEW, Scenario, Segment};
+use super::{EVER, Judge, LAG, Run, SECOND, SKEW, Segment};
 
 /// The most occurrences of a timing that are asked about, the first ones. It is more than there are until
 /// the last fault, for nearly every job.
@@ -141,7 +141,7 @@ impl Judge<'_> {
     fn is_excused(&self, segment: &Segment, nominal: i64) -> bool {
         self.run.dead_letters > 0
             || self.is_lost_for_good(segment, nominal)
-            || self.run.scenario == Scenario::Lossy && self.losses(segment, nominal) > 0
+            || self.run.loses() && self.losses(segment, nominal) > 0
     }
 
     /// Whether a worker may have dropped an occurrence because its collection was off, and a clock that was
