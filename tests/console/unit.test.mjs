@@ -46,6 +46,23 @@ test('the form keeps what it does not know', () => {
   assert.deepEqual(after, { recurrence: { frequency: 'day', odd: 1, schedule: { hours: [3], minutes: [45] } }, minutehand: { x: 1 } });
 });
 
+test('a job that expects pings from now on keeps what has an effect', () => {
+  const before = {
+    recurrence: { frequency: 'hour' },
+    action: { type: 'Https', request: { uri: 'https://a' }, retryPolicy: { retryType: 'None' }, errorAction: { type: 'Https' } },
+    minutehand: { timeout: 'PT5S', retry: { backoff: 'exponential' }, pauseOnFailure: { after: 3 }, exclude: { dates: ['2027-12-24'] } },
+  };
+  const { document, dropped } = documents.expecting(before);
+  assert.deepEqual(document, {
+    recurrence: { frequency: 'hour' },
+    action: { type: 'Expect', expect: {} },
+    minutehand: { pauseOnFailure: { after: 3 }, exclude: { dates: ['2027-12-24'] } },
+  });
+  assert.deepEqual(dropped, ['action.retryPolicy', 'action.errorAction', 'minutehand.retry', 'minutehand.timeout']);
+  assert.ok(documents.isIdle(document, 'minutehand.overlap.policy') && !documents.isIdle(before, 'minutehand.overlap.policy'));
+  assert.ok(!documents.isIdle(document, 'minutehand.pauseOnFailure.after'));
+});
+
 for (const [written, hours, minutes] of [['02:30', [2], [30]], ['2:05', [2], [5]], ['02:30, 14:30', [2, 14], [30]], ['02:00,02:30,14:00,14:30', [2, 14], [0, 30]], ['9', [9], [0]], ['9am, 9 pm', [9, 21], [0]], ['12:15am', [0], [15]]]) {
   test(`the times ${written} are a schedule`, () => {
     const { document, problem } = documents.withTimes({}, written);

@@ -1,5 +1,7 @@
 //! Exports and imports between stores: what is carried, in every direction, and what a crash leaves.
 
+mod database;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -20,7 +20,7 @@ use minutehand_app::fire::Dispatcher;
 use minutehand_app::{COMPLETION_KEY, CompletionUrls, Manage, ManagePorts};
 use minutehand_archive_objects::{ArchivedBodies, ArchivedHistory, Objects};
 use minutehand_console::SignIn;
-use minutehand_ports::{Clock, DeadLetters, History, IdSource, Sealer};
+use minutehand_ports::{Clock, DeadLetters, FailureBodies, History, IdSource, Sealer};
 use minutehand_queue_sqs::{SqsDeadLetters, SqsQueue};
 use minutehand_rest::{BuildInfo, Rest, Scheme};
 use minutehand_runtime::{PfxReader, RandomIds};
@@ -74,6 +74,20 @@ fn with_archive(store: &Arc<DynamoStore>, archive: Option<Objects>) -> Arc<dyn H
     }
 }
 
+/// The bodies of failures and of pings, if there is an archive.
+fn kept_bodies(archive: Option<&Objects>) -> Option<Arc<dyn FailureBodies>> {
+    archive.cloned().map(|objects| Arc::new(ArchivedBodies::new(objects)) as _)
+}
+
+/// Takes pings, if the API is open: where it asks for certificates, no sender of pings has one.
+fn taking_pings(
+    manage: Manage,
+    is_open: bool,
+    (pings, bodies): (Arc<DynamoStore>, Option<Arc<dyn FailureBodies>>),
+) -> Manage {
+    if is_open { manage.with_pings_and_bodies(pings, bodies) } else { manage }
+}
+
 impl Function {
     /// Builds the function on these clients.
     #[must_use]
@@ -103,7 +117,7 @@ impl Function {
             tally.clone(),
             clock.clone(),
         );
-        let history = with_archive(&store, settings.archive);
+        let bodies = kept_bodies(settings.archive.as_ref());
         let sealer = KmsSealer::new(clients.kms, &settings.key_id);
         let sealer: Arc<dyn Sealer> = Arc::new(sealer.sharing(store.clone(), clock.clone()));
         let key = StoredKey::new(store.clone(), sealer.clone(), ids.clone(), COMPLETION_KEY);
@@ -116,7 +130,7 @@ impl Function {
             jobs: store.clone(),
             alerts: store.clone(),
             open: store.clone(),
-            history,
+            history: with_archive(&store, settings.archive),
             browse: store,
             queue,
             dead_letters,
@@ -127,7 +141,7 @@ impl Function {
             ids: ids.clone(),
             // There is no local disk: if DynamoDB answers, it also accepts writes.
             disk: Arc::new(()),
-            bodies: settings.bodies.map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
+            bodies: bodies.clone(),
             // The role of this function may call nothing of what jobs call.
             sender: None,
             completions,
@@ -140,8 +154,7 @@ impl Function {
             history: settings.history,
         };
         let manage = Manage::new(ports, wanted);
-        // Where the API asks for certificates, no sender of pings has one.
-        let manage = if settings.public_url.is_some() { manage.with_pings(pings) } else { manage };
+        let manage = taking_pings(manage, settings.public_url.is_some(), (pings, bodies));
         let router = minutehand_rest::router(Rest {
             manage,
             clock: clock.clone(),

@@ -32,10 +32,8 @@ pub struct ApiSettings {
     pub plan_limits: PlanLimits,
     /// How a browser signs in, if not with one of the tokens.
     pub sign_in: Option<SignIn>,
-    /// Where history is that has expired in the table.
+    /// Where history is that has expired in the table, and where the bodies of failures and of pings are.
     pub archive: Option<Objects>,
-    /// Where bodies of failures are, if they are kept.
-    pub bodies: Option<Objects>,
 }
 
 /// The component that authenticates callers.
@@ -55,7 +53,6 @@ impl ApiSettings {
         let auths = [("token", Auth::Token), ("iam", Auth::Iam), ("jwt", Auth::Jwt)];
         // Without a setting callers need a token, so a missing setting never opens the API.
         let auth = variables.choice("MINUTEHAND_AUTH", &auths, Auth::Token);
-        let archive = variables.archive();
         Self {
             table: variables.table(),
             history: variables.history_days(),
@@ -68,8 +65,7 @@ impl ApiSettings {
             public_url: variables.public_url(),
             plan_limits: variables.plan_limits(),
             sign_in: sign_in(variables, auth),
-            bodies: variables.keeps_bodies(archive.as_ref()),
-            archive,
+            archive: variables.archive(),
         }
     }
 }

@@ -74,6 +74,21 @@ impl ApiPresence {
         self.signed().await.map(drop)
     }
 
+    /// Gives a sign if a process that has begun beside this one cannot know that it lives.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn answer_doubts(&self) -> Result<(), AppError> {
+        if self.is_alone || !self.is_here.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if read(&self.signs.read_signs().await?.state)?.is_doubted(&self.id) {
+            self.signed().await?;
+        }
+        Ok(())
+    }
+
     /// The API takes no more pings.
     ///
     /// # Errors

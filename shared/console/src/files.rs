@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.68021a237c18.js",
-        bytes: include_bytes!("../dist/app.68021a237c18.js.gz"),
+        name: "app.11a03b2b43dc.js",
+        bytes: include_bytes!("../dist/app.11a03b2b43dc.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"68021a237c180e2229e609cc98f34884\"",
+        etag: "\"11a03b2b43dc056afdf445d9e0127a42\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"13ea44298a9539caf116795341218ce2\"",
+        etag: "\"10452ee697f809464f1d6435d95cafae\"",
         is_hashed: false,
     },
     File {

@@ -63,7 +63,7 @@ const styleName = await put('app.css', Buffer.from(css));
 const { code } = await minify(bundle.outputFiles[0].text, {
   module: true,
   ecma: 2020,
-  compress: { passes: 2, inline: 1, unsafe_arrows: true },
+  compress: { passes: 2, inline: 1, unsafe_arrows: true, lhs_constants: false },
 });
 const script = await put('app.js', Buffer.from(code));
 const page = readFileSync(join(web, 'src/index.html'), 'utf8')

@@ -5,7 +5,7 @@
 //!
 //! A process that dies gives no sign of its end. If another one begins before the next sign of the first is
 //! overdue, nobody knows yet whether that one lives: the time from its last sign to the beginning is in *doubt*
-//! until it signs again, or does not.
+//! until it signs again, or does not. A process that lives looks for such doubts, and signs at once.
 //!
 //! Stored as one line of words: `{id}/{begun}/{last}` for a process, `-{from}/{until}` for a time without one,
 //! `?{from}/{until}` for one in doubt, `+{end}` for the last end. Instants are in ticks.
@@ -19,6 +19,8 @@ use crate::tick::{from_ticks, ticks};
 
 /// How often a process with the API gives a sign, on the clock of work.
 pub const SIGN_EVERY: TimeDelta = TimeDelta::seconds(10);
+/// How often a process looks whether another one has begun that doubts it, on the clock of work.
+pub const DOUBTS_EVERY: TimeDelta = TimeDelta::seconds(2);
 /// The times without a process that are remembered.
 const GAPS_MAX: usize = 200;
 
@@ -95,6 +97,13 @@ impl Presence {
         // It has been there all the time.
         after.doubts.retain(|doubt| begun_at >= doubt.until);
         after
+    }
+
+    /// Whether it is in doubt that a process lives. Its next sign tells.
+    #[must_use]
+    pub fn is_doubted(&self, id: &str) -> bool {
+        let member = self.members.iter().find(|member| member.id == id);
+        member.is_some_and(|it| self.doubts.iter().any(|doubt| it.begun_at < doubt.until))
     }
 
     /// A process ends.
@@ -277,6 +286,35 @@ mod tests {
         ] {
             let found = played(signs).watched(span.map(at), at(now), OVERDUE);
             assert_eq!(found, expected, "{what}");
+        }
+    }
+
+    /// Each process that is doubted signs at once, as it does when it looks.
+    #[test]
+    fn beside_one_that_lives_nothing_is_in_doubt() {
+        let one = [('b', "p", 100), ('s', "p", 110)];
+        let joins = [&one[..], &[('b', "q", 118)]].concat();
+        let third = [&joins[..], &[('s', "p", 120), ('b', "r", 121)]].concat();
+        let (dies, ends) = (&joins, [&one[..], &[('e', "p", 118), ('b', "q", 119)]].concat());
+        for (what, signs, doubted, signed_by, expected) in [
+            ("another one joins", &joins, &["p"][..], &["p"][..], Watched::Yes),
+            ("and a third", &third, &["p", "q"], &["p", "q"], Watched::Yes),
+            ("one of them tells it", &third, &["p", "q"], &["q"], Watched::Yes),
+            ("the first was killed", dies, &["p"], &["q"], Watched::No),
+            ("the first has ended", &ends, &[], &["q"], Watched::No),
+        ] {
+            let mut presence = played(signs);
+            let ids = ["p", "q", "r"].into_iter();
+            let found: Vec<_> = ids.filter(|id| presence.is_doubted(id)).collect();
+            assert_eq!(found, doubted, "{what}");
+            for id in signed_by {
+                presence = presence.signs(id, at(122), OVERDUE);
+            }
+            assert!(!presence.is_doubted("p") || expected == Watched::No, "{what}");
+            // Only one of them goes on.
+            presence = presence.signs("q", at(132), OVERDUE).signs("q", at(142), OVERDUE);
+            let watched = presence.watched([at(105), at(130)], at(143), OVERDUE);
+            assert_eq!(watched, expected, "{what}");
         }
     }
 

@@ -175,8 +175,9 @@ impl From<AppError> for Failure {
             AppError::NoBody { of, kept: true } => Self::new(
                 ErrorCode::NotFound,
                 format!(
-                    "No body is kept of '{of}'. Bodies are kept of HTTP actions that failed with an \
-                     answer, for as long as history."
+                    "No body is kept of '{of}'. Bodies are kept of long pings, and, with --keep-bodies \
+                     failures, on AWS KeepBodies=failures, of HTTP actions that failed with an answer, \
+                     for as long as history."
                 ),
             ),
             AppError::NoBody { kept: false, .. } => Self::new(

@@ -398,12 +398,16 @@ pub(crate) fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreEr
         document: reader.text("document")?.to_owned(),
         sealed: reader.optional_bytes("sealed")?,
         version: reader.number("version")?,
-        expires_at: reader
-            .optional_number(EXPIRES_AT)?
-            .and_then(|seconds| DateTime::from_timestamp(seconds, 0)),
+        expires_at: read_expiry(&reader)?,
         earlier: reader.texts(TIMINGS)?,
         timer: read_timer(&Reader::new(timer))?,
     })
+}
+
+/// When a definition or a timer expires.
+pub(crate) fn read_expiry(reader: &Reader<'_>) -> Result<Option<DateTime<Utc>>, StoreError> {
+    let seconds = reader.optional_number(EXPIRES_AT)?;
+    Ok(seconds.and_then(|seconds| DateTime::from_timestamp(seconds, 0)))
 }
 
 pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError> {

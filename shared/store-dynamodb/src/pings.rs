@@ -9,15 +9,25 @@
 //! | open an attempt, with the timer of its deadline | the same, and there is nothing of the attempt | an open attempt, that its ending or its deadline ends |
 //! | end an attempt | the same, and as for saying an ending | an ending, which the timer's message records |
 //!
+//! On AWS the API counts as always there, so no occurrence is left out because nothing could take its ping, and no
+//! write looks for that: it would cost two units at each ping.
+//!
+//! A ping reads the item of its key and the timer of the job, both as they were a moment ago, which is one read unit
+//! together. The book that was read is a condition of what is stored, so an older one is read again as it is now; so
+//! are a key that is not found, and a job that owes nothing. An older timer is one that was changed while the ping
+//! came. A key that no job has costs one and a half, and half a unit more a job with excluded dates, whose line needs
+//! its document.
+//!
 //! The items go with their job. Those of a job that expires stay behind, and find nothing.
 
 use async_trait::async_trait;
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::attempt_key::attempt_key;
-use minutehand_domain::job::JobState;
+use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    JobRecord, LongRetry, OpenSpan, PingChange, PingKey, PingRead, PingTaken, PingWrite,
+    LongRetry, OpenSpan, PingChange, PingFreshness, PingKey, PingOwing, PingRead, PingTaken,
+    PingWrite, TimerRecord,
 };
 use minutehand_ports::{Pings, StoreError};
 
@@ -68,9 +78,9 @@ impl Pings for DynamoStore {
             return self.table.write_together(MeteredCall::Change, vec![own, found]).await;
         };
         for _ in 0..ROUNDS_MAX {
-            let Some(read) = self.find_ping(before).await?.filter(|read| read.job == *job) else {
-                return Ok(false);
-            };
+            let found = self.table.get_for(CALL, keys::ping(before)).await?;
+            let found = found.as_ref().map(read_found).transpose()?;
+            let Some(read) = found.filter(|read| read.job == *job) else { return Ok(false) };
             let own = own.clone().when(format!("{HASH} = :before")).with(":before", text(before));
             let found = found_by(key, job, (read.number, &read.book));
             let found = found.when("attribute_not_exists(pk)");
@@ -88,13 +98,19 @@ impl Pings for DynamoStore {
         Err(StoreError::Throttled("pings of the job come all the time".into()))
     }
 
-    async fn find_ping(&self, hash: &str) -> Result<Option<PingRead>, StoreError> {
-        let Some(found) = self.table.get_for(CALL, keys::ping(hash)).await? else {
-            return Ok(None);
-        };
-        let found = read_found(&found)?;
-        let Some(record) = self.pinged_job(&found.job).await? else { return Ok(None) };
-        Ok(Some(PingRead { record: Some(Box::new(record)), ..found }))
+    async fn find_ping(
+        &self,
+        hash: &str,
+        freshness: PingFreshness,
+    ) -> Result<Option<PingRead>, StoreError> {
+        for consistency in as_fresh_as(freshness) {
+            let found = self.table.read(CALL, *consistency, keys::ping(hash)).await?;
+            let Some(found) = found else { continue };
+            let found = read_found(&found)?;
+            let Some(owing) = self.owing(&found.job, freshness).await? else { return Ok(None) };
+            return Ok(Some(PingRead { owing: Some(Box::new(owing)), ..found }));
+        }
+        Ok(None)
     }
 
     async fn take_ping(&self, write: &PingWrite) -> Result<PingTaken, StoreError> {
@@ -143,23 +159,54 @@ impl Pings for DynamoStore {
 }
 
 impl DynamoStore {
-    /// A job as it was a moment ago, at half the price; if it was not enabled, as it is now.
-    async fn pinged_job(&self, job: &JobRef) -> Result<Option<JobRecord>, StoreError> {
-        for consistency in [Consistency::Eventual, Consistency::Strong] {
-            let (at, timer_at) =
-                (keys::job_of_key(&job.collection_uid, &job.key), keys::timer(&job.uid));
-            let wanted = [at.clone(), timer_at.clone()];
-            let items = self.table.get_many(CALL, consistency, wanted).await?;
-            let (definition, timer) = (items.get(&at), items.get(&timer_at));
-            let found = definition.zip(timer).map(|(it, timer)| jobs::read(it, timer));
-            // Another job may have the name by now.
-            let found = found.transpose()?.filter(|found| found.uid == job.uid);
-            let is_on = |found: &JobRecord| found.timer.state == JobState::Enabled;
-            if consistency == Consistency::Strong || found.as_ref().is_some_and(is_on) {
-                return Ok(found);
+    /// What a job owes, from its timer alone, unless its line needs the document. Of a job that owes nothing, or
+    /// whose line and document do not belong together, as it is now.
+    async fn owing(
+        &self,
+        job: &JobRef,
+        freshness: PingFreshness,
+    ) -> Result<Option<PingOwing>, StoreError> {
+        let mut seen = None;
+        for consistency in as_fresh_as(freshness) {
+            seen = self.owing_as(job, *consistency).await?;
+            if seen.as_ref().is_some_and(|it| it.schedule().is_some()) {
+                break;
             }
         }
-        Ok(None)
+        Ok(seen)
+    }
+
+    async fn owing_as(
+        &self,
+        job: &JobRef,
+        consistency: Consistency,
+    ) -> Result<Option<PingOwing>, StoreError> {
+        let Some(timer) = self.table.read(CALL, consistency, keys::timer(&job.uid)).await? else {
+            return Ok(None);
+        };
+        let reader = Reader::new(&timer);
+        let TimerRecord { state, timing, timetable, .. } = jobs::read_timer(&reader)?;
+        let document = match &timetable {
+            Some(line) if Schedule::needs_document(line) => {
+                let at = keys::job_of_key(&job.collection_uid, &job.key);
+                let Some(definition) = self.table.read(CALL, consistency, at).await? else {
+                    return Ok(None);
+                };
+                Reader::new(&definition).text("document")?.to_owned()
+            }
+            Some(_) | None => String::new(),
+        };
+        let expires_at = jobs::read_expiry(&reader)?;
+        let generation = timing.generation;
+        Ok(Some(PingOwing { state, generation, timetable, document, expires_at }))
+    }
+}
+
+/// How what decides about a ping is read: at half the price first, if that may be old.
+const fn as_fresh_as(freshness: PingFreshness) -> &'static [Consistency] {
+    match freshness {
+        PingFreshness::AMomentAgo => &[Consistency::Eventual, Consistency::Strong],
+        PingFreshness::Now => &[Consistency::Strong],
     }
 }
 
@@ -183,5 +230,5 @@ fn read_found(item: &Item) -> Result<PingRead, StoreError> {
         key: reader.text("job_key")?.to_owned(),
     };
     let (number, book) = (reader.number(NUMBER)?, reader.text(BOOK)?.to_owned());
-    Ok(PingRead { job, number, book, record: None })
+    Ok(PingRead { job, number, book, owing: None })
 }

@@ -33,22 +33,12 @@ impl OpenAttempts for SqlStore {
         let Claim { job, attempt, .. } = claim;
         let mut row = self.held(claim);
         row.extend(params![started_at, until, held_until, expiry(until, self.history)]);
-        let ends = attempt.clone().to_end();
-        let timer = params![
-            id(&job.uid),
-            attempt_key(attempt),
-            id(&job.collection_uid),
-            job.key.as_str(),
-            until,
-            policy(&ends),
-            attempt.asked_by.as_deref(),
-        ];
         let expires_at = expiry(held_until, self.history);
         let turn =
             params![id(&job.uid), self.taker(), id(&claim.claim_id), held_until, expires_at,];
         let mut statements = vec![
             changes(sql::LEAVE_OPEN, row),
-            Statement::new(jobs::SET_RETRY, timer),
+            timer_of_end(job, attempt, until),
             Statement::new(sql::KEEP_TURN, turn),
         ];
         if has_seat {
@@ -127,4 +117,19 @@ impl OpenAttempts for SqlStore {
         let seen = row.map(Seen::read).transpose()?.and_then(|seen| seen.record);
         Ok(seen.map_or(Recorded::Lost, Recorded::Already))
     }
+}
+
+/// Sets the timer of the deadline of an open attempt.
+pub(crate) fn timer_of_end(job: &JobRef, attempt: &Attempt, until: DateTime<Utc>) -> Statement {
+    let ends = attempt.clone().to_end();
+    let timer = params![
+        id(&job.uid),
+        attempt_key(attempt),
+        id(&job.collection_uid),
+        job.key.as_str(),
+        until,
+        policy(&ends),
+        attempt.asked_by.as_deref(),
+    ];
+    Statement::new(jobs::SET_RETRY, timer)
 }

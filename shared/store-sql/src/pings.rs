@@ -4,26 +4,25 @@
 //! | step | condition | a crash after it leaves |
 //! |---|---|---|
 //! | note a ping | the book has the number that was read | nothing |
-//! | open an attempt, with the timer of its deadline | the same, and there is nothing of the attempt | an open attempt, that its ending or its deadline ends |
+//! | open an attempt, with the timer of its deadline | the same, there is nothing of the attempt, and it was not left out as not watched | an open attempt, that its ending or its deadline ends |
 //! | end an attempt | the same, and as for saying an ending | an ending, which the timer's message records |
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use minutehand_domain::attempt::Attempt;
-use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::completion::Ending;
+use minutehand_domain::firing::LeftOutReason;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    OpenSpan, PingChange, PingKey, PingRead, PingTaken, PingWrite, SignsRead,
+    OpenSpan, PingChange, PingFreshness, PingKey, PingRead, PingTaken, PingWrite, SignsRead,
 };
 use minutehand_ports::{ApiSigns, Pings, StoreError};
 
-use crate::attempts::{expiry, key};
+use crate::attempts::{expiry, key, reason_number};
 use crate::jobs::read as read_job;
-use crate::script::{ScriptOutcome, Statement};
+use crate::open_attempts::timer_of_end;
+use crate::script::{Need, ScriptOutcome, Statement};
 use crate::sql::{attempts, jobs, pings as sql};
 use crate::store::{SqlStore, changes, record, rest};
-use crate::timers::policy;
 use crate::value::{Columns, id, params};
 
 #[async_trait]
@@ -58,7 +57,11 @@ impl Pings for SqlStore {
         self.does(rest(&job.collection_uid, vec![statement])).await
     }
 
-    async fn find_ping(&self, hash: &str) -> Result<Option<PingRead>, StoreError> {
+    async fn find_ping(
+        &self,
+        hash: &str,
+        _: PingFreshness,
+    ) -> Result<Option<PingRead>, StoreError> {
         let Some(row) = self.read_one(jobs::JOB_OF_PING, params![hash]).await? else {
             return Ok(None);
         };
@@ -66,7 +69,7 @@ impl Pings for SqlStore {
         let record = read_job(&mut row)?;
         let job = JobRef { uid: record.uid.clone(), collection_uid: row.id()?, key: row.next()? };
         let (number, book) = (row.next()?, row.next()?);
-        Ok(Some(PingRead { job, number, book, record: Some(Box::new(record)) }))
+        Ok(Some(PingRead { job, number, book, owing: Some(Box::new(record.into())) }))
     }
 
     async fn take_ping(&self, write: &PingWrite) -> Result<PingTaken, StoreError> {
@@ -88,17 +91,16 @@ impl Pings for SqlStore {
                     ending.as_ref().map(Ending::to_stored),
                 ]);
                 statements.push(changes(sql::OPEN_BY_PING, row));
-                let ends = Attempt::clone(attempt).to_end();
-                let timer = params![
+                // Behind it: who leaves the occurrence out stores that before its claim is gone.
+                let not_watched = params![
                     id(&job.uid),
-                    attempt_key(attempt),
-                    id(&job.collection_uid),
-                    job.key.as_str(),
-                    until,
-                    policy(&ends),
-                    None::<&str>,
+                    attempt.occurrence.nominal_at(),
+                    attempt.generation,
+                    reason_number(LeftOutReason::NotWatched),
                 ];
-                statements.push(Statement::new(jobs::SET_RETRY, timer));
+                let not_watched = Statement::new(attempts::IS_LEFT_OUT, not_watched);
+                statements.push(not_watched.needs(Need::NoRow));
+                statements.push(timer_of_end(job, attempt, until));
             }
             PingChange::Ends { attempt, ending } => {
                 let mut row = key(&job.uid, attempt);

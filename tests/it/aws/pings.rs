@@ -1,6 +1,9 @@
 //! Jobs that expect pings, which come at the API's address without a token.
 
+use std::fs;
+
 use chrono::{DateTime, TimeDelta, Utc};
+use minutehand_archive_objects::{Location, Objects};
 use minutehand_ports::Clock as _;
 use serde_json::{Value, json};
 
@@ -21,7 +24,10 @@ struct Pinged {
 
 impl Pinged {
     async fn new() -> Self {
-        let mut world = World::new().await;
+        Self::of(World::new().await).await
+    }
+
+    async fn of(mut world: World) -> Self {
         let alert = json!({"type": "Http", "format": "ntfy",
             "request": {"uri": format!("{}topic", world.target.url()), "method": "POST"}});
         let alerts = json!({"properties": {"minutehand": {"onFailure": alert}}});
@@ -48,13 +54,17 @@ impl Pinged {
     /// What the API answers to a ping, which comes without a token.
     async fn ping(&mut self, method: &str, path: &str) -> u16 {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        self.ping_with(method, (path, query), "").await
+    }
+
+    async fn ping_with(&mut self, method: &str, (path, query): (&str, &str), body: &str) -> u16 {
         let http = json!({"method": method});
         let event = json!({
             "version": "2.0",
             "rawPath": path,
             "rawQueryString": query,
             "headers": {},
-            "body": "",
+            "body": body,
             "requestContext": {"domainName": "jobs.example.org", "stage": "$default", "http": http},
         });
         let status = self.world.event(event).await.0;
@@ -159,6 +169,33 @@ async fn a_start_counts_until_its_end_and_a_failure_is_one() {
         pinged.ended("j").await,
         ["00:16:00 paid", "00:20:00 failureReported", "00:35:00 noPing"]
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_an_archive_the_whole_body_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::Folder(folder.path().to_owned());
+    let objects = Objects::open(&location, |_| None, DateTime::default).unwrap();
+    objects.create_mark("archive").await.unwrap();
+    let mut pinged = Pinged::of(World::without_collection(objects).await).await;
+    let path = pinged.expect("j").await;
+    for (second, body) in [(10 * 60, "7 rows".to_owned()), (20 * 60, "x".repeat(2_000))] {
+        pinged.run_to(second).await;
+        assert_eq!(pinged.ping_with("POST", (&path, ""), &body).await, 200);
+        pinged.run_to(second + STEP).await;
+        let history = pinged.world.history("j").await;
+        let own = history.first().unwrap();
+        let is_long = body.len() > 1_024;
+        let bytes = own["properties"]["minutehand"]["bodyBytes"].as_u64();
+        assert_eq!(bytes, is_long.then_some(2_000), "{own}");
+        let id = own["name"].as_str().unwrap().rsplit('/').next().unwrap();
+        let (status, kept) =
+            pinged.world.call("GET", &format!("{JOBS}/j/history/{id}/body"), "").await;
+        assert_eq!(status, if is_long { 200 } else { 404 }, "{kept}");
+        let days = fs::read_dir(folder.path().join("bodies/v1")).into_iter().flatten();
+        let days: Vec<_> = days.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        assert_eq!(days, if is_long { vec!["date=2030-01-01"] } else { vec![] });
+    }
 }
 
 #[tokio::test]

@@ -175,7 +175,6 @@ impl World {
             plan_limits: PlanLimits::On,
             sign_in: None,
             archive: archive.clone(),
-            bodies: archive.clone(),
         };
         let api = minutehand_api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));
         let clients = minutehand_sweeper::SweeperClients {

@@ -8,6 +8,7 @@ use minutehand_domain::cause::Cause;
 use minutehand_domain::collection::CollectionState;
 use minutehand_domain::firing::Why;
 use minutehand_domain::presence::SIGN_EVERY;
+use minutehand_ports::store::PingFreshness;
 use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
@@ -83,7 +84,7 @@ impl World {
     async fn book_number(&self, name: &str) -> u64 {
         let (pings, job) = (self.ping_store(), self.job(name).await);
         let key = pings.ping_key(&job.uid).await.unwrap().unwrap();
-        pings.find_ping(&key.hash).await.unwrap().unwrap().number
+        pings.find_ping(&key.hash, PingFreshness::Now).await.unwrap().unwrap().number
     }
 }
 
@@ -350,6 +351,27 @@ async fn what_nobody_could_take_is_left_out() {
     let presence = world.watch_pings("r").await;
     world.run_with_signs(&presence, "2027-03-01T12:30").await;
     assert_eq!(world.left_out("j").await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_process_that_joins_another_one_leaves_nothing_out() {
+    let mut world = World::at("2027-03-01T09:30").await;
+    world.expect("j", hourly()).await;
+    let first = world.watch_pings("p").await;
+    world.run_with_signs(&first, "2027-03-01T10:05").await;
+    world.run_until("2027-03-01T10:05:04").await;
+    let second = world.watch_pings("q").await;
+    // It looks every other second, and is killed before its next sign is due.
+    first.answer_doubts().await.unwrap();
+    world.run_with_signs(&second, "2027-03-01T10:11").await;
+    assert_eq!(world.history("j").await, ["01 10:00 #1.0 failed"]);
+    assert_eq!(world.left_out("j").await, [""; 0]);
+    // One that was killed before the other begins does not answer.
+    world.run_with_signs(&second, "2027-03-01T11:05").await;
+    world.run_until("2027-03-01T11:05:04").await;
+    let third = world.watch_pings("r").await;
+    world.run_with_signs(&third, "2027-03-01T11:11").await;
+    assert_eq!(world.left_out("j").await, ["01 11:00 to 01 11:00: 1"]);
 }
 
 /// How long nothing takes pings, and whether the process was killed.

@@ -301,7 +301,7 @@ fn the_archiver_opens_secrets_and_writes_jobs_only_if_it_may_move_the_installati
 }
 
 #[test]
-fn bodies_of_failures_are_kept_only_if_asked_for_by_the_executor_for_the_api() {
+fn bodies_are_kept_by_the_executor_only_if_asked_for_and_by_the_api_with_an_archive() {
     let template = Template::read();
     assert_eq!(template.parameter("KeepBodies")["Default"], "none");
     let asked = json!({"Fn::Equals": [{"Ref": "KeepBodies"}, "failures"]});
@@ -312,28 +312,32 @@ fn bodies_of_failures_are_kept_only_if_asked_for_by_the_executor_for_the_api() {
     let bodies = json!({"Fn::Sub": "${ArchiveBucket.Arn}/bodies/*"});
     let key = json!({"Ref": "DataKeyArn"});
     let policies = [
-        ("ApiBodiesPolicy", "KeepsBodies", "ApiRole", "s3:GetObject", &bodies),
+        (
+            "ApiBodiesPolicy",
+            "Archives",
+            "ApiRole",
+            json!(["s3:GetObject", "s3:PutObject"]),
+            &bodies,
+        ),
         (
             "ExecutorBodiesKeyPolicy",
             "KeepsBodiesWithKey",
             "ExecutorRole",
-            "kms:GenerateDataKey",
+            json!("kms:GenerateDataKey"),
             &key,
         ),
-        ("ExecutorBodiesPolicy", "KeepsBodies", "ExecutorRole", "s3:PutObject", &bodies),
+        ("ExecutorBodiesPolicy", "KeepsBodies", "ExecutorRole", json!("s3:PutObject"), &bodies),
     ];
-    assert_eq!(all.into_iter().collect::<Vec<_>>(), policies.map(|it| it.0));
+    assert_eq!(all, policies.iter().map(|it| it.0).collect());
     for (name, condition, role, action, resource) in policies {
         assert_eq!(template.resource(name)["Condition"], condition, "{name}");
         assert_eq!(template.properties(name)["Roles"], json!([{"Ref": role}]), "{name}");
         let statements = statements(&template, name);
         let [statement] = statements.as_slice() else { panic!("{name}: {statements:?}") };
-        assert_eq!((&statement["Action"], &statement["Resource"]), (&json!(action), resource));
+        assert_eq!((&statement["Action"], &statement["Resource"]), (&action, resource));
     }
-    for function in ["ExecutorFunction", "ApiFunction"] {
-        let variables = &template.properties(function)["Environment"]["Variables"];
-        let kept = &variables["MINUTEHAND_KEEP_BODIES"]["Fn::If"];
-        let none = json!({"Ref": "AWS::NoValue"});
-        assert_eq!(*kept, json!(["KeepsBodies", {"Ref": "KeepBodies"}, none]), "{function}");
-    }
+    let variables = &template.properties("ExecutorFunction")["Environment"]["Variables"];
+    let kept = &variables["MINUTEHAND_KEEP_BODIES"]["Fn::If"];
+    let none = json!({"Ref": "AWS::NoValue"});
+    assert_eq!(*kept, json!(["KeepsBodies", {"Ref": "KeepBodies"}, none]));
 }

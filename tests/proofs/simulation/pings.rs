@@ -13,7 +13,7 @@ use minutehand_domain::ping::{OwedPing, PingKind, Uuid};
 use minutehand_domain::presence::SIGN_EVERY;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{PingKey, PingRead, PingTaken, PingWrite, SignsRead};
+use minutehand_ports::store::{PingFreshness, PingKey, PingRead, PingTaken, PingWrite, SignsRead};
 use minutehand_ports::{ApiSigns, Clock, Pings, StoreError};
 use serde_json::json;
 
@@ -143,8 +143,13 @@ impl Pings for PingPort {
         self.store.op(false, set).await
     }
 
-    async fn find_ping(&self, hash: &str) -> Result<Option<PingRead>, StoreError> {
-        let mut found = self.store.op(true, || now(self.store.memory().find_ping(hash))).await?;
+    async fn find_ping(
+        &self,
+        hash: &str,
+        freshness: PingFreshness,
+    ) -> Result<Option<PingRead>, StoreError> {
+        let find = || now(self.store.memory().find_ping(hash, freshness));
+        let mut found = self.store.op(true, find).await?;
         if let Some(read) = &mut found
             && self.store.is(Mutation::RepeatsCount)
         {

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | a ping is stored, with what it opens or ends | an open attempt, and the timer of its deadline | the timer; the message of the occurrence, too |
 //! | claim | a lease | the message, when the lease ends |
-//! | leave out, because nothing could take pings | the row, and a lease | the message leaves it out again |
+//! | leave out, because nothing could take pings | the row, with which no ping counts, and a lease | the message leaves it out again |
 //! | record | as of any attempt | as of any attempt |
 
 use std::time::Duration;

@@ -17,7 +17,6 @@ use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::completion::{EndedBy, Ending};
 use minutehand_domain::history_name::HistoryName;
 use minutehand_domain::ids::hex;
-use minutehand_domain::job::JobState;
 use minutehand_domain::name::Name;
 use minutehand_domain::ping::{
     Ping, PingBook, PingEffect, PingEntry, PingKind, UnreadableBook, Uuid,
@@ -26,14 +25,13 @@ use minutehand_domain::refusal::Refusal;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    CollectionRecord, JobRecord, OpenSpan, PingChange, PingKey, PingRead, PingTaken, PingWrite,
-    ResourceGroup,
+    CollectionRecord, JobRecord, OpenSpan, PingChange, PingFreshness, PingKey, PingOwing, PingRead,
+    PingTaken, PingWrite, ResourceGroup,
 };
 use minutehand_ports::{Bytes, Pings, SealError, chain};
 use sha2::{Digest as _, Sha256};
 
 use super::Manage;
-use super::describe::stored_schedule;
 use super::run::job_ref;
 use crate::definition::shown_definition;
 use crate::error::AppError;
@@ -88,8 +86,11 @@ impl Manage {
         let ping = Ping::new(self.ports.clock.now(), kind, rid, exit_status, body);
         // The occurrences that turned out to have ended.
         let mut over = Vec::new();
+        let mut freshness = PingFreshness::AMomentAgo;
         for _ in 0..ROUNDS_MAX {
-            let Some(read) = pings.find_ping(&hash).await? else { return Ok(Pinged::Unknown) };
+            let Some(read) = pings.find_ping(&hash, freshness).await? else {
+                return Ok(Pinged::Unknown);
+            };
             let Some(owing) = self.owing(&read).await? else { return Ok(Pinged::Unknown) };
             let book = over.iter().fold(read_book(&read)?, |book, at| book.without(*at));
             let schedule = owing.schedule.as_ref().map(|(schedule, it)| (schedule, *it));
@@ -113,6 +114,7 @@ impl Manage {
                 PingTaken::Stale => {}
                 PingTaken::Over => over.extend(effect.nominal_at()),
             }
+            freshness = PingFreshness::Now;
         }
         Err(AppError::Busy { what: "a ping".to_owned() })
     }
@@ -120,20 +122,19 @@ impl Manage {
     /// The job of a key as it is now; `None` if it is gone.
     async fn owing(&self, read: &PingRead) -> Result<Option<Owing>, AppError> {
         let job = &read.job;
-        let found = match (&read.record, Name::new(&job.key)) {
-            (Some(record), _) => Some(JobRecord::clone(record)),
-            (None, Ok(name)) => self.ports.jobs.find(&job.collection_uid, &name).await?,
+        let found = match (&read.owing, Name::new(&job.key)) {
+            (Some(owing), _) => Some(PingOwing::clone(owing)),
+            (None, Ok(name)) => {
+                let record = self.ports.jobs.find(&job.collection_uid, &name).await?;
+                record.filter(|record| record.uid == job.uid).map(PingOwing::from)
+            }
             (None, Err(_)) => None,
         };
         let now = self.ports.clock.now();
-        let is_it = |record: &JobRecord| {
-            record.uid == job.uid && record.expires_at.is_none_or(|expires_at| expires_at > now)
-        };
-        let Some(record) = found.filter(is_it) else { return Ok(None) };
-        let is_on = record.timer.state == JobState::Enabled;
-        let schedule = stored_schedule(&record).filter(|it| is_on && it.policies.pings.is_some());
-        let generation = record.timer.timing.generation;
-        let schedule = schedule.map(|schedule| (schedule, generation));
+        let is_alive =
+            |owing: &PingOwing| owing.expires_at.is_none_or(|expires_at| expires_at > now);
+        let Some(owing) = found.filter(is_alive) else { return Ok(None) };
+        let schedule = owing.schedule().map(|schedule| (schedule, owing.generation));
         Ok(Some(Owing { job: job.clone(), schedule }))
     }
 
@@ -261,7 +262,7 @@ impl Manage {
             let before = pings.ping_key(&job.uid).await?;
             if let Some(PingKey { hash, sealed }) = before.as_ref().filter(|_| keeps) {
                 let key = self.opened_key(job, sealed).await?;
-                let read = pings.find_ping(hash).await?;
+                let read = pings.find_ping(hash, PingFreshness::Now).await?;
                 let book = read.as_ref().map(read_book).transpose()?.unwrap_or_default();
                 return Ok(self.address(key, &book));
             }

@@ -1,6 +1,6 @@
 // The types of actions: what a job does, as a form, and in a few words. Each message type is an entry of a table.
 import type { Document } from './answers';
-import { at, put, text } from './document';
+import { at, expecting, put, text } from './document';
 import { type Form, type Line, Lines, Unsaid } from './fields';
 import { type Pasted, pasted, schemeOf } from './pasted';
 import { me, say } from './state';
@@ -226,6 +226,11 @@ export function Action({ properties, change, of, base, label, isKept }: ActionPr
   };
   const turn = (to: string) => {
     if (isHttp && /^https?$/i.test(to)) return set('type', to);
+    if (to === 'Expect') {
+      const { document, dropped } = expecting(properties);
+      if (dropped.length > 0) say(`Nothing is sent now, so these are gone: ${dropped.join(', ')}.`);
+      return change(document);
+    }
     const next = MESSAGES[to];
     return become(next ? { type: to, [next.property]: { ...next.first } } : { type: to, request: { method: 'POST' } });
   };

@@ -91,8 +91,10 @@ function instantsOf(local: string, zone: string): number[] {
   return shown.length > 0 ? shown.sort((a, b) => a - b) : guesses.slice(0, 1);
 }
 
-const WEEK_DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
-const MONTHS = 'january february march april may june july august september october november december'.split(' ');
+export const WEEK_DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+export const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+);
 const NEAR_DAYS = ['yesterday', 'today', 'tomorrow'];
 
 const two = (number: number) => String(number).padStart(2, '0');
@@ -109,7 +111,7 @@ export function timeOfDay(text: string): string | null {
 
 /** The place of a name in a list, by its first three letters or more; -1 if it is not there. */
 const named = (names: readonly string[], word: string) =>
-  word.length < 3 ? -1 : names.findIndex((name) => name.startsWith(word));
+  word.length < 3 ? -1 : names.findIndex((name) => name.toLowerCase().startsWith(word));
 
 /** A date as a person writes it; without a year it is the one of `today`. `null` if it is none. */
 function dateOf(text: string, today: string): { date: string; hasYear: boolean } | null {
@@ -157,7 +159,7 @@ export function meant(text: string, zone: string, now: number, isAhead = false):
   const [first = '', ...others] = rest.split(' ');
   const week = named(WEEK_DAYS, first);
   if (week >= 0 && others.length === 0) {
-    const back = (new Date(`${today}T00:00:00Z`).getUTCDay() - week + 7) % 7;
+    const back = (new Date(`${today}T00:00:00Z`).getUTCDay() - week + 6) % 7;
     const last = dayAfter(today, -back);
     return isAhead && back > 0 ? on(dayAfter(last, 7)) : next(last, dayAfter(last, 7));
   }

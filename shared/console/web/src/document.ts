@@ -14,8 +14,6 @@ export const OFTEN: readonly (readonly [Often, string])[] = [
   ['year', 'Year'],
 ];
 
-export const WEEK_DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
-
 const object = (value: unknown): Document =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Document) : {};
 
@@ -38,6 +36,25 @@ export function put(document: Document, path: string, value: unknown): Document 
   if (isEmpty) delete next[name];
   else next[name] = inner;
   return next;
+}
+
+/** What has no effect on a job that expects pings: the server refuses it. */
+const SENDING =
+  'action.retryPolicy action.errorAction minutehand.retry minutehand.timeout minutehand.completion minutehand.sign minutehand.template minutehand.catchUp minutehand.maxLateness minutehand.jitter minutehand.overlap'.split(
+    ' ',
+  );
+
+export const expectsPings = (document: JobProperties) => /^expect$/i.test(text(document, 'action.type'));
+
+/** Whether a property has no effect on a job. */
+export const isIdle = (document: JobProperties, path: string) =>
+  expectsPings(document) && SENDING.some((one) => path.startsWith(one));
+
+/** The document of a job that expects pings from now on, and what it does not keep. */
+export function expecting(document: JobProperties): { document: JobProperties; dropped: string[] } {
+  const dropped = SENDING.filter((path) => at(document, path) !== undefined);
+  const rest = dropped.reduce((next, path) => put(next, path, undefined), document as Document);
+  return { document: put(rest, 'action', { type: 'Expect', expect: {} }), dropped };
 }
 
 export function often(document: JobProperties): Often {

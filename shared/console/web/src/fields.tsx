@@ -1,7 +1,7 @@
 // Properties of a document as fields of a form: each is a line of a table.
 import { useState } from 'preact/hooks';
 import type { Document, JobProperties } from './answers';
-import { at, linesOf, number, put, text, textAsPairs } from './document';
+import { at, isIdle, linesOf, number, put, text, textAsPairs } from './document';
 import { asIsoSpan, isoSpan } from './spans';
 import { Field, Options, Wrong } from './ui';
 
@@ -54,7 +54,9 @@ const whole = (base: string, path: string) => (base === '' ? path : `${base}.${p
 export function shownLines(lines: readonly Line[], base: string, properties: JobProperties): Line[] {
   const read = reader(properties, base);
   return lines.filter(
-    (line) => !line.when || line.when(read, properties) || at(properties, whole(base, line.path)) !== undefined,
+    (line) =>
+      ((!line.when || line.when(read, properties)) && !isIdle(properties, whole(base, line.path))) ||
+      at(properties, whole(base, line.path)) !== undefined,
   );
 }
 

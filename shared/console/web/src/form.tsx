@@ -3,9 +3,11 @@ import { useRef, useState } from 'preact/hooks';
 import { Action, target } from './actions';
 import type { Document, JobProperties } from './answers';
 import { api } from './api';
+import { MONTHS, WEEK_DAYS } from './clock';
 import {
   at,
   days,
+  expectsPings,
   number,
   type Often,
   often,
@@ -14,7 +16,6 @@ import {
   text,
   times,
   toggleDay,
-  WEEK_DAYS,
   withOften,
   withTimes,
 } from './document';
@@ -25,8 +26,6 @@ import { NameField } from './naming';
 import { Policies, RetryPolicies, saidRetries } from './policies';
 import { mine } from './time';
 import { capital, Choice, Field, Step, Wrong } from './ui';
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 interface FormProps {
   properties: JobProperties;
@@ -60,18 +59,20 @@ export function JobForm(given: FormProps) {
       <Step n={2} title="What" said={target(given.properties.action)} hasProblem={has('action') && !has(...FAILS)}>
         <Act {...given} />
       </Step>
-      <Step
-        n={3}
-        title="If it fails"
-        said={
-          saidRetries(given.properties) +
-          (action?.errorAction ? `; then ${target(action.errorAction as Document)}` : '')
-        }
-        isFolded
-        hasProblem={has(...FAILS)}
-      >
-        <Fails {...given} />
-      </Step>
+      {(!expectsPings(given.properties) || has(...FAILS)) && (
+        <Step
+          n={3}
+          title="If it fails"
+          said={
+            saidRetries(given.properties) +
+            (action?.errorAction ? `; then ${target(action.errorAction as Document)}` : '')
+          }
+          isFolded
+          hasProblem={has(...FAILS)}
+        >
+          <Fails {...given} />
+        </Step>
+      )}
       <Policies properties={given.properties} change={given.change} of={given.of} />
       <Step n={5} title="Name" said={given.name} hasProblem={has('name')}>
         {given.setName ? (
@@ -174,7 +175,7 @@ function When({ properties, change, of, atOnce }: FormProps) {
         <Days
           label="Months"
           problem={of('recurrence.schedule.months')}
-          all={MONTHS.map((month, place) => [place + 1, month])}
+          all={MONTHS.map((month, place) => [place + 1, month.slice(0, 3)])}
           chosen={days(properties, 'months')}
           onToggle={(month) => change(toggleDay(properties, 'months', month))}
         />

@@ -6,14 +6,14 @@ import type { Description } from './answers';
 import { api, type ApiError } from './api';
 import { parts } from './clock';
 import { Confirm } from './dialog';
-import { at } from './document';
+import { at, expectsPings } from './document';
 import { asArm, asCommand, asCurl } from './elsewhere';
 import { History, useOlder } from './history';
 import { useKeys } from './keys';
 import { asError, useLoad } from './load';
 import { needs } from './needs';
 import { occurrences, usually } from './outcome';
-import { expectsPings, Pings } from './pings';
+import { Pings } from './pings';
 import { saidPolicies, saidRetries } from './policies';
 import { lineOf, outcomeOf, PresentOf, runSince } from './present';
 import { Snooze, Wake } from './snooze';
@@ -165,7 +165,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
             {needs.value?.data?.jobs.some(
               ({ last }) => isHere(last) && last.collection === collection && last.job === name,
             ) && <Snooze of={own} onDone={reload} />}
-            {may('run') && !(job.data && expectsPings(job.data)) && (
+            {may('run') && !(job.data && expectsPings(job.data.properties)) && (
               <button type="button" class="btn" onClick={ask}>
                 Run now
               </button>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Description } from './answers';
 import { api, type ApiError } from './api';
 import { Confirm } from './dialog';
-import { at } from './document';
+import { expectsPings } from './document';
 import { asError, useLoad } from './load';
 import { may, place, say } from './state';
 import { civil, zoneOf } from './time';
@@ -14,12 +14,9 @@ const EVERY = 30;
 
 const SAYS: Record<string, string> = { success: 'done', start: 'begun', fail: 'failed', log: 'log' };
 
-/** Whether a job expects pings. */
-export const expectsPings = (job: Description) => String(at(job.properties, 'action.type')).toLowerCase() === 'expect';
-
 /** The pings of a job, for who may change it: whoever knows the URL can ping. */
 export function Pings({ job, collection, name }: { job: Description; collection: string; name: string }) {
-  return expectsPings(job) && may('write') ? <Sheet job={job} collection={collection} name={name} /> : null;
+  return expectsPings(job.properties) && may('write') ? <Sheet job={job} collection={collection} name={name} /> : null;
 }
 
 function Sheet({ job, collection, name }: { job: Description; collection: string; name: string }) {

@@ -1,5 +1,5 @@
 import type { JobProperties } from './answers';
-import { at } from './document';
+import { at, expectsPings } from './document';
 import { type Form, type Line, Lines, type Read, reader, shownLines, Unsaid } from './fields';
 import { isoSpan } from './spans';
 import { Step } from './ui';
@@ -333,7 +333,7 @@ function saidOf(policies: readonly Policy[], properties: JobProperties): (readon
 /** The retries of a job's action, and what follows them, in a few words. */
 export function saidRetries(properties: JobProperties): string {
   const read = reader(properties, 'action.retryPolicy');
-  return is('retryType', 'none')(read)
+  return expectsPings(properties) || is('retryType', 'none')(read)
     ? 'no retry'
     : `${read('retryCount') || '4'} retries, ${read('retryInterval') ? isoSpan(read('retryInterval')) : '30 s (in a Free collection 1 h)'} apart`;
 }

@@ -52,8 +52,8 @@ pub use open_attempts::{
 };
 pub use page::{Page, PageRequest};
 pub use pings::{
-    ApiSigns, ApiSignsLayer, PingChange, PingKey, PingRead, PingTaken, PingWrite, Pings,
-    PingsLayer, SignsRead,
+    ApiSigns, ApiSignsLayer, PingChange, PingFreshness, PingKey, PingOwing, PingRead, PingTaken,
+    PingWrite, Pings, PingsLayer, SignsRead,
 };
 pub use pulses::{PulseOf, PulseRecord, Pulses, PulsesLayer};
 pub use removal::{Removal, RemovalLayer};

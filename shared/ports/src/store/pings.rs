@@ -1,10 +1,13 @@
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::completion::Ending;
+use minutehand_domain::job::JobState;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
 
-use super::{JobRecord, OpenSpan, StoreError};
+use super::{JobRecord, OpenSpan, StoreError, TimerRecord};
 
 /// The key of the address at which a job takes pings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +35,49 @@ pub struct PingRead {
     pub number: u64,
     /// The book as text; empty if there is none yet.
     pub book: String,
-    /// The job as it is stored, if the same read has that.
-    pub record: Option<Box<JobRecord>>,
+    /// What decides which pings the job owes, if the same read has that.
+    pub owing: Option<Box<PingOwing>>,
+}
+
+/// What decides which pings a job owes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PingOwing {
+    /// The state of the job.
+    pub state: JobState,
+    /// The generation of its timing.
+    pub generation: u64,
+    /// Its timetable as one line; `None` while it is disabled.
+    pub timetable: Option<String>,
+    /// Its document; empty if the line can be read without it.
+    pub document: String,
+    /// From when on it is as if the job did not exist; `None` while it has not finished.
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+impl PingOwing {
+    /// When the job fires; `None` if it does not, or if the line and the document are of different changes.
+    #[must_use]
+    pub fn schedule(&self) -> Option<Schedule> {
+        let line = self.timetable.as_deref().filter(|_| self.state == JobState::Enabled)?;
+        Schedule::read(line, &self.document).ok().filter(|it| it.policies.pings.is_some())
+    }
+}
+
+impl From<JobRecord> for PingOwing {
+    fn from(record: JobRecord) -> Self {
+        let JobRecord { document, expires_at, timer, .. } = record;
+        let TimerRecord { state, timing: Timing { generation, .. }, timetable, .. } = timer;
+        Self { state, generation, timetable, document, expires_at }
+    }
+}
+
+/// How fresh it must be what decides about a ping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PingFreshness {
+    /// As it was a moment ago, if the store asks less for that. Storing a ping tells if the book was older.
+    AMomentAgo,
+    /// As it is now.
+    Now,
 }
 
 /// A ping to store.
@@ -97,7 +141,7 @@ pub enum PingTaken {
     Kept,
     /// Nothing is stored: another ping came first, or the key is another one now.
     Stale,
-    /// Nothing is stored: a worker or another ending came first.
+    /// Nothing is stored: a worker or another ending came first, or nothing could take pings at some time.
     Over,
 }
 
@@ -116,7 +160,11 @@ pub trait Pings: Send + Sync {
     ) -> Result<bool, StoreError>;
 
     /// Finds the job of a key; `None` if no key has this hash, or the job is gone.
-    async fn find_ping(&self, hash: &str) -> Result<Option<PingRead>, StoreError>;
+    async fn find_ping(
+        &self,
+        hash: &str,
+        freshness: PingFreshness,
+    ) -> Result<Option<PingRead>, StoreError>;
 
     /// Stores a ping with what it does: all of it or nothing.
     async fn take_ping(&self, write: &PingWrite) -> Result<PingTaken, StoreError>;

@@ -48,7 +48,8 @@ impl Table {
         self.read(call, Consistency::Strong, at).await
     }
 
-    async fn read(
+    /// Reads an item.
+    pub(crate) async fn read(
         &self,
         call: Option<MeteredCall>,
         consistency: Consistency,

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use minutehand_domain::attempt::{Attempt, Outcome};
 use minutehand_domain::completion::{EndedBy, Ending};
+use minutehand_domain::firing::{LeftOut, LeftOutReason};
+use minutehand_domain::job::JobState;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::Pings;
 use minutehand_ports::store::{
-    AttemptSeen, Claim, Claimed, DueTimer, JobRecord, OpenAttempt, OpenSpan, PingChange, PingKey,
-    PingRead, PingTaken, PingWrite, Recorded, Saved, SignsRead,
+    AttemptSeen, Claim, Claimed, DueTimer, JobRecord, OpenAttempt, OpenSpan, PingChange,
+    PingFreshness, PingKey, PingRead, PingTaken, PingWrite, Recorded, Saved, SignsRead,
 };
 
 use super::Subject;
@@ -22,6 +24,7 @@ behaviours! { $ pings as conformance_of_pings:
     a_ping_ends_what_is_open,
     a_ping_on_another_book_does_nothing,
     what_a_worker_holds_is_not_opened,
+    what_was_left_out_as_not_watched_is_not_opened,
     of_pings_that_come_at_once_one_counts,
     signs_are_written_on_those_that_were_read,
 }
@@ -78,21 +81,23 @@ impl Subject {
 async fn a_key_finds_its_job_until_another_one_takes_its_place(subject: &Subject) {
     let (pings, job) = subject.pinged().await;
     assert_eq!(pings.ping_key(&job.uid).await.unwrap(), Some(key(KEY)));
-    let found = pings.find_ping(KEY).await.unwrap().unwrap();
-    let record = found.record.as_ref();
-    assert!(record.is_none_or(|it| it.uid == job.uid && it.name.key() == job.key));
-    let read = PingRead { job: job.clone(), number: 0, book: String::new(), record: None };
-    assert_eq!(PingRead { record: None, ..found }, read);
+    let read = PingRead { job: job.clone(), number: 0, book: String::new(), owing: None };
+    for freshness in [PingFreshness::AMomentAgo, PingFreshness::Now] {
+        let found = pings.find_ping(KEY, freshness).await.unwrap().unwrap();
+        let owing = found.owing.as_ref();
+        assert!(owing.is_none_or(|it| it.state == JobState::Enabled && it.timetable.is_some()));
+        assert_eq!(PingRead { owing: None, ..found }, read);
+    }
     assert!(!pings.set_ping_key(&job, &key("c3"), None).await.unwrap(), "it has one");
     assert!(!pings.set_ping_key(&job, &key("c3"), Some("d4")).await.unwrap(), "it has another");
     let noted = pings.take_ping(&write(&job, 0, PingChange::Nothing)).await.unwrap();
     assert_eq!(noted, PingTaken::Kept);
     assert!(pings.set_ping_key(&job, &key("c3"), Some(KEY)).await.unwrap());
-    assert_eq!(pings.find_ping(KEY).await.unwrap(), None);
+    assert_eq!(pings.find_ping(KEY, PingFreshness::Now).await.unwrap(), None);
     // What is remembered stays.
     let read = PingRead { number: 1, book: "book 0".to_owned(), ..read };
-    let found = pings.find_ping("c3").await.unwrap().unwrap();
-    assert_eq!(PingRead { record: None, ..found }, read);
+    let found = pings.find_ping("c3", PingFreshness::Now).await.unwrap().unwrap();
+    assert_eq!(PingRead { owing: None, ..found }, read);
     let stale = pings.take_ping(&write(&job, 1, PingChange::Nothing)).await.unwrap();
     assert_eq!(stale, PingTaken::Stale, "the key was replaced");
 }
@@ -105,7 +110,7 @@ async fn a_key_goes_with_its_job(subject: &Subject) {
     assert!(pings.set_ping_key(&job, &key(KEY), None).await.unwrap());
     let inside = subject.find_collection(&collection).await.unwrap();
     assert_eq!(subject.delete_job(&inside, &record).await, Saved::Kept);
-    assert_eq!(pings.find_ping(KEY).await.unwrap(), None);
+    assert_eq!(pings.find_ping(KEY, PingFreshness::Now).await.unwrap(), None);
     assert_eq!(pings.ping_key(&job.uid).await.unwrap(), None);
 }
 
@@ -123,7 +128,11 @@ async fn a_ping_opens_what_is_not_there_and_has_the_timer_of_its_deadline(subjec
     assert_eq!(timers.iter().map(|due| due.due_at).collect::<Vec<_>>(), [at(661)]);
     let again = pings.take_ping(&write(&job, 1, opens(&attempt, None))).await.unwrap();
     assert_eq!(again, PingTaken::Over);
-    assert_eq!(pings.find_ping(KEY).await.unwrap().unwrap().number, 1, "nothing of it is stored");
+    assert_eq!(
+        pings.find_ping(KEY, PingFreshness::Now).await.unwrap().unwrap().number,
+        1,
+        "nothing of it is stored"
+    );
 }
 
 async fn a_ping_ends_what_is_open(subject: &Subject) {
@@ -173,6 +182,28 @@ async fn what_a_worker_holds_is_not_opened(subject: &Subject) {
     let claimed = subject.store.claim(&request).await.unwrap();
     let Claimed::Open(open) = claimed else { panic!("{claimed:?}") };
     assert_eq!(open.ending, success);
+}
+
+async fn what_was_left_out_as_not_watched_is_not_opened(subject: &Subject) {
+    let (pings, job) = subject.pinged().await;
+    let (attempt, other) = (scheduled(60), scheduled(120));
+    for (nominal_at, reason) in
+        [(at(60), LeftOutReason::NotWatched), (at(120), LeftOutReason::TooLate)]
+    {
+        let left_out = LeftOut::one(attempt.generation, nominal_at, reason, at(700));
+        subject.store.leave_out(&job.uid, &left_out).await.unwrap();
+    }
+    let success = Some(said(61, EndedBy::Success));
+    let taken = pings.take_ping(&write(&job, 0, opens(&attempt, success.clone()))).await.unwrap();
+    assert_eq!(taken, PingTaken::Over);
+    assert_eq!(subject.store.see(&job.uid, &attempt).await.unwrap(), AttemptSeen::Nothing);
+    assert_eq!(
+        pings.find_ping(KEY, PingFreshness::Now).await.unwrap().unwrap().number,
+        0,
+        "nothing of it is stored"
+    );
+    let taken = pings.take_ping(&write(&job, 0, opens(&other, success))).await.unwrap();
+    assert_eq!(taken, PingTaken::Kept, "that is another reason");
 }
 
 async fn of_pings_that_come_at_once_one_counts(subject: &Subject) {

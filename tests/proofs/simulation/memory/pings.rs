@@ -2,7 +2,7 @@
 
 use minutehand_domain::quarter::{Quarter, QuarterCounts, spread};
 use minutehand_ports::store::{
-    CountedQuarters, PingChange, PingKey, PingRead, PingTaken, PingWrite, SignsRead,
+    CountedQuarters, PingChange, PingFreshness, PingKey, PingRead, PingTaken, PingWrite, SignsRead,
 };
 use minutehand_ports::{ApiSigns, Pings};
 
@@ -44,7 +44,11 @@ impl Pings for Memory {
         Ok(true)
     }
 
-    async fn find_ping(&self, hash: &str) -> Result<Option<PingRead>, StoreError> {
+    async fn find_ping(
+        &self,
+        hash: &str,
+        _: PingFreshness,
+    ) -> Result<Option<PingRead>, StoreError> {
         let tables = self.tables();
         let found = tables.pings.values().find(|item| {
             let name = (item.job.collection_uid.clone(), item.job.key.clone());
@@ -54,7 +58,7 @@ impl Pings for Memory {
             job: job.clone(),
             number: *number,
             book: book.clone(),
-            record: None,
+            owing: None,
         }))
     }
 
@@ -68,6 +72,14 @@ impl Pings for Memory {
         if tables.pings.values().find(is_it).is_none() {
             return Ok(PingTaken::Stale);
         }
+        let is_left_out = match change {
+            PingChange::Opens { attempt, .. } => {
+                let (nominal_at, generation, ..) = attempt_key(attempt);
+                let row = left_out_key(nominal_at, generation, LeftOutReason::NotWatched);
+                tables.left_out.get(&job.uid).is_some_and(|rows| rows.contains_key(&row))
+            }
+            PingChange::Ends { .. } | PingChange::Nothing => false,
+        };
         let of_job = tables.executions.entry(job.uid.clone()).or_default();
         match change {
             PingChange::Opens { attempt, claim_id, span, held_until, ending } => {
@@ -76,7 +88,7 @@ impl Pings for Memory {
                     let is_held = item.record.is_none() && item.open.span.is_none();
                     is_held && self.is(Mutation::PingOverClaim)
                 });
-                if !is_free {
+                if !is_free || is_left_out {
                     return Ok(PingTaken::Over);
                 }
                 if !self.is(Mutation::PingOnlyNoted) {
