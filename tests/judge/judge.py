@@ -16,6 +16,7 @@ from itertools import islice, takewhile
 
 # The sources stay as they were checked out.
 sys.dont_write_bytecode = True
+import opens
 import pings
 import processes
 from recurrence import UTC, Rule, moment, read_date
@@ -183,6 +184,9 @@ class Plan:
         self.extra = sorted(policies.get("extraDates") or [])
         self.takes_turns = (policies.get("overlap") or {}).get("policy") == "skip"
         expect = action.get("expect")
+        completion = policies.get("completion")
+        # For how long an attempt may be open after a 202.
+        self.within = seconds(completion["within"]) * SECOND if completion else None
         self.expects = expect and tuple(seconds(expect[name]) * SECOND for name in ("early", "grace"))
 
     def rule(self, anchor):
@@ -449,6 +453,7 @@ class Attempt:
         self.role, self.number = line["role"], line["number"]
         self.calls, self.rows, self.answers, self.sent = [], [], [], NEVER
         self.lost_at, self.is_dead, self.sendings = [], False, []
+        self.accepted = []
 
     @property
     def losses(self):
@@ -500,6 +505,8 @@ class Judge:
         self.passes, self.planned = [], {}
         # What happened to pings, and to those who take them.
         self.pinged, self.shared = [], []
+        # What became of attempts whose targets answered 202, and what they reported.
+        self.opens, self.reports = defaultdict(opens.Open), {}
         for line in lines[1:]:
             kind = line["e"]
             if kind in ("accepted", "sent", "lost", "dead", "call", "answer", "row"):
@@ -540,6 +547,8 @@ class Judge:
                 self.troubles[line["worker"]] = line["at"]
             elif kind in ("api", "sign", "ping", "pinged", "ping answered", "claim", "released", "over"):
                 self.pinged.append(line)
+            elif kind in ("report", "reported", "open", "said"):
+                opens.note(self.opens, self.reports, line)
             elif kind == "shared":
                 self.shared.append(line)
             elif kind == "faults":
@@ -580,6 +589,9 @@ class Judge:
             it.lost_at.append(line["at"])
         elif kind == "dead":
             it.is_dead = True
+        elif kind == "answer" and line["ok"] is None:
+            # It goes on, and says later how it ended.
+            it.accepted.append(line)
         else:
             {"call": it.calls, "answer": it.answers, "row": it.rows}[kind].append(line)
 
@@ -908,6 +920,7 @@ class Judge:
             return pings.judge(self)
         if self.head["scenario"] == "Processes":
             return processes.judge(self)
+        opens.judge(self)
         for rule in (self.owed, self.signs, self.left_out, self.overlaps, self.limited, self.at_once, self.calls, self.doubled, self.followed, self.rows,
                      self.counters, self.quarters, self.pauses, self.states, self.expiries, self.asked_runs, self.quotas):
             rule()
@@ -1011,7 +1024,9 @@ class Judge:
             for line, after in zip(lines, lines[1:] + [None]):
                 ends = rows + ([after["at"]] if after else [])
                 over = min([end for end in ends if end >= line["at"]], default=NEVER)
-                lasts = {"takes": LEASE, "waits": PLACE}.get(line["what"], -CLOCKS)
+                of = self.opens.get(other)
+                takes = NEVER if of and of.is_open else LEASE
+                lasts = {"takes": takes, "waits": PLACE}.get(line["what"], -CLOCKS)
                 if when <= min(over + TURN_READ, line["at"] + lasts + CLOCKS):
                     return True
         return False
@@ -1023,9 +1038,7 @@ class Judge:
             if it.role != "main":
                 continue
             for line in it.calls:
-                # A worker that dies says nothing of the answer, and its target may still work.
-                done = [answer["at"] for answer in it.answers if answer["worker"] == line["worker"]]
-                calls[it.uid].append((line["at"], min(done, default=line["at"]), it.id))
+                calls[it.uid].append((line["at"], self.worked_until(it, line), it.id))
         for uid, of_job in calls.items():
             end, last = 0, None
             for at, done, name in sorted(of_job):
@@ -1035,6 +1048,17 @@ class Judge:
                     self.bad("overlap", f"{last[2]} and {name}", at)
                 if done > end:
                     end, last = done, (at, done, name)
+
+    def worked_until(self, it, call):
+        """When the work of a call had ended, as far as the scheduler may know. A worker that dies says nothing of
+        the answer, and its target may still work."""
+        answers = it.answers + it.accepted
+        done = [answer["at"] for answer in answers if answer["worker"] == call["worker"]]
+        until = min(done, default=call["at"])
+        # Of several calls the last one before that was left open.
+        of = self.opens.get(it.id)
+        before = [other for other in it.calls if of and other["at"] <= of.since]
+        return max(until, of.until) if of and of.is_open and call is before[-1] else until
 
     def limited(self):
         """No more attempts of a collection start than it allows."""
@@ -1061,9 +1085,7 @@ class Judge:
         for it in self.attempts.values():
             job = self.jobs.get(it.uid)
             for line in it.calls if job else ():
-                # A worker that dies says nothing of the answer.
-                done = [answer["at"] for answer in it.answers if answer["worker"] == line["worker"]]
-                calls[job.collection.uid].append((line["at"], min(done, default=line["at"]), it.id))
+                calls[job.collection.uid].append((line["at"], self.worked_until(it, line), it.id))
         for uid, of_collection in calls.items():
             running = []
             for at, done, name in sorted(of_collection):
@@ -1199,7 +1221,7 @@ class Judge:
         is_last = (it.role != "main" or it.number) and not it.is_run and timing.next(it.nominal) == NEVER
         # The wait before a retry may be spread: the worker knows when it ended.
         if on < NEVER and due is not None and not it.is_run and not is_last \
-                and max(due, line["due"] or 0, timing.since) < on:
+                and max(due, line["due"] or 0, timing.since) < on - CHECKED_BEFORE:
             self.bad("due before its collection was switched on", it.id, at)
         if it.role == "main" and it.number == 0 and not it.is_run:
             self.made_up(it, line, timing)
@@ -1236,6 +1258,7 @@ class Judge:
         if not self.machine.lives:
             due = max(due, line["due"])
             before = self.before(it, it.role, it.number - 1) if it.number else None
+            due = max(due, self.told_at(it, at))
             if before and self.head["scenario"] == "Upgrade" and not before.row["next"]:
                 # What follows the row of an earlier version is decided by the check whether the job is over.
                 return
@@ -1254,6 +1277,11 @@ class Judge:
                     and (self.machine.worked(due, at) > LATE_WHILE_IT_RUNS
                          or self.could_start(self.first_way(timing, it.nominal, due), at)):
                 self.bad("late", it.id, at)
+
+    def told_at(self, it, at):
+        """When the attempt that a call follows was recorded, if it had been open: its end is a while before that."""
+        of_it = (other for other in self.by_occurrence[it.occurrence] if other is not it and other.id in self.opens)
+        return max((row["at"] for other in of_it for row in other.rows if row["at"] <= at), default=0)
 
     def made_up(self, it, line, timing):
         """Of the occurrences in an outage only those run that the job makes up for."""
@@ -1331,6 +1359,9 @@ class Judge:
             is_lost = False
         is_dead = after.is_dead or follower and follower.is_dead
         at = self.machine.shows(due, after.row["at"])
+        if after.id in self.opens:
+            # It is recorded when its end is known, which may be a while after it.
+            at = max(at, after.row["at"])
         if is_lost or is_dead or at > self.horizon - self.late:
             return
         way = self.way(timing, due, at, [follower], after, due - after.row["ended"] > LONG)
@@ -1387,7 +1418,11 @@ class Judge:
             for row in it.rows:
                 answers = [line["ok"] for line in it.answers if line["worker"] == row["worker"]]
                 is_given_up = "workers were lost" in row["message"]
-                if not answers and not (is_given_up and not row["ok"]):
+                if it.accepted and not answers or it.id in self.opens:
+                    # How it ended was said elsewhere: a row needs a call, and an end.
+                    if not it.calls or not (is_given_up or self.opens[it.id].said):
+                        self.bad("a row of what has not ended", it.id)
+                elif not answers and not (is_given_up and not row["ok"]):
                     self.bad("a row without a call", it.id)
                 elif answers and not is_given_up and row["ok"] not in answers:
                     self.bad("a row that says otherwise than its target", it.id)
@@ -1395,7 +1430,8 @@ class Judge:
                     self.bad("a row that changed", it.id)
             if it.rows and it.id not in kept:
                 self.bad("a row that is gone", it.id)
-            if it.calls and not it.rows and it.calls[0]["at"] < self.horizon:
+            is_open = it.id in self.opens and self.opens[it.id].is_open
+            if it.calls and not it.rows and not is_open and it.calls[0]["at"] < self.horizon:
                 due = it.calls[-1]["at"]
                 dropped = list(self.dropped_at(it))
                 # By a clock that was set back it is due again.

@@ -42,6 +42,8 @@ class Pinged:
     def __init__(self, job):
         self.job, self.occurrences = job, defaultdict(Occurrence)
         self.came, self.counted = {}, []
+        # What history says was left out because nothing took pings.
+        self.left_out = set()
 
     def timing(self, at):
         return next((it for it in self.job.timings if it.begins <= at < it.ended), None)
@@ -91,7 +93,7 @@ class Pinged:
             # A job that goes on with an occurrence owes the ping of that, too.
             self.occurrences[timing.goes_on[1]].is_unclear = True
         tokens = timing.tokens if timing else set()
-        freed = any(self.occurrences[it].given_back.get(token, -NEVER) >= ping["at"]
+        freed = any(self.occurrences[it].given_back.get(token, -NEVER) >= (-HOUR if it in self.left_out else ping["at"])
                     for it, _ in owed for token in tokens)
         if freed or self.changed(ping["at"] - MOMENT, at) \
                 or any(self.occurrences[it].is_unclear for it in near):
@@ -142,6 +144,9 @@ def reaches(times, first):
 def judge(it):
     """What is wrong with a run of pings."""
     jobs = {uid: Pinged(job) for uid, job in it.jobs.items()}
+    for row in it.end["left_out"]:
+        if row["reason"] == "notWatched":
+            jobs[row["job"]].left_out.add(row["first"])
     apis = {}
     for line in it.pinged:
         kind, at = line["e"], line["at"]
@@ -219,9 +224,7 @@ def ended(it, of, timing, nominal, rows, is_out, apis):
     """Each occurrence is paid, failed or left out."""
     first, last = of.window(timing, nominal)
     first, occurrence, uid = max(first, timing.since), of.occurrences[nominal], of.job.uid
-    # A ping that was under way when its occurrence was left out pays it all the same, which is known.
-    was_under_way = len(rows) == 1 and occurrence.said and occurrence.given_back
-    if len(rows) + is_out > 1 and not was_under_way:
+    if len(rows) + is_out > 1:
         it.bad("ended more than once", uid, nominal)
     signed = [pair for api in apis for pair in api.sure()]
     if is_out and reaches(signed, first) >= last + SECOND:

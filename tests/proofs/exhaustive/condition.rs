@@ -61,11 +61,20 @@ impl<'a> Rest<'a> {
             "attribute_exists" => return self.exists(),
             "attribute_not_exists" => return !self.exists(),
             name => {
-                self.expect("=");
+                let is_greater = self.next_if(">");
+                if !is_greater {
+                    self.expect("=");
+                }
                 let value = self.take();
                 let known = self.known;
                 let asked = known.values.get(value).unwrap_or_else(|| panic!("{value}"));
-                return known.attributes.get(name) == Some(asked);
+                let has = known.attributes.get(name);
+                return if is_greater {
+                    let number = |text: &String| text.parse::<i64>().unwrap();
+                    has.is_some_and(|has| number(has) > number(asked))
+                } else {
+                    has == Some(asked)
+                };
             }
         };
         self.expect(")");
@@ -108,6 +117,8 @@ fn a_condition_holds_by_its_words() {
         ("attribute_not_exists(a) OR b = :two", true),
         ("attribute_not_exists(c) AND (a = :two OR b = :one)", false),
         ("a = :two AND a = :one OR b = :two", true),
+        ("b > :one AND attribute_exists(a)", true),
+        ("a > :one OR c > :one", false),
     ] {
         assert_eq!(known.holds(condition), expected, "{condition}");
     }

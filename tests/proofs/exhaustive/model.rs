@@ -495,8 +495,8 @@ impl Firing {
     /// Looks whether the job has finished. What has stalled is sent again by the message that asks for the
     /// check; after an attempt it is left to that.
     fn look(&self, state: &mut State, id: Id) -> Step {
-        let items: Vec<_> = state.items.iter().map(|(id, item)| (*id, item.clone())).collect();
-        let (over, resend) = finishes(&items, state.phase);
+        let items: Vec<_> = state.items.iter().map(|(id, item)| (*id, item.record)).collect();
+        let (over, resend) = finishes(&items, &[], state.phase);
         let over = if self.is(Mistake::BlindFinish) { over.or(Some(true)) } else { over };
         if id == CHECK && !self.is(Mistake::NotSentAgain) {
             for next in resend {

@@ -34,16 +34,16 @@ pub(super) const RETRIES: u8 = 1;
 const GENERATION: u64 = 1;
 
 /// An instant, in seconds: the occurrences are a minute apart.
-fn at(second: i64) -> DateTime<Utc> {
+pub(super) fn at(second: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
 }
 
 /// When everything happens: after the last occurrence.
-fn now() -> DateTime<Utc> {
+pub(super) fn now() -> DateTime<Utc> {
     at(600)
 }
 
-static SCHEDULE: LazyLock<Schedule> = LazyLock::new(|| {
+pub(super) static SCHEDULE: LazyLock<Schedule> = LazyLock::new(|| {
     let rule = serde_json::json!({"frequency": "minute", "count": OCCURRENCES});
     let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
     Timetable::new(&rule, None, at(0)).unwrap().into()
@@ -67,7 +67,7 @@ impl Phase {
     }
 }
 
-static JOB: LazyLock<JobRef> = LazyLock::new(|| JobRef {
+pub(super) static JOB: LazyLock<JobRef> = LazyLock::new(|| JobRef {
     uid: "j".to_owned(),
     collection_uid: "c".to_owned(),
     key: "k".to_owned(),
@@ -77,7 +77,7 @@ fn retries() -> Retries {
     Retries::new(u32::from(RETRIES), Span::seconds(30))
 }
 
-fn attempt(id: Id) -> Attempt {
+pub(super) fn attempt(id: Id) -> Attempt {
     let nominal_at = at(60 * i64::from(id.occurrence));
     let first = Attempt::first(GENERATION, Occurrence::Scheduled { nominal_at });
     let due_at = nominal_at + TimeDelta::seconds(31 * i64::from(id.number));
@@ -90,7 +90,7 @@ fn policy() -> FollowPolicy {
 
 /// The same ending for the same attempt, so that a retry is due at one time. What follows is decided
 /// when it is recorded.
-fn record(id: Id, ok: bool) -> Record {
+pub(super) fn record(id: Id, ok: bool) -> Record {
     let attempt = attempt(id);
     let started_at = attempt.due_at;
     let record = Record {
@@ -141,14 +141,14 @@ pub(super) fn on_claim(id: Id, claim: u8, seen: &Item) -> OnClaim {
 }
 
 /// The answers of conditions that are asked over and over.
-struct Answers<T>(BTreeMap<T, bool>);
+pub(super) struct Answers<T>(BTreeMap<T, bool>);
 
 impl<T: Ord + Copy> Answers<T> {
-    fn to(questions: impl IntoIterator<Item = T>, answer: impl Fn(T) -> bool) -> Self {
+    pub(super) fn to(questions: impl IntoIterator<Item = T>, answer: impl Fn(T) -> bool) -> Self {
         Self(questions.into_iter().map(|question| (question, answer(question))).collect())
     }
 
-    fn of(&self, question: T) -> bool {
+    pub(super) fn of(&self, question: T) -> bool {
         self.0[&question]
     }
 }
@@ -270,12 +270,17 @@ pub(super) fn is_counted(counted: &[Id], id: Id) -> bool {
 }
 
 /// The state in which the job finishes with these items, if it does; and what is sent again.
-pub(super) fn finishes(items: &[(Id, Item)], phase: Phase) -> (Option<bool>, Vec<Id>) {
-    let mut executions: Vec<_> = items
-        .iter()
-        .map(|(id, item)| (attempt(*id), item.record.map(|ok| record(*id, ok))))
-        .collect();
+///
+/// An item is an attempt that has begun, with how it ended; the timers of these attempts wait.
+pub(super) fn finishes(
+    items: &[(Id, Option<bool>)],
+    timers: &[Id],
+    phase: Phase,
+) -> (Option<bool>, Vec<Id>) {
+    let mut executions: Vec<_> =
+        items.iter().map(|(id, ended)| (attempt(*id), ended.map(|ok| record(*id, ok)))).collect();
     executions.reverse();
+    let pending: Vec<_> = timers.iter().map(|id| attempt(*id)).collect();
     let (generation, since, Some(timetable)) = phase.timing() else { return (None, Vec::new()) };
     let progress = JobProgress {
         timetable,
@@ -286,7 +291,7 @@ pub(super) fn finishes(items: &[(Id, Item)], phase: Phase) -> (Option<bool>, Vec
         collection_on_since: Some(at(-1)),
         seen_from: at(0),
         executions: &executions,
-        pending: &[],
+        pending: &pending,
         known_since: at(-1),
         left_out: &[],
         outages_of_sweepers: &[],

@@ -733,6 +733,11 @@ impl HistoryLayer for StorePort {
         if self.is(Mutation::NeverHeals) {
             return Err(StoreError::Unavailable("nothing is healed".into()));
         }
+        if self.is(Mutation::PaidIsOwedAgain) {
+            let generation = self.memory().generation_of(job_uid);
+            let is_it = |it: &Attempt| Some(it.generation) == generation;
+            return Ok(found.into_iter().filter(is_it).collect());
+        }
         Ok(found)
     }
 }
@@ -855,7 +860,7 @@ impl OpenAttemptsLayer for StorePort {
             }
             let said = now(self.inner().say(job_uid, attempt, ending))?;
             if said == Said::First {
-                self.world.ended(&execution_id(job_uid, attempt));
+                self.world.ended(&execution_id(job_uid, attempt), ending);
                 let nominal = micros(attempt.occurrence.nominal_at());
                 self.world.note_ping(job_uid, PingWhat::Over { nominal });
             }

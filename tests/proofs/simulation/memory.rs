@@ -626,6 +626,11 @@ impl Memory {
         }
     }
 
+    /// The generation of a job's timing.
+    pub(super) fn generation_of(&self, job_uid: &str) -> Option<u64> {
+        self.tables().timers.get(job_uid).map(|item| item.record.timing.generation)
+    }
+
     /// Who has the turn of a job, whether or not it has ended.
     fn turn_holder(&self, job_uid: &str) -> Option<TurnHolder> {
         let tables = self.tables();

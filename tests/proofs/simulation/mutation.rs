@@ -185,6 +185,10 @@ pub(super) enum Mutation {
     RepeatsCount,
     /// A ping is noted in the book, and opens nothing.
     PingOnlyNoted,
+    /// A worker owes an occurrence again that was paid under an earlier timing of its job.
+    PaidIsOwedAgain,
+    /// The book of a job's pings forgets what was paid or started.
+    BookForgetsPaid,
     /// A process is taken for dead by the clock of the machine of another one.
     DeadByClock,
     /// A process is taken for dead after one renewal without a sign, however long its answer took.
@@ -215,7 +219,7 @@ pub(super) enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 100] = [
+    pub(super) const ALL: [Self; 102] = [
         Self::SharesOverlap,
         Self::PartsStay,
         Self::RoundByClock,
@@ -236,6 +240,8 @@ impl Mutation {
         Self::PingOverClaim,
         Self::RepeatsCount,
         Self::PingOnlyNoted,
+        Self::PaidIsOwedAgain,
+        Self::BookForgetsPaid,
         Self::LastWordCounts,
         Self::LateReportCounts,
         Self::EarlyReportIsLost,
@@ -366,7 +372,9 @@ impl Mutation {
             | Self::ClaimsBeforeGrace
             | Self::PingOverClaim
             | Self::RepeatsCount
-            | Self::PingOnlyNoted => Some(Scenario::Pings),
+            | Self::PingOnlyNoted
+            | Self::PaidIsOwedAgain
+            | Self::BookForgetsPaid => Some(Scenario::Pings),
             Self::TimersStay
             | Self::NeverExpires
             | Self::TimerExpiresFirst

@@ -150,10 +150,13 @@ impl Pings for PingPort {
     ) -> Result<Option<PingRead>, StoreError> {
         let find = || now(self.store.memory().find_ping(hash, freshness));
         let mut found = self.store.op(true, find).await?;
-        if let Some(read) = &mut found
-            && self.store.is(Mutation::RepeatsCount)
-        {
-            let lines = read.book.lines().filter(|line| !line.starts_with("p "));
+        let forgotten = match self.world().mutation {
+            Some(Mutation::RepeatsCount) => Some("p "),
+            Some(Mutation::BookForgetsPaid) => Some("t "),
+            _ => None,
+        };
+        if let (Some(read), Some(forgotten)) = (&mut found, forgotten) {
+            let lines = read.book.lines().filter(|line| !line.starts_with(forgotten));
             read.book = lines.flat_map(|line| [line, "\n"]).collect();
         }
         Ok(found)

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use minutehand_app::{CompletionUrls, Report, Reported};
+use minutehand_domain::completion::Ending;
 use minutehand_ports::{AttemptContext, GivenKey};
+use serde_json::json;
 
-use super::time::{Process, SECOND};
+use super::time::{Process, SECOND, micros};
 use super::world::World;
 
 /// For how long an attempt may be open.
@@ -27,12 +29,19 @@ pub(super) struct SentReport {
     pub(super) answer: Option<Reported>,
 }
 
+/// When an attempt was left open, and by which worker.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Opened {
+    pub(super) at: i64,
+    pub(super) worker: u64,
+}
+
 /// Open attempts, and what their targets report.
 #[derive(Default)]
 pub(super) struct Reports {
     pub(super) sent: Mutex<Vec<SentReport>>,
-    /// When attempts were left open.
-    pub(super) opened: Mutex<BTreeMap<String, i64>>,
+    /// The attempts that were left open.
+    pub(super) opened: Mutex<BTreeMap<String, Opened>>,
     /// When the first ending of an attempt was stored.
     pub(super) ended: Mutex<BTreeMap<String, i64>>,
     /// Executions whose targets know what they report.
@@ -97,17 +106,21 @@ impl World {
             world.time.until(at).await;
             for _ in 0..TRIES_MAX {
                 if let Some((process, manage)) = world.answering() {
-                    let place = world.reports.send(SentReport {
-                        id: id.clone(),
-                        is_success,
-                        clock: process.clock(),
-                        answer: None,
+                    let clock = process.clock();
+                    let sent = SentReport { id: id.clone(), is_success, clock, answer: None };
+                    let place = world.reports.send(sent);
+                    world.log.note(|| {
+                        let at = world.time.now();
+                        json!({
+                            "e": "report", "report": place, "id": id, "ok": is_success, "at": at,
+                            "clock": clock,
+                        })
                     });
                     let (noting, key) = (world.clone(), key.clone());
                     world.time.spawn(&process, async move {
                         let report = if is_success { Report::Success } else { Report::Failure };
                         let answer = manage.report(&key, report, "").await;
-                        noting.reports.sent.lock().unwrap()[place].answer = answer.ok();
+                        noting.reported(place, answer.ok());
                     });
                     world.time.until(world.time.now() + ANSWER_WITHIN).await;
                     if world.reports.sent.lock().unwrap()[place].answer.is_some() {
@@ -120,10 +133,25 @@ impl World {
         });
     }
 
+    /// Notes how a report was answered.
+    fn reported(&self, place: usize, answer: Option<Reported>) {
+        self.reports.sent.lock().unwrap()[place].answer = answer;
+        self.log.note(|| {
+            let answer = answer.map(|answer| match answer {
+                Reported::Kept => "kept",
+                Reported::Over => "over",
+                Reported::Unknown => "unknown",
+            });
+            json!({"e": "reported", "report": place, "answer": answer, "at": self.time.now()})
+        });
+    }
+
     /// Notes that an attempt is left open by a process, so that it is not made again.
     pub(super) fn opened(&self, id: &str, process: &Process) {
         let now = self.time.now();
-        self.reports.opened.lock().unwrap().entry(id.to_owned()).or_insert(now);
+        let opened = Opened { at: now, worker: process.id };
+        self.reports.opened.lock().unwrap().entry(id.to_owned()).or_insert(opened);
+        self.log.note(|| json!({"e": "open", "id": id, "at": now}));
         let mut fires = self.fires.lock().unwrap();
         let mut of_it = fires.iter_mut().rev().filter(|fire| fire.execution_id == id);
         if let Some(fire) = of_it.find(|fire| fire.worker == process.id) {
@@ -132,8 +160,12 @@ impl World {
     }
 
     /// Notes that an ending is stored.
-    pub(super) fn ended(&self, id: &str) {
+    pub(super) fn ended(&self, id: &str, ending: &Ending) {
         let now = self.time.now();
+        self.log.note(|| {
+            let (by, clock) = (ending.by.name(), micros(ending.at));
+            json!({"e": "said", "id": id, "by": by, "at": now, "clock": clock})
+        });
         self.reports.ended.lock().unwrap().entry(id.to_owned()).or_insert(now);
     }
 }

@@ -123,6 +123,7 @@ fn the_judges_agree() {
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Zones)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Limits)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Parts)));
+    let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Completion)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Pings)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Processes)));
     let runs: Vec<_> = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Seats))).collect();

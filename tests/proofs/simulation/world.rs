@@ -719,7 +719,15 @@ pub(super) fn manage_settings() -> ManageSettings {
 
 impl SimulatedTarget {
     /// Logs a call, or its answer.
-    fn note(&self, what: &str, context: &AttemptContext, attempt: &Attempt, outcome: Outcome) {
+    ///
+    /// A target that answers that it goes on says nothing of how it ends: then there is no outcome.
+    fn note(
+        &self,
+        what: &str,
+        context: &AttemptContext,
+        attempt: &Attempt,
+        outcome: Option<Outcome>,
+    ) {
         self.world.log.note(|| {
             let job = JobRef {
                 uid: context.job_uid.clone(),
@@ -734,8 +742,9 @@ impl SimulatedTarget {
             line["expected"] = micros(context.expected_at).into();
             line["due"] = micros(attempt.due_at).into();
             if what == "answer" {
-                line["ok"] = (outcome == Outcome::Succeeded).into();
-                line["asks"] = self.world.asked(&context.execution_id).into();
+                line["ok"] = outcome.map(|outcome| outcome == Outcome::Succeeded).into();
+                let asked = outcome.and_then(|_| self.world.asked(&context.execution_id));
+                line["asks"] = asked.into();
             }
             line
         });
@@ -767,7 +776,7 @@ impl ActionSender for SimulatedTarget {
             worker: self.process.id,
         };
         self.world.fires.lock().unwrap().push(fire);
-        self.note("call", context, &attempt, outcome);
+        self.note("call", context, &attempt, Some(outcome));
         let is_accepted = self.world.accepts(context, took);
         // The worker may die as soon as the target works, and when the target has answered.
         let begun = async {
@@ -781,7 +790,7 @@ impl ActionSender for SimulatedTarget {
             self.process.stall().await;
         }
         self.process.may_die().await;
-        self.note("answer", context, &attempt, outcome);
+        self.note("answer", context, &attempt, Some(outcome).filter(|_| !is_accepted));
         self.process.may_die().await;
         let asked = self.world.asked(&context.execution_id);
         let retry_after = asked.filter(|_| outcome == Outcome::Failed).map(TimeDelta::microseconds);

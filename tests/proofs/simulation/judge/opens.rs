@@ -4,7 +4,7 @@ use minutehand_app::Reported;
 use minutehand_domain::completion::EndedBy;
 
 use super::{EVER, Judge, LAG, SKEW};
-use crate::simulation::reports::WITHIN;
+use crate::simulation::reports::{Opened, WITHIN};
 use crate::simulation::time::SECOND;
 use crate::simulation::world::Fire;
 
@@ -15,7 +15,9 @@ impl Judge<'_> {
         if let Some(life) = self.run.lives.iter().rfind(|life| life.from <= fire.at) {
             until = until.min(life.until);
         }
-        if self.run.opened.contains_key(&fire.execution_id) {
+        // The target of a worker that died before may work, too; the scheduler does not know of that.
+        let opened = self.run.opened.get(&fire.execution_id);
+        if opened.is_some_and(|opened| opened.worker == fire.worker) {
             let ended = self.run.endings.get(&fire.execution_id).copied().unwrap_or(EVER);
             until = until.max(ended);
         }
@@ -60,7 +62,7 @@ impl Judge<'_> {
             }
         }
         let recorded = |id: &str| self.run.executions.iter().any(|it| it.id == *id);
-        for (id, at) in &self.run.opened {
+        for (id, Opened { at, .. }) in &self.run.opened {
             if at + WITHIN + LAG + 1_200 * SECOND < self.horizon && !recorded(id) {
                 bad.push(format!("open for ever: {id} since {}", Self::at(*at)));
             }

@@ -5,8 +5,8 @@
 //! be paid any more.
 //!
 //! Accepted: a ping that was decided while its job changed, or while a worker gave a claim back, may do what it
-//! would have done before or after that. A ping that was under way when a worker left its occurrence out pays it
-//! all the same, so that history has both: that is not right, and known.
+//! would have done before or after that. One that is stored after a worker has left its occurrence out pays it no
+//! more: no occurrence is both left out and paid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,6 +61,8 @@ struct Book {
     claimed: BTreeSet<(u64, i64)>,
     released: BTreeMap<(u64, i64), i64>,
     over: BTreeSet<i64>,
+    /// What history says was left out.
+    left_out: BTreeSet<i64>,
     done: BTreeMap<i64, Done>,
     /// Where more than one thing may have been done.
     open_to_both: BTreeSet<i64>,
@@ -94,10 +96,6 @@ impl Book {
         })
     }
 
-    fn was_given_back(&self, segment: &Segment, nominal: i64) -> bool {
-        segment.generations.iter().any(|it| self.released.contains_key(&(*it, nominal)))
-    }
-
     /// A ping is stored, which came at an instant. Nothing is in force if the job owes no pings now.
     fn store(&mut self, ping: &Sent, since: i64, segment: Option<&Segment>, is_changing: bool) {
         self.started.retain(|it| it.until >= ping.clock);
@@ -105,7 +103,7 @@ impl Book {
         let generations: &[u64] = segment.map_or(&[], |it| &it.generations);
         let was_claimed = |nominal: i64| {
             let mut all = generations.iter().filter_map(|it| self.released.get(&(*it, nominal)));
-            all.any(|until| *until >= since)
+            all.any(|until| *until >= since || self.left_out.contains(&nominal))
         };
         let is_claimed =
             |nominal: i64| generations.iter().any(|it| self.claimed.contains(&(*it, nominal)));
@@ -164,7 +162,7 @@ impl Judge<'_> {
         let mut books: BTreeMap<&str, Book> = BTreeMap::new();
         let mut bad = Vec::new();
         for PingNote { at, uid, what } in &self.run.pings {
-            let book = books.entry(uid.as_str()).or_default();
+            let book = books.entry(uid.as_str()).or_insert_with(|| self.book_of(uid));
             match what {
                 PingWhat::Sent(sent) => {
                     book.sent.insert(sent.number, (*at, sent.clone()));
@@ -231,6 +229,13 @@ impl Judge<'_> {
             bad.push(format!("deadlines that are left: {:?}", self.run.retrying));
         }
         self.bad.extend(bad);
+    }
+
+    fn book_of(&self, uid: &str) -> Book {
+        let rows = self.run.left_out.iter();
+        let rows = rows.filter(|row| row.uid == uid && row.reason == "notWatched");
+        // Each is of one occurrence.
+        Book { left_out: rows.map(|row| row.first).collect(), ..Book::default() }
     }
 
     /// Checks each occurrence that owed a ping.
@@ -305,7 +310,7 @@ impl Judge<'_> {
             return Some(format!("ended twice: {of}"));
         }
         let row = rows.first();
-        if row.is_some() && is_left_out && !(is_paid && book.was_given_back(segment, nominal)) {
+        if row.is_some() && is_left_out {
             return Some(format!("left out, and ended: {of}"));
         }
         let span = [from.max(segment.since), until];

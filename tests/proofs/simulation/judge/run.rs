@@ -15,7 +15,7 @@ use crate::simulation::memory::{Changed, JobItem, Tables};
 use crate::simulation::pings::{ApiLife, PingNote};
 use crate::simulation::play::{Outage, Scenario};
 use crate::simulation::postgres::SharedNote;
-use crate::simulation::reports::SentReport;
+use crate::simulation::reports::{Opened, SentReport};
 use crate::simulation::time::micros;
 use crate::simulation::way::Obstacles;
 use crate::simulation::why::Explained;
@@ -71,8 +71,8 @@ pub(in crate::simulation) struct Run {
     pub(in crate::simulation) shared: Vec<SharedNote>,
     /// What targets reported.
     pub(in crate::simulation) reports: Vec<SentReport>,
-    /// When attempts were left open, and when that ended.
-    pub(in crate::simulation) opened: BTreeMap<String, i64>,
+    /// The attempts that were left open, and when that ended.
+    pub(in crate::simulation) opened: BTreeMap<String, Opened>,
     pub(in crate::simulation) endings: BTreeMap<String, i64>,
     /// What the service says of the occurrences; empty if it was not asked.
     pub(in crate::simulation) explained: Vec<Explained>,
