@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use minutehand_store_sql::postgres::{PgAddress, PgDatabase};
+use minutehand_store_sql::postgres::{PgAddress, PgDatabase, PgOptions};
 use minutehand_store_sql::{AnyDatabase, sqlite};
 use minutehand_testkit::postgres::{PostgresPlaces, PostgresServer};
 
@@ -13,7 +13,7 @@ pub(crate) async fn shared_database() -> AnyDatabase {
         None => sqlite::Database::in_memory().unwrap().0.into(),
         Some(places) => {
             let settings = PgAddress::read(&places.place()).unwrap();
-            PgDatabase::connect(settings, None).await.unwrap().into()
+            PgDatabase::connect(settings, PgOptions::default()).await.unwrap().into()
         }
     }
 }

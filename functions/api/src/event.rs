@@ -56,7 +56,6 @@ pub struct HttpEvent {
     raw_query_string: String,
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    #[serde(default)]
     body: Option<String>,
     #[serde(default)]
     is_base64_encoded: bool,
@@ -66,12 +65,9 @@ pub struct HttpEvent {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RequestContext {
-    #[serde(default)]
     domain_name: Option<String>,
-    #[serde(default)]
     stage: Option<String>,
     /// What the gateway found out about the sender.
-    #[serde(default)]
     authorizer: Option<Authorizer>,
     http: HttpContext,
 }
@@ -83,9 +79,7 @@ struct HttpContext {
 
 #[derive(Deserialize)]
 struct Authorizer {
-    #[serde(default)]
     jwt: Option<Jwt>,
-    #[serde(default)]
     iam: Option<Iam>,
 }
 
@@ -97,14 +91,12 @@ struct Jwt {
 
 #[derive(Deserialize, Default)]
 struct Claims {
-    #[serde(default)]
     sub: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Iam {
-    #[serde(default)]
     user_arn: Option<String>,
 }
 

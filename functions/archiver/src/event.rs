@@ -67,7 +67,6 @@ pub struct StreamRecord {
 struct Change {
     sequence_number: String,
     /// None of a removal.
-    #[serde(default)]
     new_image: Option<JsonItem>,
 }
 

@@ -18,12 +18,12 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use minutehand_client::ServerUrl;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use minutehand_outbound::{CheckedServer, trusting};
+use rustls::ClientConfig;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls_platform_verifier::Verifier;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -123,7 +123,8 @@ fn verifier(
 ) -> Result<Arc<dyn ServerCertVerifier>> {
     let Some(path) = ca else {
         return if url.is_loopback() {
-            Ok(Arc::new(AnyCertificate(provider)))
+            // Any certificate of which the server has the key.
+            Ok(Arc::new(CheckedServer::new(provider, |_| Ok(()))))
         } else {
             let system = Verifier::new(provider);
             Ok(Arc::new(system.context("cannot read the system's certificates")?))
@@ -136,51 +137,6 @@ fn verifier(
     if certificates.is_empty() {
         bail!("{} holds no certificate as PEM", path.display());
     }
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates {
-        let added = roots.add(certificate);
-        added.with_context(|| format!("cannot trust a certificate in {}", path.display()))?;
-    }
-    Ok(WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?)
-}
-
-/// Accepts any certificate, if the server has its key.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+    let trusted = trusting(certificates, provider);
+    trusted.with_context(|| format!("cannot trust the certificates in {}", path.display()))
 }

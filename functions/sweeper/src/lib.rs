@@ -8,8 +8,6 @@
 //! next minute.
 
 mod healed;
-#[cfg(test)]
-mod herd;
 mod settings;
 mod tick;
 mod watcher;
@@ -197,4 +195,9 @@ impl Function {
         }
         is_whole
     }
+}
+
+#[cfg(test)]
+mod tests {
+    mod herd;
 }

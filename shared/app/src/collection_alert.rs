@@ -61,7 +61,6 @@ impl AlertCall {
             attempts: &[],
             next_at: None,
             paused: None,
-            said: None,
             told,
             facts: JobFacts::default(),
         };

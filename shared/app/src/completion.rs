@@ -124,7 +124,7 @@ fn attempt(ours: &Hmac<Sha256>, id: &str, mac: &[u8]) -> Option<(JobRef, Attempt
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
-    use minutehand_domain::attempt::Occurrence;
+    use minutehand_domain::attempt::{Occurrence, run_id};
     use minutehand_domain::chain::Depth;
 
     use minutehand_ports::GivenKey;
@@ -148,7 +148,10 @@ mod tests {
         let uid = "0123456789abcdef0123456789abcdef";
         let job = JobRef { uid: text(uid), collection_uid: text("c1"), key: text("a.b-c_1..") };
         let first = Attempt::first(3, Occurrence::Scheduled { nominal_at: at });
-        let run = Attempt::first(1, Occurrence::run(at, "5f", Depth::new(2)));
+        let run = Attempt::first(
+            1,
+            Occurrence::Run { asked_at: at, run_id: run_id("5f", Depth::new(2)) },
+        );
         for attempt in [first.clone(), Attempt { number: 12, ..first }, run] {
             let url = pollster::block_on(urls.url(&job, &attempt)).unwrap();
             let key = url.strip_prefix("https://example.org/ping/").unwrap();

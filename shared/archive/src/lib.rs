@@ -18,7 +18,9 @@
 
 mod backup;
 mod batches;
+mod due;
 mod line;
+mod merge;
 mod name;
 mod object;
 mod view;
@@ -28,7 +30,9 @@ pub use backup::{
     BackupParts, MANIFEST, Manifest, SealedWith, backup_name, backup_time, sha256,
 };
 pub use batches::{Batches, Chunk, Object};
+pub use due::{ArchivedDays, DaySpan, DueDays, day_before, open_day};
 pub use line::{ArchivedChange, Execution, Line, Stream};
+pub use merge::{DamagedObject, DayMerge};
 pub use name::{date_folder, day_folder, day_of_folder, has_several_letters, letter, may_contain};
 pub use object::{Contents, Unreadable, unpack};
 pub use view::{JobHistory, Position};

@@ -4,14 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::masked::WITHHELD;
-
-/// The secrets that answers leave out, by the `type` of the authentication that has them.
-const OF_TYPE: [(&str, &[&str]); 3] = [
-    ("basic", &["password"]),
-    ("clientcertificate", &["pfx", "password"]),
-    ("activedirectoryoauth", &["secret"]),
-];
+use crate::masked::{SECRETS_OF_TYPE, WITHHELD};
 
 /// The names of the variables of a file.
 #[derive(Debug, Default)]
@@ -66,7 +59,8 @@ impl Variables {
 /// Adds the secrets that the authentication of an action has and an answer leaves out.
 fn add_missing(object: &mut Map<String, Value>) {
     let kind = object.get("type").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
-    let of_type = OF_TYPE.iter().find(|(name, _)| *name == kind).map_or(&[][..], |(_, all)| *all);
+    let of_type =
+        SECRETS_OF_TYPE.iter().find(|(name, _)| *name == kind).map_or(&[][..], |(_, all)| *all);
     let of_key: &[&str] = if object.contains_key("sasKeyName") { &["sasKey"] } else { &[] };
     for name in of_type.iter().chain(of_key) {
         object.entry(*name).or_insert_with(|| WITHHELD.into());

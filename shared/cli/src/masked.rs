@@ -7,12 +7,19 @@ use crate::job::is_credential;
 /// What stands for a secret, as in answers of the server.
 pub(crate) const WITHHELD: &str = "(withheld)";
 
-/// The properties that hold secrets, in lower case.
-const SECRETS: [&str; 6] = ["password", "secret", "secrets", "sastoken", "saskey", "pfx"];
+/// The secrets that answers leave out, by the `type` of the authentication that has them.
+pub(crate) const SECRETS_OF_TYPE: [(&str, &[&str]); 3] = [
+    ("basic", &["password"]),
+    ("clientcertificate", &["pfx", "password"]),
+    ("activedirectoryoauth", &["secret"]),
+];
+/// The other properties that hold secrets.
+const OTHER_SECRETS: [&str; 3] = ["secrets", "sasToken", "sasKey"];
 
 /// Whether a property of this name holds a secret.
 pub(crate) fn is_secret(name: &str) -> bool {
-    SECRETS.contains(&name.to_ascii_lowercase().as_str())
+    let of_type = SECRETS_OF_TYPE.iter().flat_map(|(_, secrets)| *secrets);
+    of_type.chain(&OTHER_SECRETS).any(|secret| secret.eq_ignore_ascii_case(name))
 }
 
 /// A document with a word in place of each secret.

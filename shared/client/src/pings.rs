@@ -20,7 +20,6 @@ pub struct PingItem {
     /// What it said: `success`, `start`, `fail`, `log`.
     pub kind: String,
     /// The occurrence that it concerned; `None` if nothing owed it.
-    #[serde(default)]
     pub occurrence: Option<String>,
     /// The beginning of its text.
     #[serde(default)]

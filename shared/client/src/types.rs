@@ -19,7 +19,6 @@ pub struct CollectionDocument {
     /// The name.
     pub name: String,
     /// The tags.
-    #[serde(default)]
     pub tags: Option<BTreeMap<String, String>>,
     /// What else it has.
     #[serde(default)]
@@ -225,19 +224,15 @@ pub struct Description {
     /// When it fires, in words.
     pub sentence: String,
     /// The start of a job that names none.
-    #[serde(default)]
     pub anchor: Option<String>,
     /// The next occurrence.
-    #[serde(default)]
     pub next: Option<String>,
     /// When that starts, if the job's jitter delays it.
-    #[serde(default)]
     pub next_starts_at: Option<String>,
     /// Why there is none.
     #[serde(default)]
     pub not_firing: Vec<NotFiringReason>,
     /// The start of the latest attempt.
-    #[serde(default)]
     pub last: Option<String>,
     /// Attempts of the main action.
     #[serde(default)]
@@ -255,10 +250,8 @@ pub struct Description {
     #[serde(default)]
     pub recent: String,
     /// What was skipped last.
-    #[serde(default)]
     pub last_skip: Option<SkippedLast>,
     /// How long the action took last, in milliseconds.
-    #[serde(default)]
     pub took_ms: Option<u32>,
     /// The definition, without secrets.
     #[serde(default)]
@@ -336,10 +329,8 @@ pub struct ComingOccurrence {
     /// The instant.
     pub at: String,
     /// When it starts, if the job's jitter delays it.
-    #[serde(default)]
     pub starts_at: Option<String>,
     /// What the clock does to it.
-    #[serde(default)]
     pub note: Option<ClockNote>,
 }
 
@@ -387,10 +378,8 @@ pub struct FailureItem {
     /// How many attempts were made.
     pub attempts: u32,
     /// Why the last one failed.
-    #[serde(default)]
     pub cause: Option<FailureCause>,
     /// What its target said of it.
-    #[serde(default)]
     pub said: Option<String>,
     /// The beginning of the message of the last one.
     pub message: String,
@@ -419,7 +408,6 @@ pub struct OverviewAnswer {
     /// The sweepers.
     pub sweep: Beat,
     /// About how many messages are no longer delivered.
-    #[serde(default)]
     pub dead_letters: Option<u64>,
     /// The collections whose alerts do not arrive.
     #[serde(default)]
@@ -524,7 +512,6 @@ pub struct Late {
     /// How many.
     pub count: u64,
     /// Since when the first of them is due.
-    #[serde(default)]
     pub oldest: Option<String>,
 }
 
@@ -532,7 +519,6 @@ pub struct Late {
 #[derive(Debug, Clone, Deserialize)]
 pub struct Beat {
     /// The last one.
-    #[serde(default)]
     pub at: Option<String>,
 }
 
@@ -589,16 +575,13 @@ pub struct JournalChange {
     /// `created`, `changed`, `switchedOn`, `switchedOff`, `deleted`, `paused`, `resumed`, `ran` or `redriven`.
     pub operation: String,
     /// The job; nothing if the collection changed.
-    #[serde(default)]
     pub job: Option<String>,
     /// The names of the properties that changed.
     #[serde(default)]
     pub names: Vec<String>,
     /// The run that was asked for.
-    #[serde(default)]
     pub run: Option<NotedRun>,
     /// The change as a merge patch.
-    #[serde(default)]
     pub change: Option<Value>,
 }
 
@@ -609,7 +592,6 @@ pub struct NotedRun {
     /// The instant under which the history has it.
     pub at: String,
     /// The instant of the occurrence that it repeats.
-    #[serde(default)]
     pub redrive_of: Option<String>,
 }
 
@@ -620,27 +602,20 @@ pub struct DeadLetterItem {
     /// Names it in requests.
     pub id: String,
     /// When it was first sent.
-    #[serde(default)]
     pub first_sent_at: Option<String>,
     /// How often it was delivered.
     pub deliveries: u32,
     /// Why it is no longer delivered, in words.
-    #[serde(default)]
     pub error_type: Option<String>,
     /// What it asks for; nothing if it cannot be read.
-    #[serde(default)]
     pub asks: Option<String>,
     /// The resource group of the collection.
-    #[serde(default)]
     pub resource_group: Option<String>,
     /// The collection.
-    #[serde(default)]
     pub collection: Option<String>,
     /// The job.
-    #[serde(default)]
     pub job: Option<String>,
     /// The instant of the occurrence.
-    #[serde(default)]
     pub occurrence: Option<String>,
     /// What else it asks for.
     #[serde(default)]
@@ -690,7 +665,6 @@ pub struct DatabaseItem {
     /// What it is.
     pub says: String,
     /// What to do; nothing if all is well.
-    #[serde(default)]
     pub remedy: Option<String>,
     /// Whether that can wait.
     #[serde(default)]
@@ -701,13 +675,10 @@ pub struct DatabaseItem {
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct LoadAnswer {
     /// The beginning.
-    #[serde(default)]
     pub from: Option<String>,
     /// The end.
-    #[serde(default)]
     pub to: Option<String>,
     /// The beginning of each day, if days are counted.
-    #[serde(default)]
     pub starts: Option<Vec<String>>,
     /// One count for each span.
     pub counts: Vec<u64>,
@@ -715,7 +686,6 @@ pub struct LoadAnswer {
     #[serde(default)]
     pub jobs: u64,
     /// The position of the next page.
-    #[serde(default)]
     pub position: Option<String>,
 }
 

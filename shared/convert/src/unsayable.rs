@@ -1,5 +1,7 @@
 //! Why something cannot become a job.
 
+use minutehand_recurrence::shortened;
+
 /// Why something cannot become a job, and what to do about it.
 ///
 /// Both parts are one sentence without its final full stop, and contain no secret.
@@ -24,10 +26,5 @@ const QUOTED_CHARS_MAX: usize = 80;
 
 /// Quotes a foreign value on one line, shortened.
 pub(crate) fn quoted(text: &str) -> String {
-    let mut shown: String =
-        text.chars().filter(|c| !c.is_control()).take(QUOTED_CHARS_MAX).collect();
-    if text.chars().nth(QUOTED_CHARS_MAX).is_some() {
-        shown.push('…');
-    }
-    format!("'{shown}'")
+    format!("'{}'", shortened(text, QUOTED_CHARS_MAX))
 }

@@ -60,25 +60,6 @@ impl Occurrence {
         }
     }
 
-    /// A run that is asked for, at a depth. Its id says how deep it is, so that every place that keeps a run
-    /// keeps that as well.
-    #[must_use]
-    pub fn run(asked_at: DateTime<Utc>, id: &str, depth: Depth) -> Self {
-        Self::Run { asked_at, run_id: run_id(id, depth) }
-    }
-
-    /// A run that repeats the occurrence at an instant, whose last attempt failed then. Its id says both.
-    #[must_use]
-    pub fn redrive(
-        asked_at: DateTime<Utc>,
-        id: &str,
-        depth: Depth,
-        [of, failed_at]: [DateTime<Utc>; 2],
-    ) -> Self {
-        let (id, of, failed_at) = (run_id(id, depth), ticks(of), ticks(failed_at));
-        Self::Run { asked_at, run_id: format!("{id}{REDRIVE_OF}{of}{FAILED_AT}{failed_at}") }
-    }
-
     /// How deep it is in a chain of jobs that ask for each other.
     #[must_use]
     pub fn depth(&self) -> Depth {
@@ -113,8 +94,18 @@ impl Occurrence {
     }
 }
 
-fn run_id(id: &str, depth: Depth) -> String {
+/// The id of a run that is asked for, at a depth. It says how deep the run is, so that every place that keeps
+/// a run keeps that as well.
+#[must_use]
+pub fn run_id(id: &str, depth: Depth) -> String {
     if depth.is_none() { id.to_owned() } else { format!("{id}{DEPTH}{depth}") }
+}
+
+/// The id of a run that repeats the occurrence at an instant, whose last attempt failed then. It says both.
+#[must_use]
+pub fn redrive_id(id: &str, depth: Depth, [of, failed_at]: [DateTime<Utc>; 2]) -> String {
+    let (id, of, failed_at) = (run_id(id, depth), ticks(of), ticks(failed_at));
+    format!("{id}{REDRIVE_OF}{of}{FAILED_AT}{failed_at}")
 }
 
 /// The identity of an occurrence within a generation, as one short text.
@@ -328,6 +319,7 @@ mod tests {
     #[test]
     fn attempts_of_one_job_have_identities_of_their_own() {
         let at = |second| DateTime::from_timestamp(second, 0).unwrap();
+        let asked = |run_id| Occurrence::Run { asked_at: at(90), run_id };
         let first = Attempt::first(3, Occurrence::Scheduled { nominal_at: at(60) });
         let notice = Attempt { role: Role::Notice, ..first.clone() };
         assert_eq!(notice.id().to_string(), "3.600000000.n0");
@@ -340,7 +332,7 @@ mod tests {
             "3.600000000.e0"
         );
         assert_eq!(Attempt::first(3, run).id().to_string(), "3.r5f.m0");
-        let again = Occurrence::redrive(at(90), "5f", Depth::default(), [at(60), at(61)]);
+        let again = asked(redrive_id("5f", Depth::default(), [at(60), at(61)]));
         assert_eq!((again.nominal_at(), again.redrive_of()), (at(90), Some(at(60))));
         assert_eq!(again.redriven(), Some((at(60), Some(at(61)))));
         assert_eq!(Attempt::first(3, again).id().to_string(), "3.r5fx600000000z610000000.m0");
@@ -348,12 +340,12 @@ mod tests {
         assert_eq!(earlier.redriven(), Some((at(60), None)));
         assert_eq!(first.occurrence.redrive_of(), None);
         // As deep as the request that asked for it.
-        let deep = Occurrence::run(at(90), "5f", Depth::new(12));
+        let deep = asked(run_id("5f", Depth::new(12)));
         assert_eq!((deep.depth(), deep.redrive_of()), (Depth::new(12), None));
         assert_eq!(Attempt::first(3, deep).id().to_string(), "3.r5fy12.m0");
-        let again = Occurrence::redrive(at(90), "5f", Depth::new(3), [at(60), at(61)]);
+        let again = asked(redrive_id("5f", Depth::new(3), [at(60), at(61)]));
         assert_eq!((again.depth(), again.redrive_of()), (Depth::new(3), Some(at(60))));
-        assert_eq!(Occurrence::run(at(90), "5f", Depth::default()).depth(), Depth::default());
+        assert_eq!(asked(run_id("5f", Depth::default())).depth(), Depth::default());
         // A retry that is computed twice is one, whenever it is due.
         let late = Attempt { due_at: at(90), ..first.clone() };
         assert_eq!(late.id().to_string(), first.id().to_string());

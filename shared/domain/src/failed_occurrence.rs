@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use crate::attempt::{Attempt, Occurrence, Record};
 use crate::cause::Cause;
 use crate::collection_place::CollectionPlace;
-use crate::message::said;
+use crate::said::said;
 
 /// The most characters of a message in the list. The history has all of it.
 pub const MESSAGE_CHARS_MAX: usize = 200;

@@ -78,8 +78,6 @@ pub struct FailureEvent<'a> {
     pub next_at: Option<DateTime<Utc>>,
     /// Why the scheduler has disabled the job, if it has.
     pub paused: Option<&'a Paused>,
-    /// What the target said of the failure in its own words.
-    pub said: Option<String>,
     /// What is told of it.
     pub told: Told,
     /// What only templates tell of the job.
@@ -328,7 +326,6 @@ mod tests {
             attempts,
             next_at,
             paused,
-            said: None,
             told,
             facts: JobFacts::default(),
         }
@@ -376,7 +373,6 @@ mod tests {
             attempts: &attempts,
             next_at: Some(at(3_600)),
             paused: None,
-            said: None,
             told: Told::FAILED,
             facts: JobFacts::default(),
         };
@@ -397,7 +393,6 @@ mod tests {
                 attempts: &[],
                 next_at: None,
                 paused: None,
-                said: None,
                 told,
                 facts: JobFacts::default(),
             };

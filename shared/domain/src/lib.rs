@@ -57,6 +57,7 @@ pub mod recent;
 pub mod recently_counted;
 pub mod refusal;
 pub mod retry;
+pub mod said;
 pub mod schedule;
 pub mod secret;
 pub mod sign;

@@ -365,7 +365,7 @@ mod tests {
             (json!({}), "'minutehand.catchUp.policy' is missing; use one of last, none, all."),
             (
                 json!({"policy": "some"}),
-                "'minutehand.catchUp.policy' is \"some\"; use one of last, none, all (is 'none' meant?).",
+                "'minutehand.catchUp.policy' is \"some\"; use one of last, none, all.",
             ),
             (
                 json!({"policy": "none", "max": 3}),

@@ -12,6 +12,12 @@ pub(crate) const SNOOZED_UNTIL: &str = "snoozedUntil";
 /// How far ahead it may be.
 const SNOOZED_FOR_MAX: TimeDelta = TimeDelta::days(30);
 
+/// Until when something is snoozed, if it is at this instant.
+#[must_use]
+pub fn snoozed_at(until: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    until.filter(|until| *until > now)
+}
+
 /// Checks the snooze that a change asks for. One that is there already stays allowed when it is over, because
 /// clients send back what they read.
 ///

@@ -17,7 +17,6 @@ pub struct Batch {
 struct SqsRecord {
     message_id: String,
     receipt_handle: String,
-    #[serde(default)]
     body: Option<String>,
     #[serde(default)]
     attributes: Attributes,
@@ -26,7 +25,6 @@ struct SqsRecord {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Attributes {
-    #[serde(default)]
     approximate_receive_count: Option<String>,
 }
 

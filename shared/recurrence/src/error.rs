@@ -129,7 +129,12 @@ impl Refused {
         allowed: impl Into<String>,
     ) -> Self {
         let (field, allowed) = (field.into(), allowed.into());
-        Self::NotAllowed { field, given: shorten(given), allowed, fixes: Vec::new() }
+        Self::NotAllowed {
+            field,
+            given: shortened(given, GIVEN_CHARS_MAX),
+            allowed,
+            fixes: Vec::new(),
+        }
     }
 
     /// Adds what would make the property right.
@@ -187,12 +192,13 @@ impl Refused {
     }
 }
 
-/// Shortens a value so that a message can quote it on one line.
-fn shorten(given: impl std::fmt::Display) -> String {
+/// A value of at most so many characters, on one line, so that a message can quote it.
+#[must_use]
+pub fn shortened(given: impl std::fmt::Display, chars_max: usize) -> String {
     let mut short = String::new();
     // Writing to a `String` cannot fail.
     let _ = write!(short, "{given}");
-    if let Some((end, _)) = short.char_indices().nth(GIVEN_CHARS_MAX) {
+    if let Some((end, _)) = short.char_indices().nth(chars_max) {
         short.truncate(end);
         short.push('…');
     }
@@ -207,8 +213,8 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
     if written.len() > GIVEN_CHARS_MAX {
         return None;
     }
-    // At least one letter must match; otherwise every short word would be similar to every name.
-    let limit = (written.len().max(4) / 3 + 1).min(written.len().saturating_sub(1));
+    // A third of the letters; otherwise every short word would be similar to every name.
+    let limit = (written.len() + 1) / 3;
     names
         .into_iter()
         .map(|name| (distance(written, name), name))
@@ -223,23 +229,29 @@ pub fn meant<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Str
     nearest(written, names).map_or_else(String::new, |name| format!(" (is '{name}' meant?)"))
 }
 
-/// Returns the edit distance of two words, ignoring case.
+/// Returns the edit distance of two words, ignoring case. Two neighbours that changed places are one edit.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<u8> = b.bytes().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.bytes().enumerate() {
-        let mut diagonal = i;
+    let [a, b] = [a, b].map(|word| word.to_ascii_lowercase().into_bytes());
+    let at = |row: &[usize], place: usize| row.get(place).copied().unwrap_or_default();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    let mut two_above = Vec::new();
+    for (i, letter) in a.iter().enumerate() {
         let mut left = i + 1;
-        let mut next = vec![left];
-        for (other, above) in b.iter().zip(row.iter().skip(1)) {
-            let changed = diagonal + usize::from(!letter.eq_ignore_ascii_case(other));
-            left = changed.min(left + 1).min(above + 1);
-            diagonal = *above;
-            next.push(left);
+        let mut row = vec![left];
+        for (j, other) in b.iter().enumerate() {
+            let changed = at(&above, j) + usize::from(letter != other);
+            left = changed.min(left + 1).min(at(&above, j + 1) + 1);
+            if let (Some(i), Some(j)) = (i.checked_sub(1), j.checked_sub(1))
+                && a.get(i) == Some(other)
+                && b.get(j) == Some(letter)
+            {
+                left = left.min(at(&two_above, j) + 1);
+            }
+            row.push(left);
         }
-        row = next;
+        two_above = std::mem::replace(&mut above, row);
     }
-    row.last().copied().unwrap_or(0)
+    at(&above, b.len())
 }
 
 #[cfg(test)]
@@ -254,6 +266,10 @@ mod tests {
             ("SCHEDUL", Some("schedule")),
             ("timezones", Some("timeZone")),
             ("end_time", Some("endTime")),
+            ("conut", Some("count")),
+            ("cuont", Some("count")),
+            ("cunt", Some("count")),
+            ("coat", None),
             ("colour", None),
             ("", None),
         ] {

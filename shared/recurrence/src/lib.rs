@@ -130,7 +130,7 @@ mod words;
 pub mod zone;
 
 pub use date::{DateError, WrittenDate};
-pub use error::{Fix, Refused, meant, nearest};
+pub use error::{Fix, Refused, meant, nearest, shortened};
 pub use exceptions::Exceptions;
 pub use instant::format_instant;
 pub use line::UnreadableTimetable;

@@ -26,20 +26,20 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
             let Some(page) = listing.next_page() else {
                 break;
             };
-            let page = manage.list_archived_history(&place, &collection, &job, page).await?;
+            let page = manage.list_archived_history((&place, &collection, &job), page).await?;
             listing.add_page(page, |view| wanted.has(view), |view| wire::history(&view));
         }
         return Ok(listing.answer(&Link::from_call(&call)));
     }
     if wanted.only == Some(Ending::Skipped) {
         while let Some(page) = listing.next_page() {
-            let page = manage.list_left_out(&place, &collection, &job, page).await?;
+            let page = manage.list_left_out((&place, &collection, &job), page).await?;
             listing.add_page(page, |_| true, |view| wire::left_out(&view));
         }
         return Ok(listing.answer(&Link::from_call(&call)));
     }
     while let Some(page) = listing.next_page() {
-        let page = manage.list_history(&place, &collection, &job, page).await?;
+        let page = manage.list_history((&place, &collection, &job), page).await?;
         listing.add_page(page, |view| wanted.has(view), |view| wire::history(&view));
     }
     let link = Link::from_call(&call);

@@ -29,7 +29,7 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
 
 pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let view = call.manage.get_job(&place, &collection, &name).await?;
+    let view = call.manage.get_job((&place, &collection, &name)).await?;
     let durations = call.client().durations(Position::Alone);
     Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)).with_etag(&view.etag))
 }
@@ -38,7 +38,7 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn put(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let durations = call.client().durations(Position::Alone);
-    let (view, put) = call.changing()?.put_job(&place, &collection, &name, call.body).await?;
+    let (view, put) = call.changing()?.put_job((&place, &collection, &name), call.body).await?;
     let status = match put {
         PutOutcome::Created => StatusCode::CREATED,
         PutOutcome::Replaced => StatusCode::OK,
@@ -49,13 +49,13 @@ pub(crate) async fn put(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn patch(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let durations = call.client().durations(Position::Alone);
-    let view = call.changing()?.patch_job(&place, &collection, &name, call.body).await?;
+    let view = call.changing()?.patch_job((&place, &collection, &name), call.body).await?;
     Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)).with_etag(&view.etag))
 }
 
 pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    call.changing()?.delete_job(&place, &collection, &name).await?;
+    call.changing()?.delete_job((&place, &collection, &name)).await?;
     Ok(Answer::empty(StatusCode::OK))
 }
 
@@ -63,8 +63,8 @@ pub(crate) async fn run(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let manage = call.changing()?;
     match idempotency_key(&call.head.headers)? {
-        Some(key) => manage.run_job_once(&place, &collection, &name, &key).await?,
-        None => manage.run_job(&place, &collection, &name).await?,
+        Some(key) => manage.run_job_once((&place, &collection, &name), &key).await?,
+        None => manage.run_job((&place, &collection, &name)).await?,
     }
     Ok(Answer::empty(StatusCode::OK))
 }

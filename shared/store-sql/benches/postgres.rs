@@ -34,7 +34,7 @@ async fn main() {
     for has_named_statements in [false, true].repeat(usize::try_from(TIMES).expect("few")) {
         let address = PgAddress::read(&server.address("127.0.0.1")).expect("an address");
         let options = PgOptions { has_named_statements, ..PgOptions::default() };
-        let database = PgDatabase::connect_with(address, options).await.expect("a database");
+        let database = PgDatabase::connect(address, options).await.expect("a database");
         let store = SqlStore::new(database);
         let name = if has_named_statements { "named" } else { "unnamed" };
         for in_flight in IN_FLIGHT {

@@ -7,29 +7,25 @@
 //! let ports = ManagePorts { sealer, ..manage_ports(store, queue, clock) };
 //! ```
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use minutehand_app::ManagePorts;
 use minutehand_app::fire::{Dispatcher, FirePorts, FireStore, SendThenCount, StoreOfFiring};
 use minutehand_domain::action::{CertificateFacts, ClientCertificate};
-use minutehand_domain::collection_place::CollectionPlace;
-use minutehand_domain::failed_occurrence::FailedOccurrence;
-use minutehand_domain::firing::LeftOut;
-use minutehand_domain::journal::JournalEntry;
-use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::firing::Pulse;
+use minutehand_domain::name::PathSegment;
 use minutehand_domain::refusal::Refusal;
-use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Brought, CloudServiceRecord, CollectionRecord, CollectionStanding, CountedQuarters, Due, Found,
-    HistoryEntry, JobRecord, Page, PageRequest, Part, PresentAttempt, PresentAttempts, PulseRecord,
-    ResourceGroup, Saved,
+    BrowseLayer, Call, CloudServiceRecord, CloudServicesLayer, InstallationLayer, Layer, Page,
+    PageRequest, PulseOf, PulseRecord, ResourceGroup, SnapshotsLayer,
 };
 use minutehand_ports::{
     ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
-    DispatchQueue, History, IdSource, Installation, Jobs, OpenAttempts, SealError, Sealer,
+    DispatchQueue, History, IdSource, Installation, Jobs, OpenAttempts, Pulses, SealError, Sealer,
     Snapshots, StoreError, Timers,
 };
 
@@ -111,156 +107,28 @@ impl IdSource for CountedIds {
 #[derive(Debug, Clone, Copy)]
 pub struct NothingToBrowse;
 
-impl NothingToBrowse {
-    fn fail<T>() -> Result<T, StoreError> {
+impl Layer for NothingToBrowse {
+    type Inner = dyn Browse;
+
+    fn inner(&self) -> Arc<dyn Browse> {
+        Arc::new(*self)
+    }
+
+    async fn try_call<'a, T: Debug + Send + 'a>(
+        &'a self,
+        _call: impl Call<'a, dyn Browse, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         Err(StoreError::Refused("this test does not browse".into()))
     }
 }
 
-#[async_trait]
-impl Browse for NothingToBrowse {
-    async fn subscriptions(&self, _page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
-        Self::fail()
-    }
-
-    async fn collection(
-        &self,
-        _place: &ResourceGroup,
-        _name: &Name,
-    ) -> Result<Option<CollectionRecord>, StoreError> {
-        Self::fail()
-    }
-
-    async fn collection_path(
-        &self,
-        _collection_uid: &str,
-    ) -> Result<Option<CollectionPlace>, StoreError> {
-        Self::fail()
-    }
-
-    async fn job(
-        &self,
-        _collection_uid: &str,
-        _name: &Name,
-    ) -> Result<Option<JobRecord>, StoreError> {
-        Self::fail()
-    }
-
-    async fn jobs(
-        &self,
-        _collection_uid: &str,
-        _prefix: &str,
-        _now: DateTime<Utc>,
-        _page: PageRequest,
-    ) -> Result<Page<JobRecord>, StoreError> {
-        Self::fail()
-    }
-
-    async fn attempts(
-        &self,
-        _job_uid: &str,
-        _nominal_at: DateTime<Utc>,
-    ) -> Result<Vec<HistoryEntry>, StoreError> {
-        Self::fail()
-    }
-
-    async fn attempts_before(
-        &self,
-        _job_uid: &str,
-        _before: Option<DateTime<Utc>>,
-        _items_max: u32,
-    ) -> Result<Vec<HistoryEntry>, StoreError> {
-        Self::fail()
-    }
-
-    async fn job_names(
-        &self,
-        _collection_uid: &str,
-        _prefix: &str,
-        _now: DateTime<Utc>,
-        _page: PageRequest,
-    ) -> Result<Page<Name>, StoreError> {
-        Self::fail()
-    }
-
+impl BrowseLayer for NothingToBrowse {
     fn names_max(&self) -> usize {
         0
     }
 
-    async fn present(
-        &self,
-        _now: DateTime<Utc>,
-        _work_now: DateTime<Utc>,
-    ) -> Result<Option<PresentAttempts>, StoreError> {
-        Self::fail()
-    }
-
-    async fn present_of(
-        &self,
-        _job: &JobRef,
-        _now: DateTime<Utc>,
-        _work_now: DateTime<Utc>,
-    ) -> Result<Vec<PresentAttempt>, StoreError> {
-        Self::fail()
-    }
-
-    async fn left_out(
-        &self,
-        _job_uid: &str,
-        _before: Option<DateTime<Utc>>,
-        _items_max: u32,
-    ) -> Result<Vec<LeftOut>, StoreError> {
-        Self::fail()
-    }
-
-    async fn failures(
-        &self,
-        _subscription: &PathSegment,
-        _day: NaiveDate,
-        _page: PageRequest,
-    ) -> Result<Page<FailedOccurrence>, StoreError> {
-        Self::fail()
-    }
-
-    async fn quarters(
-        &self,
-        _collection_uid: &str,
-        _between: [DateTime<Utc>; 2],
-    ) -> Result<CountedQuarters, StoreError> {
-        Self::fail()
-    }
-
-    async fn collections(
-        &self,
-        _subscription: &PathSegment,
-        _page: PageRequest,
-    ) -> Result<Page<CollectionRecord>, StoreError> {
-        Self::fail()
-    }
-
     fn timer_shards(&self) -> u32 {
         0
-    }
-
-    async fn timers(
-        &self,
-        _shard: u32,
-        _until: DateTime<Utc>,
-        _page: PageRequest,
-    ) -> Result<Page<Due>, StoreError> {
-        Self::fail()
-    }
-
-    async fn pulses(&self) -> Result<PulseRecord, StoreError> {
-        Self::fail()
-    }
-
-    async fn journal(
-        &self,
-        _collection_uid: &str,
-        _page: PageRequest,
-    ) -> Result<Page<JournalEntry>, StoreError> {
-        Self::fail()
     }
 }
 
@@ -268,14 +136,23 @@ impl Browse for NothingToBrowse {
 #[derive(Debug, Clone, Copy)]
 pub struct NoCloudServices;
 
-impl NoCloudServices {
-    fn fail<T>() -> Result<T, StoreError> {
+impl Layer for NoCloudServices {
+    type Inner = dyn CloudServices;
+
+    fn inner(&self) -> Arc<dyn CloudServices> {
+        Arc::new(*self)
+    }
+
+    async fn try_call<'a, T: Debug + Send + 'a>(
+        &'a self,
+        _call: impl Call<'a, dyn CloudServices, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         Err(StoreError::Refused("this test stores no cloud services".into()))
     }
 }
 
 #[async_trait]
-impl CloudServices for NoCloudServices {
+impl CloudServicesLayer for NoCloudServices {
     async fn find(&self, _place: &ResourceGroup) -> Result<Option<CloudServiceRecord>, StoreError> {
         Ok(None)
     }
@@ -287,77 +164,71 @@ impl CloudServices for NoCloudServices {
     ) -> Result<Page<CloudServiceRecord>, StoreError> {
         Ok(Page { items: Vec::new(), next: None })
     }
-
-    async fn save(&self, _service: &CloudServiceRecord) -> Result<Saved, StoreError> {
-        Self::fail()
-    }
-
-    async fn delete(&self, _service: &CloudServiceRecord) -> Result<Saved, StoreError> {
-        Self::fail()
-    }
 }
 
 /// Has nothing that could be moved: for tests that move nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct NothingToMove;
 
-impl NothingToMove {
-    fn fail<T>() -> Result<T, StoreError> {
+impl Layer for NothingToMove {
+    type Inner = dyn Installation;
+
+    fn inner(&self) -> Arc<dyn Installation> {
+        Arc::new(*self)
+    }
+
+    async fn try_call<'a, T: Debug + Send + 'a>(
+        &'a self,
+        _call: impl Call<'a, dyn Installation, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         Err(StoreError::Refused("this test moves nothing".into()))
     }
 }
 
-#[async_trait]
-impl Installation for NothingToMove {
-    async fn subscriptions(&self, _page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
-        Self::fail()
-    }
-
+impl InstallationLayer for NothingToMove {
     fn timer_shards(&self) -> u32 {
         0
     }
+}
 
-    async fn part(
+/// Has no jobs: for tests of timers that are of none.
+#[derive(Debug, Clone, Copy)]
+pub struct NoSnapshots;
+
+impl Layer for NoSnapshots {
+    type Inner = dyn Snapshots;
+
+    fn inner(&self) -> Arc<dyn Snapshots> {
+        Arc::new(*self)
+    }
+
+    async fn try_call<'a, T: Debug + Send + 'a>(
+        &'a self,
+        _call: impl Call<'a, dyn Snapshots, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        Err(StoreError::Refused("this test reads no jobs".into()))
+    }
+}
+
+impl SnapshotsLayer for NoSnapshots {}
+
+/// Takes every sign of life, and knows of no outage.
+#[derive(Debug, Clone, Copy)]
+pub struct NoOutages;
+
+#[async_trait]
+impl Pulses for NoOutages {
+    async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
+        Ok(PulseRecord::default())
+    }
+
+    async fn beat(
         &self,
-        _part: &Part,
-        _now: DateTime<Utc>,
-        _page: PageRequest,
-    ) -> Result<Page<Found>, StoreError> {
-        Self::fail()
-    }
-
-    async fn standing(
-        &self,
-        _collection: &CollectionRecord,
-    ) -> Result<CollectionStanding, StoreError> {
-        Self::fail()
-    }
-
-    async fn bring_cloud_service(
-        &self,
-        _service: &CloudServiceRecord,
-    ) -> Result<Brought, StoreError> {
-        Self::fail()
-    }
-
-    async fn bring_job(
-        &self,
-        _collection_uid: &str,
-        _job: &JobRecord,
-    ) -> Result<Brought, StoreError> {
-        Self::fail()
-    }
-
-    async fn import_under_way(&self) -> Result<Option<String>, StoreError> {
-        Self::fail()
-    }
-
-    async fn begin_import(&self, _export_id: &str, _in_place: bool) -> Result<bool, StoreError> {
-        Self::fail()
-    }
-
-    async fn end_import(&self, _export_id: &str) -> Result<(), StoreError> {
-        Self::fail()
+        _of: PulseOf,
+        _as_read: Option<DateTime<Utc>>,
+        _pulse: &Pulse,
+    ) -> Result<bool, StoreError> {
+        Ok(true)
     }
 }
 

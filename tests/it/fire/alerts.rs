@@ -98,13 +98,13 @@ async fn a_job_is_told_of_once_in_a_time_and_the_next_alert_counts_what_was_held
     assert_eq!(world.calls(RECEIVER), ["01 10:00", "01 13:00"]);
     let (group, collection) = place();
     let named = |name: &str| Name::new(name).unwrap();
-    let found = world.manage.job_alert(&group, &collection, &named("j")).await.unwrap();
+    let found = world.manage.job_alert((&group, &collection, &named("j"))).await.unwrap();
     let state = found.state.unwrap();
     let since = Some(instant("2027-03-01T10:00"));
     assert_eq!((state.failures(), state.held_back(), found.is_set), (4, 0, true));
     assert_eq!(state.open_since().map(|at| at.duration_trunc(TimeDelta::hours(1)).unwrap()), since);
     assert!(state.told_at() > state.open_since());
-    let missing = world.manage.job_alert(&group, &collection, &named("k")).await;
+    let missing = world.manage.job_alert((&group, &collection, &named("k"))).await;
     assert!(matches!(missing, Err(AppError::NoJob { .. })));
     let facts = facts(&world);
     assert!(

@@ -34,7 +34,7 @@ impl World {
     }
 
     async fn cancel(&self, name: &str, at: &str) -> Result<(), AppError> {
-        self.manage.cancel_occurrence(&place(), &named("jc"), &named(name), instant(at)).await
+        self.manage.cancel_occurrence((&place(), &named("jc"), &named(name)), instant(at)).await
     }
 
     async fn causes(&self, name: &str) -> Vec<String> {

@@ -20,7 +20,13 @@ fn dates() -> Value {
 }
 
 async fn why(world: &World, at: &str) -> &'static str {
-    world.manage.explain(&place(), &named("jc"), &named("j"), instant(at)).await.unwrap().why.name()
+    world
+        .manage
+        .explain((&place(), &named("jc"), &named("j")), instant(at))
+        .await
+        .unwrap()
+        .why
+        .name()
 }
 
 async fn next(world: &World) -> Option<DateTime<Utc>> {

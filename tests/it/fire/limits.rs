@@ -285,11 +285,11 @@ async fn an_attempt_that_waits_says_so_and_is_not_taken_for_lost() {
     world.tick_until("2027-03-01T10:29:30").await;
     let explained = async |at| {
         let at = instant(at);
-        world.manage.explain(&place(), &named("jc"), &named("j"), at).await.unwrap().why.name()
+        world.manage.explain((&place(), &named("jc"), &named("j")), at).await.unwrap().why.name()
     };
     assert_eq!(explained("2027-03-01T10:20").await, "waitsForLimit");
     let wanted = (None, 10);
-    let listed = world.manage.list_occurrences(&place(), &named("jc"), &named("j"), wanted).await;
+    let listed = world.manage.list_occurrences((&place(), &named("jc"), &named("j")), wanted).await;
     assert_eq!(listed.unwrap().items, []);
     world.tick_until("2027-03-01T11:59:30").await;
     // Each occurrence has run once, and the last ones on time.

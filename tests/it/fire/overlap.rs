@@ -54,7 +54,7 @@ async fn an_occurrence_is_left_out_while_another_one_runs() {
     let last = LastSkip::one(at, SkipReason::Overlap);
     assert_eq!(world.counters("j").await.last_skip, Some(last));
     assert_eq!(world.counters("j").await.results().letters(), "sooo");
-    let why = world.manage.explain(&place(), &named("jc"), &named("j"), at).await.unwrap();
+    let why = world.manage.explain((&place(), &named("jc"), &named("j")), at).await.unwrap();
     assert_eq!(why.why.name(), "overlap");
     // It is not taken for lost, and sent again.
     world.tick_until("2027-03-01T11:00:30").await;

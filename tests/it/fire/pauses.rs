@@ -53,10 +53,10 @@ async fn a_job_pauses_after_failures_in_a_row_and_is_resumed() {
     // Entries of one instant differ by their requests, which there are none of here.
     world.set_clock("2027-03-01T20:31");
     let (place, jc, j) = (place(), named("jc"), named("j"));
-    let view = world.manage.resume_job(&place, &jc, &j).await.unwrap();
+    let view = world.manage.resume_job((&place, &jc, &j)).await.unwrap();
     assert_eq!(view.properties(Durations::TimeSpan)["minutehand"].get("paused"), None);
     // Again is the same.
-    world.manage.resume_job(&place, &jc, &j).await.unwrap();
+    world.manage.resume_job((&place, &jc, &j)).await.unwrap();
     let page = PageRequest { from: None, items_max: 10 };
     let journal = world.manage.list_journal(&place, &jc, page).await.unwrap().items;
     let told = journal.iter().map(|entry| (entry.operation.name(), entry.who.as_str()));
@@ -188,7 +188,7 @@ async fn only_a_paused_job_is_resumed() {
     let world = World::at("2027-03-01T09:00").await;
     world.put("j", hourly(2)).await;
     world.disable("j").await;
-    let refused = world.manage.resume_job(&place(), &named("jc"), &named("j")).await;
+    let refused = world.manage.resume_job((&place(), &named("jc"), &named("j"))).await;
     let Err(AppError::Refused(refusal)) = refused else { panic!("{refused:?}") };
     assert_eq!(refusal.code, Code::JobNotPaused);
     assert_eq!(
@@ -206,7 +206,7 @@ async fn a_failed_occurrence_is_repeated_by_a_run_that_says_so() {
     world.put("j", hourly(5)).await;
     world.run_until("2027-03-01T11:30").await;
     let (place, jc, j) = (place(), named("jc"), named("j"));
-    let redrive = |at: &str| world.manage.redrive_occurrence(&place, &jc, &j, instant(at));
+    let redrive = |at: &str| world.manage.redrive_occurrence((&place, &jc, &j), instant(at));
     let sent = redrive("2027-03-01T10:00").await.unwrap();
     assert_eq!(sent.redrive_of, instant("2027-03-01T10:00"));
     for (at, says) in [
@@ -227,7 +227,7 @@ async fn a_failed_occurrence_is_repeated_by_a_run_that_says_so() {
     // It moves nothing, and counts as a run does.
     assert_eq!(world.status("j").await, status("enabled").executions(4).failures(2).faulted(2));
     let refused =
-        world.manage.redrive_occurrence(&place, &jc, &j, instant("2027-03-01T12:00")).await;
+        world.manage.redrive_occurrence((&place, &jc, &j), instant("2027-03-01T12:00")).await;
     let Err(AppError::Refused(refusal)) = refused else { panic!("{refused:?}") };
     assert!(refusal.message.contains("succeeded. To run the job once more, use 'run'."));
 }

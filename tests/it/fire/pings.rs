@@ -36,7 +36,7 @@ impl World {
     pub(super) async fn expect(&self, name: &str, properties: Value) {
         self.stir();
         let body = json!({"properties": properties});
-        self.manage.put_job(&place(), &named("jc"), &named(name), body).await.unwrap();
+        self.manage.put_job((&place(), &named("jc"), &named(name)), body).await.unwrap();
     }
 
     /// The path at which a job takes pings.
@@ -463,7 +463,7 @@ async fn another_url_takes_its_place() {
 async fn a_job_that_sends_nothing_does_not_run() {
     let world = World::local("2027-03-01T09:57").await;
     world.expect("j", hourly()).await;
-    let run = world.manage.run_job(&place(), &named("jc"), &named("j")).await.unwrap_err();
+    let run = world.manage.run_job((&place(), &named("jc"), &named("j"))).await.unwrap_err();
     assert!(run.to_string().contains("has nothing to send"), "{run}");
     world.put("other", json!({"startTime": "2028-01-01"})).await;
     let none = world.manage.ping_address(&place(), &named("jc"), &named("other")).await;

@@ -26,7 +26,7 @@ fn minutes(hour: u32, range: std::ops::RangeInclusive<u32>) -> Vec<String> {
 async fn why(world: &World, name: &str, at: &str) -> String {
     let place = super::world::place();
     let (collection, job) = (super::world::named("jc"), super::world::named(name));
-    let found = world.manage.explain(&place, &collection, &job, instant(at)).await.unwrap();
+    let found = world.manage.explain((&place, &collection, &job), instant(at)).await.unwrap();
     found.why.name().to_owned()
 }
 

@@ -26,7 +26,7 @@ async fn failed(redrives: usize, more: serde_json::Value) -> World {
 
 async fn redrive(world: &World) -> Result<Redriven, AppError> {
     let at = instant("2027-03-01T10:00");
-    world.manage.redrive_occurrence(&place(), &named("jc"), &named("j"), at).await
+    world.manage.redrive_occurrence((&place(), &named("jc"), &named("j")), at).await
 }
 
 fn refused(result: Result<Redriven, AppError>) -> String {
@@ -65,7 +65,7 @@ async fn a_failure_is_repeated_once_and_leaves_the_list_when_it_is_mended() {
 async fn callers(world: &World) -> Vec<(u32, Option<String>)> {
     let page = PageRequest { from: None, items_max: 50 };
     let (place, jc, j) = (place(), named("jc"), named("j"));
-    let found = world.manage.list_history(&place, &jc, &j, page).await.unwrap();
+    let found = world.manage.list_history((&place, &jc, &j), page).await.unwrap();
     let attempts = found.items.into_iter().map(|view| view.attempt);
     attempts.map(|attempt| (attempt.number, attempt.asked_by)).collect()
 }
@@ -83,12 +83,12 @@ async fn history_and_journal_say_who_asked_for_a_run() {
     let (place, jc, j, at) = (place(), named("jc"), named("j"), instant("2027-03-01T10:00"));
     world.targets.next("http://j/", &[Fail, Succeed]);
     let (ops, shop) = (as_caller("ops"), as_caller("shop"));
-    ops.redrive_occurrence(&place, &jc, &j, at).await.unwrap();
+    ops.redrive_occurrence((&place, &jc, &j), at).await.unwrap();
     // The redrive is the first caller's.
-    shop.redrive_occurrence(&place, &jc, &j, at).await.unwrap();
+    shop.redrive_occurrence((&place, &jc, &j), at).await.unwrap();
     // Its retry is so late that it waits in a timer.
     world.run_until("2027-03-01T11:00").await;
-    shop.run_job(&place, &jc, &j).await.unwrap();
+    shop.run_job((&place, &jc, &j)).await.unwrap();
     world.run_until("2027-03-01T11:05").await;
     let by = |who: &str| Some(who.to_owned());
     assert_eq!(
@@ -157,7 +157,7 @@ async fn a_run_with_a_key_runs_once_however_its_job_changes_meanwhile() {
     world.put("j", json!({"startTime": "2027-03-05T10:00"})).await;
     let key = IdempotencyKey::read("once").unwrap();
     for _ in 0..3 {
-        world.manage.run_job_once(&place(), &named("jc"), &named("j"), &key).await.unwrap();
+        world.manage.run_job_once((&place(), &named("jc"), &named("j")), &key).await.unwrap();
         world.patch("j", json!({"startTime": "2027-03-06T10:00"})).await;
         world.run_for(chrono::TimeDelta::minutes(5)).await;
     }
@@ -165,7 +165,7 @@ async fn a_run_with_a_key_runs_once_however_its_job_changes_meanwhile() {
     assert_eq!(world.status("j").await, status("enabled").executions(1));
     // A day later the key stands for nothing.
     world.run_until("2027-03-02T09:20").await;
-    world.manage.run_job_once(&place(), &named("jc"), &named("j"), &key).await.unwrap();
+    world.manage.run_job_once((&place(), &named("jc"), &named("j")), &key).await.unwrap();
     world.run_until("2027-03-02T09:30").await;
     assert_eq!(world.calls("http://j/").len(), 2);
 }

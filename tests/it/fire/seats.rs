@@ -281,10 +281,10 @@ async fn an_attempt_that_waits_says_so_and_is_not_taken_for_lost() {
         .await;
     world.tick_until("2027-03-01T10:29:30").await;
     let at = instant("2027-03-01T10:20");
-    let explained = world.manage.explain(&place(), &named("jc"), &named("j"), at).await.unwrap();
+    let explained = world.manage.explain((&place(), &named("jc"), &named("j")), at).await.unwrap();
     assert_eq!(explained.why.name(), "waitsForLimit");
     let wanted = (None, 10);
-    let listed = world.manage.list_occurrences(&place(), &named("jc"), &named("j"), wanted).await;
+    let listed = world.manage.list_occurrences((&place(), &named("jc"), &named("j")), wanted).await;
     assert_eq!(listed.unwrap().items, []);
     assert!(world.history("j").await.is_empty());
     world.tick_until("2027-03-01T11:59:30").await;

@@ -40,7 +40,7 @@ fn templated() -> Value {
 
 async fn put(world: &World, job: Value) {
     let body = json!({"properties": job});
-    world.manage.put_job(&place(), &named("jc"), &named("j"), body).await.unwrap();
+    world.manage.put_job((&place(), &named("jc"), &named("j")), body).await.unwrap();
 }
 
 fn calls_of(world: &World, uri: &str) -> Vec<Call> {
@@ -88,7 +88,7 @@ async fn a_redrive_is_told_the_occurrence_that_it_repeats() {
     put(&world, templated()).await;
     world.run_until("2027-03-01T10:30").await;
     let at = instant("2027-03-01T10:00");
-    world.manage.redrive_occurrence(&place(), &named("jc"), &named("j"), at).await.unwrap();
+    world.manage.redrive_occurrence((&place(), &named("jc"), &named("j")), at).await.unwrap();
     world.run_until("2027-03-01T10:40").await;
     let bodies = bodies(&world);
     assert_eq!(bodies[1]["at"], "2027-03-01T10:00:00Z");
@@ -154,7 +154,7 @@ async fn a_chain_of_jobs_that_ask_for_each_other_ends() {
     // As the job would, whose action runs the job itself.
     let refusal = loop {
         let manage = world.manage.clone().at_depth(depth);
-        match manage.run_job(&place(), &named("jc"), &named("j")).await {
+        match manage.run_job((&place(), &named("jc"), &named("j"))).await {
             Ok(()) => runs += 1,
             Err(AppError::Refused(refusal)) => break refusal,
             Err(error) => panic!("{error}"),
@@ -176,7 +176,7 @@ async fn a_job_that_a_job_has_put_is_as_deep_as_the_request() {
             "action": {"type": "Http", "request": request}}})
     };
     let put_by = |manage: Manage, minute: u32| async move {
-        manage.put_job(&place(), &named("jc"), &named("j"), job(minute)).await
+        manage.put_job((&place(), &named("jc"), &named("j")), job(minute)).await
     };
     put_by(world.manage.clone().at_depth(Depth::new(3)), 0).await.unwrap();
     world.run_until("2027-03-01T10:00:30").await;

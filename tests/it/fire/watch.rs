@@ -168,7 +168,7 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     // A redrive that succeeds takes the failure out of its list.
     let failure = super::world::instant("2027-03-01T09:40");
     let broken = super::world::named("broken");
-    world.manage.redrive_occurrence(&place, &collection, &broken, failure).await.unwrap();
+    world.manage.redrive_occurrence((&place, &collection, &broken), failure).await.unwrap();
     world.run_until("2027-03-01T12:35").await;
     world.patch("fires", json!({"action": {"request": {"method": "POST"}}})).await;
     world.put("fires", hourly.clone()).await;

@@ -518,14 +518,14 @@ impl World {
         action["request"] = main;
         self.fronted.stir();
         let body = json!({"properties": properties});
-        let (view, _) = self.manage.put_job(&place(), &named("jc"), &named(name), body).await?;
+        let (view, _) = self.manage.put_job((&place(), &named("jc"), &named(name)), body).await?;
         Ok(view)
     }
 
     pub(super) async fn patch(&self, name: &str, properties: Value) {
         self.fronted.stir();
         let body = json!({"properties": properties});
-        self.manage.patch_job(&place(), &named("jc"), &named(name), body).await.unwrap();
+        self.manage.patch_job((&place(), &named("jc"), &named(name)), body).await.unwrap();
     }
 
     pub(super) async fn patch_collection(&self, properties: Value) {
@@ -544,11 +544,11 @@ impl World {
 
     pub(super) async fn delete(&self, name: &str) {
         self.fronted.stir();
-        self.manage.delete_job(&place(), &named("jc"), &named(name)).await.unwrap();
+        self.manage.delete_job((&place(), &named("jc"), &named(name))).await.unwrap();
     }
 
     pub(super) async fn call_run(&self, name: &str) {
-        self.manage.run_job(&place(), &named("jc"), &named(name)).await.unwrap();
+        self.manage.run_job((&place(), &named("jc"), &named(name))).await.unwrap();
     }
 
     /// Sets the clock, forward or back.
@@ -582,15 +582,18 @@ impl World {
         let found = self.manage.list_subscriptions(page).await.unwrap();
         assert_eq!(found.items.len(), 1);
         let wanted = WantedOccurrences { from: None, max: 1 };
-        self.manage.coming(&place(), &named("jc"), &named("off"), wanted).await.unwrap();
+        self.manage.coming((&place(), &named("jc"), &named("off")), wanted).await.unwrap();
         let page = PageRequest { from: None, items_max: 100 };
-        self.manage.explain(&place(), &named("jc"), &named("off"), self.now()).await.unwrap();
+        self.manage.explain((&place(), &named("jc"), &named("off")), self.now()).await.unwrap();
         let all = PageRequest { from: None, items_max: 100 };
         self.manage.list_rows(&place(), &named("jc"), "f", all).await.unwrap();
         self.manage.list_journal(&place(), &named("jc"), page).await.unwrap();
         self.manage.overview(place().subscription).await.unwrap();
         let wanted = (None, 10);
-        self.manage.list_occurrences(&place(), &named("jc"), &named("off"), wanted).await.unwrap();
+        self.manage
+            .list_occurrences((&place(), &named("jc"), &named("off")), wanted)
+            .await
+            .unwrap();
         self.failures(self.now()).await;
     }
 
@@ -608,11 +611,11 @@ impl World {
     }
 
     pub(super) async fn view(&self, name: &str) -> JobView {
-        self.manage.get_job(&place(), &named("jc"), &named(name)).await.unwrap()
+        self.manage.get_job((&place(), &named("jc"), &named(name))).await.unwrap()
     }
 
     pub(super) async fn is_there(&self, name: &str) -> bool {
-        let found = self.manage.get_job(&place(), &named("jc"), &named(name)).await;
+        let found = self.manage.get_job((&place(), &named("jc"), &named(name))).await;
         match found {
             Ok(_) => true,
             Err(AppError::NoJob { .. }) => false,
@@ -658,7 +661,7 @@ impl World {
         loop {
             let page = PageRequest { from, items_max: 500 };
             let (place, job) = (place(), named(name));
-            let page = self.manage.list_history(&place, &named("jc"), &job, page).await.unwrap();
+            let page = self.manage.list_history((&place, &named("jc"), &job), page).await.unwrap();
             all.extend(page.items);
             match page.next {
                 Some(next) => from = Some(next),
@@ -671,7 +674,7 @@ impl World {
     pub(super) async fn left_out(&self, name: &str) -> Vec<String> {
         let page = PageRequest { from: None, items_max: 100 };
         let (place, job) = (place(), named(name));
-        let page = self.manage.list_left_out(&place, &named("jc"), &job, page).await.unwrap();
+        let page = self.manage.list_left_out((&place, &named("jc"), &job), page).await.unwrap();
         let line = |view: &LeftOutView| {
             let LeftOut { first, last, occurrences, .. } = &view.left_out;
             format!("{} to {}: {occurrences}", short(*first), short(*last))
@@ -681,7 +684,7 @@ impl World {
 
     /// What became of an occurrence of a job.
     pub(super) async fn explain(&self, name: &str, at: &str) -> Why {
-        self.manage.explain(&place(), &named("jc"), &named(name), instant(at)).await.unwrap().why
+        self.manage.explain((&place(), &named("jc"), &named(name)), instant(at)).await.unwrap().why
     }
 
     /// The history, the oldest line first: when it was expected, whether it is a run or the error

@@ -49,7 +49,7 @@ async fn switching_a_collection_does_not_change_its_jobs() {
     let world = &world;
     let switch = |state| async move {
         world.manage.switch_collection(&place(), &named("jc"), state).await.unwrap();
-        let job = world.manage.get_job(&place(), &named("jc"), &named("j")).await.unwrap();
+        let job = world.manage.get_job((&place(), &named("jc"), &named("j"))).await.unwrap();
         let next = job.status.unwrap().next_execution_at.map(minutehand_recurrence::format_instant);
         (job.state.name(), next)
     };
@@ -83,7 +83,7 @@ async fn a_plan_or_quota_that_the_existing_jobs_exceed_is_refused() {
     assert_eq!(refused(world.collection("jc", &one).await), "JobQuotaExceeded");
     let hourly = quota(r#"{"maxRecurrence":{"frequency":"hour","interval":1}}"#);
     assert_eq!(refused(world.collection("jc", &hourly).await), "RecurrenceQuotaExceeded");
-    world.manage.delete_job(&place(), &named("jc"), &named("a")).await.unwrap();
+    world.manage.delete_job((&place(), &named("jc"), &named("a"))).await.unwrap();
     world
         .collection("jc", &quota(r#"{"maxJobCount":1,"maxRecurrence":{"frequency":"hour"}}"#))
         .await
@@ -119,13 +119,13 @@ async fn a_deleted_collection_is_gone_with_its_jobs_and_its_name_is_free() {
     world.collection("jc", "{}").await.unwrap();
     world.job("j", "{}").await.unwrap();
     world.manage.delete_collection(&place(), &named("jc")).await.unwrap();
-    let gone = world.manage.get_job(&place(), &named("jc"), &named("j")).await;
+    let gone = world.manage.get_job((&place(), &named("jc"), &named("j"))).await;
     assert!(matches!(gone, Err(AppError::NoJob { .. })));
     let listed = world.manage.list_jobs(&place(), &named("jc"), page(None, 10)).await;
     assert!(matches!(listed, Err(AppError::NoParent { .. })));
     let again = world.manage.delete_collection(&place(), &named("jc")).await;
     assert!(matches!(again, Err(AppError::NoCollection { .. })));
     world.collection("jc", "{}").await.unwrap();
-    let none = world.manage.get_job(&place(), &named("jc"), &named("j")).await;
+    let none = world.manage.get_job((&place(), &named("jc"), &named("j"))).await;
     assert!(matches!(none, Err(AppError::NoJob { .. })), "{none:?}");
 }

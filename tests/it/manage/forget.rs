@@ -45,7 +45,7 @@ async fn forget(world: &World, manage: &Manage) -> Vec<String> {
                 let path = Browse::collection_path(world.store.as_ref(), &collection_uid).await;
                 let path = path.unwrap().unwrap();
                 let collection = named(path.name());
-                let done = manage.forget_secrets_of_job(&group(), &collection, &name).await;
+                let done = manage.forget_secrets_of_job((&group(), &collection, &name)).await;
                 (name.to_string(), done.unwrap())
             }
             SealedOf::Collection(path) => {
@@ -184,5 +184,5 @@ async fn a_job_of_the_same_name_in_a_collection_that_was_made_again_goes_on() {
     put(&api, "j", job(PLAIN), 201).await;
     let (other, _) = with_other_key(&world);
     let name = named("j");
-    assert!(!other.forget_secrets_of_job(&group(), &named("jc"), &name).await.unwrap());
+    assert!(!other.forget_secrets_of_job((&group(), &named("jc"), &name)).await.unwrap());
 }

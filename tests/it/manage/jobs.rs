@@ -23,7 +23,7 @@ async fn a_job_is_created_replaced_read_and_deleted() {
     let world = world().await;
     let manage = &world.manage;
     let put = |properties: &'static str| async move {
-        manage.put_job(&place(), &named("jc"), &named("J"), with_action(properties)).await
+        manage.put_job((&place(), &named("jc"), &named("J")), with_action(properties)).await
     };
     let (created, how) = put(r#"{"recurrence":{"frequency":"day"}}"#).await.unwrap();
     assert_eq!(how, PutOutcome::Created);
@@ -35,8 +35,8 @@ async fn a_job_is_created_replaced_read_and_deleted() {
     let (replaced, how) = put(r#"{"state":"Disabled"}"#).await.unwrap();
     assert_eq!((how, replaced.status), (PutOutcome::Replaced, None));
     assert_eq!(replaced.name.as_str(), "J");
-    world.manage.delete_job(&place(), &named("jc"), &named("j")).await.unwrap();
-    let gone = world.manage.get_job(&place(), &named("jc"), &named("j")).await;
+    world.manage.delete_job((&place(), &named("jc"), &named("j"))).await.unwrap();
+    let gone = world.manage.get_job((&place(), &named("jc"), &named("j"))).await;
     assert!(matches!(gone, Err(AppError::NoJob { .. })));
 }
 
@@ -111,11 +111,11 @@ async fn occurrences_within_the_horizon_are_sent_at_once() {
 async fn a_run_is_sent_now_unless_the_collection_is_off() {
     let world = world().await;
     world.job("j", r#"{"startTime":"2028-01-01","state":"disabled"}"#).await.unwrap();
-    world.manage.run_job(&place(), &named("jc"), &named("j")).await.unwrap();
+    world.manage.run_job((&place(), &named("jc"), &named("j"))).await.unwrap();
     assert_eq!(world.taken().await, [NOW]);
     let off = CollectionState::Disabled;
     world.manage.switch_collection(&place(), &named("jc"), off).await.unwrap();
-    let run = world.manage.run_job(&place(), &named("jc"), &named("j")).await;
+    let run = world.manage.run_job((&place(), &named("jc"), &named("j"))).await;
     assert_eq!(refused(run), "JobCollectionDisabled");
 }
 
@@ -189,9 +189,9 @@ async fn a_full_collection_lists_in_order_over_its_pages() {
 async fn missing_resources_are_not_found() {
     let world = world().await;
     let place = place();
-    let nowhere = world.manage.put_job(&place, &named("no"), &named("j"), json("{}")).await;
+    let nowhere = world.manage.put_job((&place, &named("no"), &named("j")), json("{}")).await;
     assert!(matches!(nowhere, Err(AppError::NoParent { .. })));
-    let none = world.manage.delete_job(&place, &named("jc"), &named("no")).await;
+    let none = world.manage.delete_job((&place, &named("jc"), &named("no"))).await;
     assert!(matches!(none, Err(AppError::NoJob { .. })));
 }
 
@@ -202,7 +202,7 @@ async fn a_description_says_since_when() {
     let world = &world;
     let describe = async |now: &str| {
         world.now_is(now);
-        world.manage.describe_job(&place(), &named("jc"), &named("j")).await.unwrap()
+        world.manage.describe_job((&place(), &named("jc"), &named("j"))).await.unwrap()
     };
     let text = |at: chrono::DateTime<chrono::Utc>| minutehand_recurrence::format_instant(at);
     let first = describe("2027-01-01T12:00:05Z").await;

@@ -47,7 +47,7 @@ async fn concurrent_patches_lose_no_field() {
             );
             world
                 .manage
-                .patch_job(&place(), &named("jc"), &named("j"), json(&patch))
+                .patch_job((&place(), &named("jc"), &named("j")), json(&patch))
                 .await
                 .unwrap();
         })
@@ -55,7 +55,7 @@ async fn concurrent_patches_lose_no_field() {
     for patch in patches.collect::<Vec<_>>() {
         patch.await.unwrap();
     }
-    let job = world.manage.get_job(&place(), &named("jc"), &named("j")).await.unwrap();
+    let job = world.manage.get_job((&place(), &named("jc"), &named("j"))).await.unwrap();
     let headers = properties(&job)["action"]["request"]["headers"].as_object().unwrap().len();
     assert_eq!(headers, 12);
 }
@@ -80,9 +80,9 @@ async fn puts_and_patches_at_once_lose_no_change_and_tear_no_secret() {
             loop {
                 let (place, jc, j, body) = (place(), named("jc"), named("j"), json(&written_by(n)));
                 let changed = if n % 2 == 0 {
-                    world.manage.put_job(&place, &jc, &j, body).await.map(|(view, _)| view)
+                    world.manage.put_job((&place, &jc, &j), body).await.map(|(view, _)| view)
                 } else {
-                    world.manage.patch_job(&place, &jc, &j, body).await
+                    world.manage.patch_job((&place, &jc, &j), body).await
                 };
                 match changed {
                     Ok(view) => return properties(&view),
@@ -117,7 +117,7 @@ async fn concurrent_creates_of_one_job_make_one() {
         let world = world.clone();
         tokio::spawn(async move {
             let body = with_action(r#"{"startTime":"2028-01-01"}"#);
-            world.manage.put_job(&place(), &named("jc"), &named("j"), body).await.unwrap();
+            world.manage.put_job((&place(), &named("jc"), &named("j")), body).await.unwrap();
         })
     });
     for put in puts.collect::<Vec<_>>() {

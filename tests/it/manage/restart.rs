@@ -53,7 +53,7 @@ async fn messages_of_put_patch_and_run_survive_two_restarts() {
     let patch = r#"{"properties":{"startTime":"2027-01-01T12:03:00Z"}}"#;
     first.patch("b", patch).await.unwrap();
     first.job("c", r#"{"startTime":"2027-01-02T00:00:00Z"}"#).await.unwrap();
-    first.manage.run_job(&place(), &named("jc"), &named("c")).await.unwrap();
+    first.manage.run_job((&place(), &named("jc"), &named("c"))).await.unwrap();
     let sent = ["c run 12:00", "b 12:03", "a 12:05"];
     assert_eq!(first.queue.standing().await.unwrap().delayed, 2);
     stop(first, threads).await;

@@ -86,12 +86,13 @@ impl World {
     /// Puts a job with these properties beside its action, into the collection `jc`.
     pub(super) async fn job(&self, name: &str, properties: &str) -> Result<Value, AppError> {
         let body = with_action(properties);
-        let (view, _) = self.manage.put_job(&place(), &named("jc"), &named(name), body).await?;
+        let (view, _) = self.manage.put_job((&place(), &named("jc"), &named(name)), body).await?;
         Ok(self::properties(&view))
     }
 
     pub(super) async fn patch(&self, name: &str, body: &str) -> Result<Value, AppError> {
-        let patch = self.manage.patch_job(&place(), &named("jc"), &named(name), json(body)).await?;
+        let patch =
+            self.manage.patch_job((&place(), &named("jc"), &named(name)), json(body)).await?;
         Ok(self::properties(&patch))
     }
 
@@ -105,7 +106,7 @@ impl World {
     }
 
     pub(super) async fn next(&self, name: &str) -> Option<String> {
-        let view = self.manage.get_job(&place(), &named("jc"), &named(name)).await.unwrap();
+        let view = self.manage.get_job((&place(), &named("jc"), &named(name))).await.unwrap();
         view.status
             .and_then(|status| status.next_execution_at)
             .map(minutehand_recurrence::format_instant)

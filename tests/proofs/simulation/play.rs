@@ -1123,7 +1123,7 @@ async fn redrive(world: &Arc<World>, process: &Arc<Process>, job: &'static str) 
     let Some((uid, collection, failed)) = latest_failure(world, job) else { return };
     let (manage, at) = (world.redriving(process), world.time.now());
     let job = Name::new(job).unwrap();
-    let done = manage.redrive_occurrence(&place(), &collection, &job, failed).await;
+    let done = manage.redrive_occurrence((&place(), &collection, &job), failed).await;
     let is_accepted = match done {
         Ok(_) => true,
         Err(AppError::Refused(refusal)) if refusal.code == Code::OccurrenceNotFailed => false,
@@ -1153,28 +1153,28 @@ async fn try_ask(manage: &Manage, request: Request) -> Result<(), AppError> {
     let place = place();
     match request {
         Request::Put { collection, job, body } => {
-            manage.put_job(&place, &named(collection), &named(job), body).await?;
+            manage.put_job((&place, &named(collection), &named(job)), body).await?;
         }
         Request::Patch { job, body } => {
             for collection in COLLECTIONS {
                 let (collection, job) = (named(collection), named(job));
-                drop(manage.patch_job(&place, &collection, &job, body.clone()).await);
+                drop(manage.patch_job((&place, &collection, &job), body.clone()).await);
             }
         }
         Request::Delete { job } => {
             for collection in COLLECTIONS {
                 // It may be in either.
-                drop(manage.delete_job(&place, &named(collection), &named(job)).await);
+                drop(manage.delete_job((&place, &named(collection), &named(job))).await);
             }
         }
         Request::Run { job } => {
             for collection in COLLECTIONS {
-                drop(manage.run_job(&place, &named(collection), &named(job)).await);
+                drop(manage.run_job((&place, &named(collection), &named(job))).await);
             }
         }
         Request::Resume { job } => {
             for collection in COLLECTIONS {
-                drop(manage.resume_job(&place, &named(collection), &named(job)).await);
+                drop(manage.resume_job((&place, &named(collection), &named(job))).await);
             }
         }
         Request::Redrive { .. } => {}

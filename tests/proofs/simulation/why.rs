@@ -50,7 +50,7 @@ pub(super) fn ask(world: &Arc<World>, run: &Run) -> Vec<Explained> {
     for of in run.questions() {
         // A job that is deleted is not explained.
         let Some((place, collection, job)) = names.get(&of.uid) else { continue };
-        let asked = manage.explain(place, collection, job, instant(of.at));
+        let asked = manage.explain((place, collection, job), instant(of.at));
         // Nothing waits: the store is in memory.
         let why = pollster::block_on(asked).unwrap().why;
         explained.push(Explained { of, why });

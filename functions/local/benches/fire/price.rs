@@ -178,7 +178,7 @@ impl World {
             if !is_once && let Some(properties) = body.get_mut("properties") {
                 properties["recurrence"] = recurrence.clone();
             }
-            self.manage.put_job(&place, &collection, &name, body).await.expect("a job");
+            self.manage.put_job((&place, &collection, &name), body).await.expect("a job");
         }
         // What the API does for a change is the price of the change.
         let _ = self.meter.take();

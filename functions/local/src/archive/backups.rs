@@ -9,12 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use futures_util::TryStreamExt as _;
-use minutehand_archive::{BackupAbout, SealedWith, backup_name};
+use minutehand_archive::{BackupAbout, SealedWith, backup_name, open_day};
 use minutehand_archive_objects::{Objects, RemovedBackups};
 use minutehand_carry::{CARRIED_KINDS, StoreOfMoves, backup_entries};
 use minutehand_runtime::chain;
 
-use super::{CLOSING, day_of};
 use crate::serve::written_by;
 
 /// Writes the backups of an installation.
@@ -65,7 +64,7 @@ impl DailyBackups {
         let newest = objects.newest_scheduled_backup(&self.installation, now).await?;
         self.newest.set(newest.map_or(0, |at| at.timestamp()));
         // A day begins when its archive is written: both are done by one run.
-        if newest.is_some_and(|at| day_of(at, CLOSING) >= day_of(now, CLOSING)) {
+        if newest.is_some_and(|at| open_day(at) >= open_day(now)) {
             return Ok(());
         }
         let about = BackupAbout {

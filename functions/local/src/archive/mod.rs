@@ -1,8 +1,8 @@
 //! The archive of one installation: writes each day of history and journals before the store may delete
 //! it, and writes a day again.
 //!
-//! A day is written when it is over, and once more when its first record is about to expire. The second
-//! time makes the same objects, unless something of that day was recorded late, as after a clock that
+//! [`ArchivedDays::due`] says which days a run writes. The second time that a day is written
+//! makes the same objects, unless something of that day was recorded late, as after a clock that
 //! was wrong. The store deletes nothing of a day before that.
 //!
 //! The file `archive.json` of the data directory remembers the archive and how far it is.
@@ -31,7 +31,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use minutehand_archive::{ArchivedDays, DaySpan, day_before};
 use minutehand_archive_objects::{
     ArchiveError, ArchiveWriter, ArchivedBodies, Location, Objects, Written,
 };
@@ -43,8 +44,6 @@ use minutehand_store_sql::{EndedWhen, SqlStore};
 use state::State;
 use write::write;
 
-/// How long after its end a day counts as over. Until then an attempt of it may still be recorded.
-const CLOSING: TimeDelta = TimeDelta::hours(1);
 /// How long a start waits for an archive that does not answer.
 const START_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -126,27 +125,20 @@ impl Archiver {
     async fn write_days(&mut self, jobs: &SqlStore, now: DateTime<Utc>) -> Result<()> {
         // The file system of a folder may be gone by now.
         self.check().await?;
-        let State { written_until, checked_until, .. } =
-            self.state.clone().context("the archive has not answered")?;
-        let over = day_of(now, CLOSING);
-        // The first day of which nothing expires yet.
-        let expiring = day_of(now, self.history.span()).succ_opt().unwrap_or(NaiveDate::MAX);
-        // A clock that was ahead has claimed days that were not over.
-        let was_ahead = written_until.is_some_and(|until| until.pred_opt() > Some(over));
-        let written_until = if was_ahead { checked_until } else { written_until };
-        if written_until.is_none_or(|until| until < over) {
-            let written = self.write_between(jobs, written_until, over).await?;
-            self.remember(|state| state.written_until = Some(over))?;
+        let state = self.state.as_ref().context("the archive has not answered")?;
+        let due = state.days.due(now, self.history.span());
+        if let Some(days) = due.over {
+            let written = self.write_between(jobs, days).await?;
+            self.remember(|archived| archived.written_until = Some(days.until))?;
             let (lines, objects) = (written.lines, written.objects.len());
-            tracing::info!(until = %over, lines, objects, "archived");
+            tracing::info!(until = %days.until, lines, objects, "archived");
         }
-        if checked_until.is_none_or(|until| until < expiring) {
-            // At the first time, everything was just written.
-            if written_until.is_some() {
-                self.write_between(jobs, checked_until, expiring).await?;
-                tracing::debug!(until = %expiring, "checked what is archived");
-            }
-            self.remember(|state| state.checked_until = Some(expiring))?;
+        if let Some(days) = due.again {
+            self.write_between(jobs, days).await?;
+            tracing::debug!(until = %days.until, "checked what is archived");
+        }
+        if let Some(until) = due.checked_until {
+            self.remember(|archived| archived.checked_until = Some(until))?;
         }
         Ok(())
     }
@@ -176,22 +168,18 @@ impl Archiver {
     ///
     /// If the archive fails. What is not deleted now is deleted by a later run.
     pub(crate) async fn remove_bodies(&self, now: DateTime<Utc>) -> Result<u64> {
-        let day = day_of(now, self.history.span());
+        let day = day_before(now, self.history.span());
         Ok(ArchivedBodies::new(self.objects.clone()).remove_before(day).await?)
     }
 
     /// What ended before this instant is archived, and may be deleted when it has expired.
     pub(crate) fn archived_until(&self) -> DateTime<Utc> {
-        let until = self.state.as_ref().and_then(|state| state.checked_until);
+        let until = self.state.as_ref().and_then(|state| state.days.checked_until);
         until.map_or(DateTime::UNIX_EPOCH, midnight)
     }
 
-    async fn write_between(
-        &mut self,
-        jobs: &SqlStore,
-        from: Option<NaiveDate>,
-        until: NaiveDate,
-    ) -> Result<Written> {
+    async fn write_between(&mut self, jobs: &SqlStore, days: DaySpan) -> Result<Written> {
+        let DaySpan { from, until } = days;
         let when = EndedWhen::Between { from: from.map(midnight), until: midnight(until) };
         let mut writer = ArchiveWriter::new(&self.objects);
         write(jobs, &mut writer, when, |_| true).await?;
@@ -220,11 +208,11 @@ impl Archiver {
         self.remember(|_| {})
     }
 
-    fn remember(&mut self, change: impl FnOnce(&mut State)) -> Result<()> {
+    fn remember(&mut self, change: impl FnOnce(&mut ArchivedDays)) -> Result<()> {
         let Some(state) = &mut self.state else {
             return Ok(());
         };
-        change(state);
+        change(&mut state.days);
         self.dir.as_deref().map_or(Ok(()), |dir| state.write(dir))
     }
 }
@@ -241,11 +229,6 @@ fn stops_start(error: &anyhow::Error, is_new: bool) -> bool {
         Some(ArchiveError::Other { .. }) | None => true,
         Some(error) => is_new && !error.is_passing(),
     }
-}
-
-/// The day of an instant before now.
-fn day_of(now: DateTime<Utc>, before: TimeDelta) -> NaiveDate {
-    now.checked_sub_signed(before).unwrap_or(DateTime::<Utc>::MIN_UTC).date_naive()
 }
 
 fn midnight(day: NaiveDate) -> DateTime<Utc> {

@@ -7,14 +7,13 @@
 //! While a server runs, the store is read from a copy in the data directory, `archive-repair.tmp`,
 //! which the next repair removes if a crash leaves it.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
-use minutehand_archive::{Contents, Line, Stream, day_folder};
+use minutehand_archive::{DamagedObject, DayMerge, Stream, day_folder};
 use minutehand_archive_objects::{ArchiveError, ArchiveWriter, Location, Objects, Written};
 use minutehand_runtime::system_now;
 use minutehand_store_sql::sqlite::{Database, Durability, Threads, back_up};
@@ -29,7 +28,7 @@ use crate::wait_for;
 const COPY: &str = "archive-repair.tmp";
 
 /// What a repair of a day did.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Repaired {
     intact: u64,
     damaged: Vec<String>,
@@ -90,47 +89,29 @@ pub fn repair(
 }
 
 pub(super) async fn run(jobs: &SqlStore, objects: &Objects, day: NaiveDate) -> Result<Repaired> {
-    let (mut repaired, mut known) = (Repaired::default(), HashSet::new());
-    let mut damaged = Vec::new();
+    let mut merge = DayMerge::default();
     for stream in Stream::ALL {
         for name in objects.names(stream, day).await? {
-            let Contents { lines, damage } = objects.read(stream, day, &name).await?;
-            if let Some(damage) = damage {
-                repaired.damaged.push(damage.to_string());
-                damaged.push((stream, name, lines));
-                continue;
-            }
-            repaired.intact += 1;
-            for text in lines {
-                match Line::read(stream, &text) {
-                    Ok(line) => {
-                        known.insert((line.uid, line.key));
-                    }
-                    Err(why) => {
-                        repaired.left.push(format!("{name}: {why}"));
-                        break;
-                    }
-                }
-            }
+            let contents = objects.read(stream, day, &name).await?;
+            merge.add(stream, name, contents);
         }
     }
-    let mut is_new = |line: &Line| known.insert((line.uid.clone(), line.key.clone()));
     let mut writer = ArchiveWriter::new(objects);
-    let unreadable = write(jobs, &mut writer, EndedWhen::OfDay(day), &mut is_new).await?;
-    for (stream, _, lines) in &damaged {
-        let lines = lines.iter().filter_map(|text| Line::read(*stream, text).ok());
-        for line in lines.filter(&mut is_new) {
-            writer.add(&line).await?;
-        }
+    let when = EndedWhen::OfDay(day);
+    let unreadable = write(jobs, &mut writer, when, |line| merge.is_new(line)).await?;
+    for line in merge.rescued() {
+        writer.add(&line).await?;
     }
     let Written { lines, objects: names } = writer.finish().await?;
-    for (stream, name, _) in damaged {
+    let DayMerge { intact, left, damaged, .. } = merge;
+    for DamagedObject { stream, name, .. } in &damaged {
         // With all its lines, the new object has the name of the damaged one and has replaced it.
-        if !names.contains(&format!("{}/{name}", day_folder(stream, day))) {
-            objects.delete(stream, day, &name).await?;
+        if !names.contains(&format!("{}/{name}", day_folder(*stream, day))) {
+            objects.delete(*stream, day, name).await?;
         }
     }
-    Ok(Repaired { lines, objects: names.len(), unreadable, ..repaired })
+    let damaged = damaged.iter().map(|it| it.damage.to_string()).collect();
+    Ok(Repaired { intact, damaged, left, lines, objects: names.len(), unreadable })
 }
 
 /// A store to read.

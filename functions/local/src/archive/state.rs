@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use chrono::NaiveDate;
+use minutehand_archive::ArchivedDays;
 use minutehand_archive_objects::Location;
 use serde_json::{Value, json};
 
@@ -19,15 +20,13 @@ pub(super) struct State {
     pub(super) location: String,
     /// The id in its mark.
     pub(super) id: String,
-    /// The first day that is not written.
-    pub(super) written_until: Option<NaiveDate>,
-    /// The first day that was not written a second time. What is before it may be deleted.
-    pub(super) checked_until: Option<NaiveDate>,
+    /// How far it is.
+    pub(super) days: ArchivedDays,
 }
 
 impl State {
-    pub(super) const fn new(location: String, id: String) -> Self {
-        Self { location, id, written_until: None, checked_until: None }
+    pub(super) fn new(location: String, id: String) -> Self {
+        Self { location, id, days: ArchivedDays::default() }
     }
 
     /// What is remembered of the archive at this place; `None` of another one.
@@ -50,13 +49,13 @@ impl State {
     }
 
     pub(super) fn write(&self, dir: &Path) -> Result<()> {
-        let Self { location, id, written_until, checked_until } = self;
-        let day = |day: &Option<NaiveDate>| day.map(|day| day.to_string());
+        let Self { location, id, days } = self;
+        let day = |day: Option<NaiveDate>| day.map(|day| day.to_string());
         let state = json!({
             "archive": location,
             "id": id,
-            "written_until": day(written_until),
-            "checked_until": day(checked_until),
+            "written_until": day(days.written_until),
+            "checked_until": day(days.checked_until),
         });
         write_private_file(dir, FILE, &format!("{state}\n")).map(drop)
     }
@@ -68,8 +67,10 @@ impl State {
         Ok(Self {
             location: text("archive").context("it names no archive")?.to_owned(),
             id: text("id").context("it has no id")?.to_owned(),
-            written_until: day("written_until")?,
-            checked_until: day("checked_until")?,
+            days: ArchivedDays {
+                written_until: day("written_until")?,
+                checked_until: day("checked_until")?,
+            },
         })
     }
 }

@@ -234,10 +234,11 @@ async fn a_day_counts_as_archived_only_if_the_archive_is_there_afterwards() {
     let world = World::new();
     let mut archiver = world.archiver().await.unwrap();
     world.execute("1a", HOUR).await;
-    archiver.write_between(&world.jobs, None, day(1)).await.unwrap();
+    archiver.write_between(&world.jobs, DaySpan { from: None, until: day(1) }).await.unwrap();
     fs::remove_file(world.folder.path().join("minutehand.json")).unwrap();
     // Nothing is to be written, so only a look at the mark notices it.
-    let error = archiver.write_between(&world.jobs, Some(day(5)), day(6)).await.unwrap_err();
+    let days = DaySpan { from: Some(day(5)), until: day(6) };
+    let error = archiver.write_between(&world.jobs, days).await.unwrap_err();
     assert!(error.to_string().contains("no file minutehand.json"), "{error:#}");
 }
 

@@ -190,7 +190,7 @@ impl DatabasePlace {
             process: process_name(),
             migrates,
         };
-        let connected = PgDatabase::connect_with(self.address.clone(), options).await;
+        let connected = PgDatabase::connect(self.address.clone(), options).await;
         connected.map_err(|error| cannot_use(&error))
     }
 

@@ -53,7 +53,7 @@ pub(super) async fn forget(manage: &Manage, store: &SqlStore) -> Result<Forgotte
 
 async fn forget_job(manage: &Manage, path: &CollectionPlace, name: &Name) -> Result<u64> {
     let (place, collection) = parts(path)?;
-    let changed = manage.forget_secrets_of_job(&place, &collection, name).await;
+    let changed = manage.forget_secrets_of_job((&place, &collection, name)).await;
     let job_path = format!("{path}/{name}");
     if !is_changed(changed, &job_path)? {
         return Ok(0);

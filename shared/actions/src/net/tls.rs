@@ -3,12 +3,12 @@
 use std::error::Error as StdError;
 use std::sync::{Arc, OnceLock};
 
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use minutehand_outbound::{CheckedServer, trusting};
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ClientConfig, Error};
 use rustls_platform_verifier::Verifier;
 
 /// Only HTTP/1.1: Azure used it, and every target supports it. Over one HTTP/2 connection, the
@@ -43,7 +43,7 @@ impl Default for Roots {
 #[derive(Clone)]
 pub(super) struct Tls {
     provider: Arc<CryptoProvider>,
-    trust: Arc<Trust>,
+    trust: Arc<dyn ServerCertVerifier>,
 }
 
 impl Tls {
@@ -55,13 +55,8 @@ impl Tls {
             return Err(NetError::ExtraRoots);
         }
         let provider = Arc::new(ring::default_provider());
-        let trust = Trust {
-            system: roots.system,
-            extra,
-            provider: Arc::clone(&provider),
-            verifier: OnceLock::new(),
-        };
-        Ok(Self { provider, trust: Arc::new(trust) })
+        let trust = trust(roots.system, extra, &provider);
+        Ok(Self { provider, trust })
     }
 
     /// For HTTP connections without a client certificate.
@@ -95,7 +90,7 @@ impl Tls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::clone(&self.trust) as Arc<_>);
+            .with_custom_certificate_verifier(Arc::clone(&self.trust));
         let mut config = finish(builder)?;
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
         Ok(config)
@@ -106,70 +101,22 @@ impl Tls {
 ///
 /// Loading takes some milliseconds, and many installations never call an `https` URL. An
 /// installation without any authority can still call `http` URLs.
-#[derive(Debug)]
-struct Trust {
+fn trust(
     system: bool,
     extra: Vec<CertificateDer<'static>>,
-    provider: Arc<CryptoProvider>,
-    verifier: OnceLock<Result<Arc<dyn ServerCertVerifier>, Error>>,
-}
-
-impl Trust {
-    fn verifier(&self) -> Result<&Arc<dyn ServerCertVerifier>, Error> {
-        self.verifier.get_or_init(|| self.load()).as_ref().map_err(Error::clone)
-    }
-
-    fn load(&self) -> Result<Arc<dyn ServerCertVerifier>, Error> {
-        let provider = Arc::clone(&self.provider);
-        if self.system {
-            let verifier = Verifier::new_with_extra_roots(self.extra.iter().cloned(), provider)?;
-            return Ok(Arc::new(verifier));
+    provider: &Arc<CryptoProvider>,
+) -> Arc<dyn ServerCertVerifier> {
+    let loaded: OnceLock<Result<Arc<dyn ServerCertVerifier>, Error>> = OnceLock::new();
+    let of_loading = Arc::clone(provider);
+    let load = move || {
+        let (extra, provider) = (extra.iter().cloned(), Arc::clone(&of_loading));
+        if system {
+            return Ok(Arc::new(Verifier::new_with_extra_roots(extra, provider)?) as Arc<_>);
         }
-        let mut roots = RootCertStore::empty();
-        for certificate in &self.extra {
-            roots.add(certificate.clone())?;
-        }
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
-            .build()
-            .map(|verifier| verifier as Arc<_>)
-            .map_err(|_| Error::General("No certificate authority is trusted here".to_owned()))
-    }
-}
-
-impl ServerCertVerifier for Trust {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let verifier = self.verifier()?;
-        verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
+        trusting(extra, provider)
+    };
+    Arc::new(CheckedServer::new(Arc::clone(provider), move |shown| {
+        let verifier = loaded.get_or_init(&load).as_ref().map_err(Error::clone)?;
+        shown.check_by(verifier.as_ref())
+    }))
 }

@@ -96,7 +96,8 @@ impl Executor {
         }
     }
 
-    fn ask_again_until(&self) -> DateTime<Utc> {
+    /// Until when a worker asks the store again that cannot be reached.
+    pub(super) fn ask_again_until(&self) -> DateTime<Utc> {
         self.ports.clock.work_now() + ASK_AGAIN_MAX
     }
 
@@ -104,9 +105,9 @@ impl Executor {
     pub(super) async fn give_back(&self, held: &Held<'_>) {
         // One limit for all of it: the store is away for each of them.
         let until = self.ask_again_until();
-        self.give_back_seat_before(until, held).await;
+        self.give_back_seat(until, held).await;
         self.release_before(until, held.claim).await;
-        self.give_back_turn_before(until, held.claim).await;
+        self.give_back_turn(until, held.claim).await;
     }
 
     /// Gives back a claim under which nothing was done.
@@ -117,11 +118,7 @@ impl Executor {
     }
 
     /// Gives back the turn of a claim under which nothing was done.
-    pub(super) async fn give_back_turn(&self, claim: &Claim) {
-        self.give_back_turn_before(self.ask_again_until(), claim).await;
-    }
-
-    async fn give_back_turn_before(&self, until: DateTime<Utc>, claim: &Claim) {
+    pub(super) async fn give_back_turn(&self, until: DateTime<Utc>, claim: &Claim) {
         if !claim.attempt.takes_turn {
             return;
         }
@@ -131,11 +128,7 @@ impl Executor {
     }
 
     /// Gives back the seat of an attempt that runs no longer.
-    pub(super) async fn give_back_seat(&self, held: &Held<'_>) {
-        self.give_back_seat_before(self.ask_again_until(), held).await;
-    }
-
-    async fn give_back_seat_before(&self, until: DateTime<Utc>, held: &Held<'_>) {
+    pub(super) async fn give_back_seat(&self, until: DateTime<Utc>, held: &Held<'_>) {
         if !held.may_have_seat {
             return;
         }

@@ -90,92 +90,57 @@ pub struct FirePorts {
     pub completions: Option<Arc<CompletionUrls>>,
 }
 
-/// The traits of the store that the executor needs.
-#[derive(Clone)]
-pub struct FireStore {
-    /// Claims and records attempts.
-    pub attempts: Arc<dyn Attempts>,
-    /// Attempts whose targets are at work.
-    pub open: Arc<dyn OpenAttempts>,
-    /// The states of alerts.
-    pub alerts: Arc<dyn Alerts>,
-    /// The turns of jobs that let no attempts overlap.
-    pub turns: Arc<dyn Turns>,
-    /// The slots of collections that limit their starts.
-    pub slots: Arc<dyn Slots>,
-    /// The seats of collections that limit how many attempts run at the same time.
-    pub seats: Arc<dyn Seats>,
-    /// Reads jobs.
-    pub snapshots: Arc<dyn Snapshots>,
-    /// Counts attempts.
-    pub counters: Arc<dyn Counters>,
-    /// Finishes jobs.
-    pub timers: Arc<dyn Timers>,
-    /// Timers of retries.
-    pub retries: Arc<dyn RetryTimers>,
-    /// Reads which attempts have ended.
-    pub history: Arc<dyn History>,
-    /// Deletes what is over.
-    pub removal: Arc<dyn Removal>,
-    /// Knows of outages.
-    pub pulses: Arc<dyn Pulses>,
-}
-
-/// A store that implements all that firing needs of one.
-pub trait StoreOfFiring:
-    Attempts
-    + OpenAttempts
-    + Alerts
-    + Turns
-    + Slots
-    + Seats
-    + Snapshots
-    + Counters
-    + Timers
-    + RetryTimers
-    + History
-    + Removal
-    + Pulses
-{
-}
-
-impl<S> StoreOfFiring for S where
-    S: Attempts
-        + OpenAttempts
-        + Alerts
-        + Turns
-        + Slots
-        + Seats
-        + Snapshots
-        + Counters
-        + Timers
-        + RetryTimers
-        + History
-        + Removal
-        + Pulses
-{
-}
-
-impl FireStore {
-    /// One store that implements all of them.
-    #[must_use]
-    pub fn new(store: Arc<impl StoreOfFiring + 'static>) -> Self {
-        Self {
-            attempts: store.clone(),
-            open: store.clone(),
-            alerts: store.clone(),
-            turns: store.clone(),
-            slots: store.clone(),
-            seats: store.clone(),
-            snapshots: store.clone(),
-            counters: store.clone(),
-            timers: store.clone(),
-            retries: store.clone(),
-            history: store.clone(),
-            removal: store.clone(),
-            pulses: store,
+/// Declares what firing needs of a store: each trait once, with the field that has it.
+macro_rules! store_of_firing {
+    ($($(#[$doc:meta])+ $field:ident: $port:ident,)+) => {
+        /// The traits of the store that the executor needs.
+        #[derive(Clone)]
+        pub struct FireStore {
+            $($(#[$doc])+ pub $field: Arc<dyn $port>,)+
         }
-    }
+
+        /// A store that implements all that firing needs of one.
+        pub trait StoreOfFiring: $($port +)+ {}
+
+        impl<S: $($port +)+> StoreOfFiring for S {}
+
+        impl FireStore {
+            /// One store that implements all of them.
+            #[must_use]
+            pub fn new(store: Arc<impl StoreOfFiring + 'static>) -> Self {
+                Self { $($field: store.clone(),)+ }
+            }
+        }
+    };
+}
+
+store_of_firing! {
+    /// Claims and records attempts.
+    attempts: Attempts,
+    /// Attempts whose targets are at work.
+    open: OpenAttempts,
+    /// The states of alerts.
+    alerts: Alerts,
+    /// The turns of jobs that let no attempts overlap.
+    turns: Turns,
+    /// The slots of collections that limit their starts.
+    slots: Slots,
+    /// The seats of collections that limit how many attempts run at the same time.
+    seats: Seats,
+    /// Reads jobs.
+    snapshots: Snapshots,
+    /// Counts attempts.
+    counters: Counters,
+    /// Finishes jobs.
+    timers: Timers,
+    /// Timers of retries.
+    retries: RetryTimers,
+    /// Reads which attempts have ended.
+    history: History,
+    /// Deletes what is over.
+    removal: Removal,
+    /// Knows of outages.
+    pulses: Pulses,
 }
 
 /// What an installation decides once.

@@ -23,7 +23,6 @@ use minutehand_domain::action::{FailureAction, Target};
 use minutehand_domain::attempt::{Attempt, Record, Role};
 use minutehand_domain::failure_event::{FailureEvent, JobFacts, JobNames};
 use minutehand_domain::job::{JobDefinition, JobState};
-use minutehand_domain::message::said;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::CollectionRecord;
 use minutehand_recurrence::Recurrence;
@@ -63,8 +62,6 @@ impl Executor {
         let is_on = loaded.snapshot.collection_on_since.is_some()
             && loaded.snapshot.state == JobState::Enabled;
         let timetable = loaded.schedule.as_ref().filter(|_| is_on);
-        let of_action = attempts.iter().filter(|(attempt, _)| attempt.role == Role::Main);
-        let last = of_action.max_by_key(|(attempt, _)| attempt.number);
         let definition = self.definition(job, loaded).await.ok();
         let recurrence = definition.and_then(|it| it.recurrence.as_deref());
         let before = attempt.occurrence.redrive_of().unwrap_or(attempt.occurrence.nominal_at());
@@ -80,7 +77,6 @@ impl Executor {
             attempts: &attempts,
             paused: definition.and_then(JobDefinition::paused),
             next_at: timetable.and_then(|it| it.at_or_after(self.ports.clock.now())),
-            said: last.and_then(|(_, record)| said(&record.message)),
             told: self.told(job, attempt, loaded).await?,
             facts: JobFacts {
                 zone: recurrence.and_then(Recurrence::zone).copied(),

@@ -103,7 +103,7 @@ impl Executor {
         let ended = Undecided { job, attempt, retry_after };
         Box::pin(self.decide_then(ended, &mut record, loaded)).await;
         let recorded = self.record(held, &record, loaded).await?;
-        self.give_back_seat(held).await;
+        self.give_back_seat(self.ask_again_until(), held).await;
         Ok(match recorded {
             Recorded::Kept => {
                 self.log_outcome(EndedAttempt { job, attempt, record: &record }, loaded);

@@ -171,7 +171,7 @@ impl Executor {
         let now = self.ports.clock.work_now();
         let attempts = &self.ports.store.attempts;
         self.until_answered(|| attempts.postpone(claim, hold, now)).await?;
-        self.give_back_turn(claim).await;
+        self.give_back_turn(self.ask_again_until(), claim).await;
         Ok(())
     }
 

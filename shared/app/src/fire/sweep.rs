@@ -240,7 +240,7 @@ impl Sweeper {
     ///
     /// The pass begins with `first_shard`, so that the same shards are not the last ones each time.
     pub async fn pass(&self, first_shard: u32, over: impl Future<Output = ()>) -> Pass {
-        self.sweep(first_cursors(self.timers.shards(), first_shard), over).await
+        self.pass_part(SweepPart::WHOLE, 0, first_shard, over).await
     }
 
     /// The same for a part of the shards, in a round of several sweepers that divide them.
@@ -255,10 +255,6 @@ impl Sweeper {
     ) -> Pass {
         let mut cursors = first_cursors(self.timers.shards(), first_shard);
         cursors.retain(|cursor| part.has(cursor.shard, round));
-        self.sweep(cursors, over).await
-    }
-
-    async fn sweep(&self, cursors: BTreeSet<ShardCursor>, over: impl Future<Output = ()>) -> Pass {
         let ends_at = self.clock.work_now() + PASS;
         let until = self.clock.now() + spans(self.clock.as_ref()).ahead;
         self.first_due.forget_until(until);

@@ -136,7 +136,7 @@ impl Executor {
         let turns = &self.ports.store.turns;
         let written = self.until_answered(|| turns.write_turns(&write)).await;
         if let Err(StoreError::Unavailable(_)) = written {
-            self.give_back_turn(claim).await;
+            self.give_back_turn(self.ask_again_until(), claim).await;
         }
         Ok(written?)
     }
@@ -174,7 +174,7 @@ impl Executor {
             Ok(Some(performed)) => Ok(performed),
             Err(error) => Err(error),
         };
-        self.give_back_turn(&request.claim).await;
+        self.give_back_turn(self.ask_again_until(), &request.claim).await;
         without_claim
     }
 

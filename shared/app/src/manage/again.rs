@@ -2,17 +2,16 @@
 //! that failed for good.
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::attempt::{Occurrence, Role};
+use minutehand_domain::attempt::{Role, redrive_id};
 use minutehand_domain::job::{JobState, Switch};
 use minutehand_domain::name::Name;
 use minutehand_domain::refusal::{Code, Refusal};
-use minutehand_ports::store::ResourceGroup;
 use minutehand_recurrence::format_instant;
 
 use super::asked::{Fate, redrive_key};
 use super::occurrences::{PastOutcome, outcomes_at};
 use super::run::asked_at;
-use super::{JobView, Manage, retry_on_stale};
+use super::{JobPlace, JobView, Manage, retry_on_stale};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -34,15 +33,10 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist, or if the job is off for another reason.
-    pub async fn resume_job(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<JobView, AppError> {
+    pub async fn resume_job(&self, of: JobPlace<'_>) -> Result<JobView, AppError> {
+        let (.., name) = of;
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.parent(place, collection).await?;
-            let old = self.job(&collection, name).await?;
+            let (collection, old) = self.parent_and_job(of).await?;
             self.check_job_condition(name, Some(&old))?;
             if old.timer.state == JobState::Enabled {
                 return Ok(Some(self.stored_view(&collection, old)?));
@@ -76,12 +70,11 @@ impl Manage {
     /// If the job cannot [run](Self::run_job), or if what became of the occurrence is not a failure.
     pub async fn redrive_occurrence(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         at: DateTime<Utc>,
     ) -> Result<Redriven, AppError> {
-        let (collection, job) = self.runnable(place, collection, name).await?;
+        let (.., name) = of;
+        let (collection, job) = self.runnable(of).await?;
         let found = self.attempts_at(&job, at).await?;
         // As the list of failures has it.
         let main = found.iter().filter(|entry| entry.attempt.role == Role::Main);
@@ -91,9 +84,9 @@ impl Manage {
         let now = self.ports.clock.now();
         let asked_at = asked_at(&collection, now);
         let id = self.ports.ids.new_id();
-        let run = Occurrence::redrive(asked_at, &id, self.depth, [at, failed_at]);
+        let run_id = redrive_id(&id, self.depth, [at, failed_at]);
         let expires_at = self.settings.history.kept_until(now);
-        let asked = self.asked_run(&job, redrive_key(at), &run, expires_at);
+        let asked = self.asked_run(&job, redrive_key(at), (asked_at, run_id), expires_at);
         let mut instead_of = None;
         for _ in 0..ROUNDS_MAX {
             let kept = self.ports.jobs.keep_asked(&job.uid, &asked, instead_of.as_deref(), now);

@@ -14,6 +14,7 @@ use minutehand_domain::limits::CollectionLimits;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::plan::{JobLimits, PlanLimits};
 use minutehand_domain::schedule::Schedule;
+use minutehand_domain::snooze::snoozed_at;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     CollectionRecord, Due, DueTimer, JobTimer, Page, PageRequest, PulseRecord, ResourceGroup,
@@ -213,10 +214,10 @@ impl Manage {
             .filter_map(|due| late_job(due, &collections))
             .collect();
         let late_timers = late.len();
-        let late_snoozed = late.iter().filter(|(_, _, record, _)| {
-            record.collection.definition.snoozed_until().is_some_and(|until| until > clock.now())
-        });
-        let late_snoozed = late_snoozed.count();
+        let is_snoozed = |record: &CollectionRecord| {
+            snoozed_at(record.collection.definition.snoozed_until(), clock.now()).is_some()
+        };
+        let late_snoozed = late.iter().filter(|(_, _, record, _)| is_snoozed(record)).count();
         let mut counts = Counts::new();
         for (job, present) in present.iter().flat_map(|it| &it.items) {
             let Some(record) = on(&job.collection_uid, &collections) else { continue };
@@ -372,7 +373,7 @@ fn in_short(
     let CollectionRecord { place, collection, job_count: jobs, state_since: since, .. } = record;
     let present = counts.map(|it| it.get(&collection.uid).cloned().unwrap_or_default());
     let definition = collection.definition;
-    let snoozed_until = definition.snoozed_until().filter(|until| *until > now);
+    let snoozed_until = snoozed_at(definition.snoozed_until(), now);
     let attempts = definition.limits();
     let limits = JobLimits::of(definition.plan, definition.quota.as_ref(), plan_limits);
     CollectionOverview {

@@ -14,7 +14,7 @@ use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::store::{AlertRead, AlertWrite, CollectionRecord, ResourceGroup};
 use minutehand_ports::{ActionOutcome, QueueMessage};
 
-use super::Manage;
+use super::{JobPlace, Manage};
 use crate::collection_alert::{AlertCall, SentFrom};
 use crate::definition::collection_definition;
 use crate::error::AppError;
@@ -70,13 +70,8 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist.
-    pub async fn job_alert(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<JobAlertSetting, AppError> {
-        let (collection, job) = self.browsed_job(place, collection, name).await?;
+    pub async fn job_alert(&self, of: JobPlace<'_>) -> Result<JobAlertSetting, AppError> {
+        let (collection, job) = self.browsed_job(of).await?;
         let on_failure = collection.collection.definition.on_failure();
         let has_rules = on_failure.is_some_and(|action| action.rules().need_state());
         let state = if has_rules {

@@ -5,15 +5,14 @@
 //! is the same attempt each time, and an attempt is claimed once.
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::attempt::Occurrence;
+use minutehand_domain::attempt::{Occurrence, run_id};
 use minutehand_domain::idempotency_key::{IDEMPOTENCY_KEPT_FOR, IdempotencyKey};
-use minutehand_domain::name::Name;
 use minutehand_domain::tick::ticks;
-use minutehand_ports::store::{AskedRun, CollectionRecord, HistoryEntry, JobRecord, ResourceGroup};
+use minutehand_ports::store::{AskedRun, CollectionRecord, HistoryEntry, JobRecord};
 
-use super::Manage;
 use super::occurrences::{PastOutcome, outcomes_at};
 use super::run::{Run, asked_at};
+use super::{JobPlace, Manage};
 use crate::error::AppError;
 
 /// What became of a run that was asked for.
@@ -35,15 +34,14 @@ impl Manage {
     /// As [`Self::run_job`].
     pub async fn run_job_once(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         key: &IdempotencyKey,
     ) -> Result<(), AppError> {
-        let (collection, job) = self.runnable(place, collection, name).await?;
+        let (collection, job) = self.runnable(of).await?;
         let now = self.ports.clock.now();
-        let run = Occurrence::run(asked_at(&collection, now), &self.ports.ids.new_id(), self.depth);
-        let asked = self.asked_run(&job, key.stored(), &run, now + IDEMPOTENCY_KEPT_FOR);
+        let run_id = run_id(&self.ports.ids.new_id(), self.depth);
+        let (asked_at, expires_at) = (asked_at(&collection, now), now + IDEMPOTENCY_KEPT_FOR);
+        let asked = self.asked_run(&job, key.stored(), (asked_at, run_id), expires_at);
         let other = self.ports.jobs.keep_asked(&job.uid, &asked, None, now).await?;
         self.send_asked(&collection, &job, &other.unwrap_or(asked), now).await
     }
@@ -97,15 +95,10 @@ impl Manage {
         &self,
         job: &JobRecord,
         key: String,
-        run: &Occurrence,
+        (asked_at, run_id): (DateTime<Utc>, String),
         expires_at: DateTime<Utc>,
     ) -> AskedRun {
-        let run_id = match run {
-            Occurrence::Run { run_id, .. } => run_id.clone(),
-            Occurrence::Scheduled { .. } => String::new(),
-        };
-        let generation = job.timer.timing.generation;
-        let (asked_at, asked_by) = (run.nominal_at(), self.author.known());
+        let (generation, asked_by) = (job.timer.timing.generation, self.author.known());
         AskedRun { key, generation, asked_at, run_id, asked_by, expires_at }
     }
 }

@@ -5,12 +5,13 @@ use minutehand_domain::action::Target;
 use minutehand_domain::job::{JobCounters, JobDefinition, JobState};
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::schedule::Schedule;
+use minutehand_domain::snooze::snoozed_at;
 use minutehand_ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
 use minutehand_recurrence::zone::Zone;
 
-use super::Manage;
 use super::describe::Facts;
 use super::present::SinceByJob;
+use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -93,10 +94,9 @@ impl Manage {
     /// A job that must exist, with its collection, for a look at it.
     pub(super) async fn browsed_job(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
     ) -> Result<(CollectionRecord, JobRecord), AppError> {
+        let (place, collection, name) = of;
         let collection = self.browsed_parent(place, collection).await?;
         let job = self.ports.browse.job(&collection.collection.uid, name).await?;
         let now = self.ports.clock.now();
@@ -131,6 +131,6 @@ pub(super) fn row(
         target: target.map(Target::summary),
         running_since,
         waiting_since,
-        snoozed_until: snoozed_until.filter(|until| *until > now),
+        snoozed_until: snoozed_at(snoozed_until, now),
     }
 }

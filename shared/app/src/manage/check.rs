@@ -10,13 +10,13 @@ use minutehand_domain::refusal::Refusal;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::timing::{Change, Timing};
 use minutehand_domain::warnings::{Warning, warnings};
-use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup};
+use minutehand_ports::store::{CollectionRecord, JobRecord};
 use serde_json::Value;
 
-use super::Manage;
 use super::describe::stored_schedule;
 use super::run::check_not_final;
 use super::timing::allowed_schedule;
+use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -79,11 +79,10 @@ impl Manage {
     /// If the collection does not exist, or the job of a PATCH. A body that is refused is not an error.
     pub async fn check_job(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         request: CheckedRequest,
     ) -> Result<JobCheck, AppError> {
+        let (place, collection, name) = of;
         let collection = self.browsed_parent(place, collection).await?;
         let found = self.ports.browse.job(&collection.collection.uid, name).await?;
         let now = self.ports.clock.now();

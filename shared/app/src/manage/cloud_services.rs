@@ -342,7 +342,7 @@ impl Manage {
         let body = json!({"properties": {"state": state.name()}});
         let mut jobs = self.all_jobs(place, collection).await?;
         for job in jobs.iter_mut().filter(|job| !job.state.is_final() && job.state != state) {
-            match self.patch_job(place, collection, &job.name, body.clone()).await {
+            match self.patch_job((place, collection, &job.name), body.clone()).await {
                 Ok(changed) => *job = changed,
                 Err(error) if has_ended(&error) => {}
                 Err(error) => return Err(error),
@@ -362,7 +362,7 @@ impl Manage {
         collection: &Name,
     ) -> Result<(), AppError> {
         for job in self.all_jobs(place, collection).await? {
-            match self.delete_job(place, collection, &job.name).await {
+            match self.delete_job((place, collection, &job.name)).await {
                 Ok(()) => {}
                 Err(error) if has_ended(&error) => {}
                 Err(error) => return Err(error),

@@ -2,13 +2,11 @@
 
 use chrono::{DateTime, Utc};
 use minutehand_domain::firing::NotFiring;
-use minutehand_domain::name::Name;
 use minutehand_domain::refusal::Refusal;
 use minutehand_domain::schedule::Schedule;
-use minutehand_ports::store::ResourceGroup;
 
-use super::Manage;
 use super::describe::Facts;
+use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -42,12 +40,10 @@ impl Manage {
     /// If the collection or the job does not exist, or the job cannot be read.
     pub async fn coming(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         wanted: WantedOccurrences,
     ) -> Result<Coming, AppError> {
-        let (collection, job) = self.browsed_job(place, collection, name).await?;
+        let (collection, job) = self.browsed_job(of).await?;
         let now = self.ports.clock.now();
         let facts = Facts::of(&collection, &job);
         let not_firing = facts.not_firing(now);

@@ -5,13 +5,12 @@ use minutehand_domain::collection::CollectionState;
 use minutehand_domain::firing::{JobStanding, NotFiring, next_occurrence, not_firing};
 use minutehand_domain::history_days::JOBS_KEPT_FOR;
 use minutehand_domain::job::JobCounters;
-use minutehand_domain::name::Name;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
+use minutehand_ports::store::{CollectionRecord, JobRecord, TimerRecord};
 use minutehand_recurrence::Start;
 
-use super::{JobView, Manage, Present};
+use super::{JobPlace, JobView, Manage, Present};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -99,13 +98,9 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist.
-    pub async fn describe_job(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<JobDescription, AppError> {
-        let (collection, job) = self.browsed_job(place, collection, name).await?;
+    pub async fn describe_job(&self, of: JobPlace<'_>) -> Result<JobDescription, AppError> {
+        let (.., name) = of;
+        let (collection, job) = self.browsed_job(of).await?;
         let now = self.ports.clock.now();
         let (anchor, sentence) = timing_in_words(&job, now);
         let facts = Facts::of(&collection, &job);

@@ -18,7 +18,7 @@ use minutehand_ports::store::{
     CollectionRecord, JobRecord, ResourceGroup, SaveJob, Saved, TimerRecord,
 };
 
-use super::{Manage, retry_on_stale};
+use super::{JobPlace, Manage, retry_on_stale};
 use crate::definition::{shown_definition, whole_collection};
 use crate::error::AppError;
 
@@ -32,15 +32,10 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer, or the job is gone or cannot be read.
-    pub async fn forget_secrets_of_job(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<bool, AppError> {
+    pub async fn forget_secrets_of_job(&self, of: JobPlace<'_>) -> Result<bool, AppError> {
+        let (.., name) = of;
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.parent(place, collection).await?;
-            let old = self.job(&collection, name).await?;
+            let (collection, old) = self.parent_and_job(of).await?;
             if old.timer.state.is_final() || says_lost(&old) {
                 return Ok(Some(false));
             }

@@ -3,12 +3,11 @@
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Record;
 use minutehand_domain::history_name::HistoryName;
-use minutehand_domain::name::Name;
 use minutehand_ports::store::{
-    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord,
 };
 
-use super::{ExecutionView, LeftOutView, Manage};
+use super::{ExecutionView, JobPlace, LeftOutView, Manage};
 use crate::error::AppError;
 
 impl Manage {
@@ -23,13 +22,10 @@ impl Manage {
     /// If the collection or the job does not exist.
     pub async fn list_history(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         page: PageRequest,
     ) -> Result<Page<ExecutionView>, AppError> {
-        let collection = self.parent(place, collection).await?;
-        let job = self.job(&collection, name).await?;
+        let (collection, job) = self.parent_and_job(of).await?;
         let page = self.ports.history.list(&job.uid, page).await?;
         let since =
             if self.has_archive() { self.archived_until().await? } else { self.history_since() };
@@ -50,13 +46,10 @@ impl Manage {
     /// If the collection or the job does not exist, or the archive does not answer.
     pub async fn list_archived_history(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         page: PageRequest,
     ) -> Result<Page<ExecutionView>, AppError> {
-        let collection = self.parent(place, collection).await?;
-        let job = self.job(&collection, name).await?;
+        let (collection, job) = self.parent_and_job(of).await?;
         let until = self.archived_until().await?;
         let page = self.ports.history.list_archived(&job.uid, page, until).await?;
         Ok(executions(&collection, &job, page, |record| record.ended_at <= until))
@@ -69,12 +62,10 @@ impl Manage {
     /// [`AppError::NoBody`] if none is kept.
     pub async fn failure_body(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        job: JobPlace<'_>,
         of: HistoryName,
     ) -> Result<Vec<u8>, AppError> {
-        let (_, job) = self.browsed_job(place, collection, name).await?;
+        let (_, job) = self.browsed_job(job).await?;
         let Some(bodies) = &self.ports.bodies else {
             return Err(AppError::NoBody { of, kept: false });
         };
@@ -97,13 +88,10 @@ impl Manage {
     /// If the collection or the job does not exist.
     pub async fn list_left_out(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         page: PageRequest,
     ) -> Result<Page<LeftOutView>, AppError> {
-        let collection = self.parent(place, collection).await?;
-        let job = self.job(&collection, name).await?;
+        let (collection, job) = self.parent_and_job(of).await?;
         let page = self.ports.history.list_left_out(&job.uid, page).await?;
         let since = self.history_since();
         let kept = page.items.into_iter().filter(|left_out| left_out.at > since);

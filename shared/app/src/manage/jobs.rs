@@ -17,7 +17,7 @@ use super::describe::Facts;
 use super::run::{check_not_final, job_ref};
 use super::secrets::SealedDocument;
 use super::timing::{allowed_schedule, expires_at, going_on, timer, with_policies};
-use super::{JobStatus, JobView, Manage, retry_on_stale};
+use super::{JobPlace, JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 use crate::etag::Etag;
@@ -38,12 +38,8 @@ impl Manage {
     ///
     /// If the job does not exist. A missing collection has no jobs, as in the original: it is not
     /// an error of its own here.
-    pub async fn get_job(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<JobView, AppError> {
+    pub async fn get_job(&self, of: JobPlace<'_>) -> Result<JobView, AppError> {
+        let (place, collection, name) = of;
         let collection = self.collection(place, collection).await.map_err(|error| match error {
             AppError::NoCollection { .. } => AppError::NoJob { name: name.to_string() },
             error => error,
@@ -77,11 +73,10 @@ impl Manage {
     /// If the collection does not exist, or the body is refused.
     pub async fn put_job(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         body: Value,
     ) -> Result<(JobView, PutOutcome), AppError> {
+        let (place, collection, name) = of;
         self.depth.check()?;
         let body = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
@@ -109,18 +104,12 @@ impl Manage {
     /// # Errors
     ///
     /// If the job does not exist, or the merged job is refused.
-    pub async fn patch_job(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-        body: Value,
-    ) -> Result<JobView, AppError> {
+    pub async fn patch_job(&self, of: JobPlace<'_>, body: Value) -> Result<JobView, AppError> {
+        let (.., name) = of;
         self.depth.check()?;
         let patch = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.parent(place, collection).await?;
-            let old = self.job(&collection, name).await?;
+            let (collection, old) = self.parent_and_job(of).await?;
             self.check_job_condition(name, Some(&old))?;
             let (before, wanted) = self.wanted_by_patch(&collection, &old, &patch).await?;
             self.replace_job(&collection, old, &before, wanted).await
@@ -133,15 +122,10 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist.
-    pub async fn delete_job(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<(), AppError> {
+    pub async fn delete_job(&self, of: JobPlace<'_>) -> Result<(), AppError> {
+        let (.., name) = of;
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.parent(place, collection).await?;
-            let job = self.job(&collection, name).await?;
+            let (collection, job) = self.parent_and_job(of).await?;
             self.check_job_condition(name, Some(&job))?;
             let entry = self.job_entry(&job.name, Some(&job.document), None, false);
             match self.ports.jobs.delete(&collection, &job, Some(&entry)).await? {
@@ -272,6 +256,17 @@ impl Manage {
             let job_path = format!("{parent}/{}", job.name);
             tracing::warn!(job.path = job_path, job.uid, %error, "could not dispatch occurrences that are due soon; the next sweep will");
         }
+    }
+
+    /// A job and its collection.
+    pub(super) async fn parent_and_job(
+        &self,
+        of: JobPlace<'_>,
+    ) -> Result<(CollectionRecord, JobRecord), AppError> {
+        let (place, collection, name) = of;
+        let collection = self.parent(place, collection).await?;
+        let job = self.job(&collection, name).await?;
+        Ok((collection, job))
     }
 
     /// The record of a job that must exist.

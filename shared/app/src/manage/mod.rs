@@ -93,6 +93,9 @@ pub use why::Explanation;
 /// How often a change is attempted while concurrent changes come first.
 const CHANGE_ATTEMPTS_MAX: usize = 20;
 
+/// The names on the way to a job: its group, its collection, and its own.
+pub type JobPlace<'a> = (&'a ResourceGroup, &'a Name, &'a Name);
+
 /// The ports that managing needs.
 #[derive(Clone)]
 pub struct ManagePorts {

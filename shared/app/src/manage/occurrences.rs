@@ -7,11 +7,10 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::goes_on::GoesOn;
-use minutehand_domain::name::Name;
-use minutehand_ports::store::{HistoryEntry, ResourceGroup, TimerRecord};
+use minutehand_ports::store::{HistoryEntry, TimerRecord};
 use minutehand_recurrence::named;
 
-use super::Manage;
+use super::{JobPlace, Manage};
 use crate::error::AppError;
 
 /// The most attempts that one request to the store reads. All attempts of one instant fit in.
@@ -84,12 +83,10 @@ impl Manage {
     /// If the collection or the job does not exist.
     pub async fn list_occurrences(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         (before, max): (Option<DateTime<Utc>>, usize),
     ) -> Result<PastOccurrences, AppError> {
-        let (_, job) = self.browsed_job(place, collection, name).await?;
+        let (_, job) = self.browsed_job(of).await?;
         let left_out = self.ports.browse.left_out(&job.uid, before, RANGES_READ_MAX).await?;
         let mut looked_at = left_out.len();
         let mut entries: Vec<HistoryEntry> = Vec::new();

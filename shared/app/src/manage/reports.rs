@@ -10,14 +10,13 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Role};
 use minutehand_domain::completion::{EndedBy, Ending, PROGRESS_CHARS_MAX};
 use minutehand_domain::firing::Waited;
-use minutehand_domain::name::Name;
 use minutehand_domain::refusal::{Code, Refusal};
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{AttemptSeen, ResourceGroup, Said};
+use minutehand_ports::store::{AttemptSeen, Said};
 use minutehand_recurrence::format_instant;
 
-use super::Manage;
 use super::run::job_ref;
+use super::{JobPlace, Manage};
 use crate::error::AppError;
 use crate::fire::attempt_message;
 
@@ -82,13 +81,11 @@ impl Manage {
     /// If the collection or the job does not exist, or if no attempt at the occurrence is open.
     pub async fn cancel_occurrence(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         at: DateTime<Utc>,
     ) -> Result<(), AppError> {
-        let collection = self.parent(place, collection).await?;
-        let job = self.job(&collection, name).await?;
+        let (.., name) = of;
+        let (collection, job) = self.parent_and_job(of).await?;
         let who = self.author.known().unwrap_or_default();
         let ending = Ending::new(self.ports.clock.now(), EndedBy::Cancel, &who);
         let of_job = job_ref(&collection, &job);

@@ -1,18 +1,17 @@
 //! Runs of a job that a user asks for.
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::attempt::{Attempt, Occurrence};
-use minutehand_domain::name::Name;
+use minutehand_domain::attempt::{Attempt, Occurrence, run_id};
 use minutehand_domain::policies::Policies;
 use minutehand_domain::refusal::{Code, Refusal};
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::QueueMessage;
-use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup};
+use minutehand_ports::store::{CollectionRecord, JobRecord};
 
-use super::Manage;
 use super::describe::stored_schedule;
 use super::forget::says_lost;
+use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 use crate::fire::attempt_message;
@@ -32,16 +31,12 @@ impl Manage {
     /// # Errors
     ///
     /// If the job does not exist, or its collection is disabled.
-    pub async fn run_job(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<(), AppError> {
-        let (collection, job) = self.runnable(place, collection, name).await?;
+    pub async fn run_job(&self, of: JobPlace<'_>) -> Result<(), AppError> {
+        let (collection, job) = self.runnable(of).await?;
         let now = self.ports.clock.now();
-        let what =
-            Occurrence::run(asked_at(&collection, now), &self.ports.ids.new_id(), self.depth);
+        let (asked_at, run_id) =
+            (asked_at(&collection, now), run_id(&self.ports.ids.new_id(), self.depth));
+        let what = Occurrence::Run { asked_at, run_id };
         let run =
             Run { what, generation: job.timer.timing.generation, asked_by: self.author.known() };
         self.send_run(&collection, &job, run, now).await
@@ -50,13 +45,11 @@ impl Manage {
     /// A job that a user may run now, and its collection.
     pub(super) async fn runnable(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
     ) -> Result<(CollectionRecord, JobRecord), AppError> {
+        let (.., name) = of;
         self.depth.check()?;
-        let collection = self.parent(place, collection).await?;
-        let job = self.job(&collection, name).await?;
+        let (collection, job) = self.parent_and_job(of).await?;
         self.check_job_condition(name, Some(&job))?;
         if !collection.collection.definition.state.is_on() {
             let name = &collection.collection.name;

@@ -7,17 +7,16 @@ use minutehand_domain::attempt::{Attempt, Record, Role};
 use minutehand_domain::earlier_timing::{HeldTiming, created_at};
 use minutehand_domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
 use minutehand_domain::goes_on::GoesOn;
-use minutehand_domain::name::Name;
 use minutehand_domain::pause::Paused;
 use minutehand_domain::refusal::Refusal;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::tick::TICK;
-use minutehand_ports::store::{HistoryEntry, ResourceGroup};
+use minutehand_ports::store::HistoryEntry;
 use minutehand_recurrence::Rule;
 
-use super::Manage;
 use super::describe::{finished_at, since};
 use super::occurrences::{PastOccurrence, PastOutcome};
+use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -58,12 +57,9 @@ impl Manage {
     /// If the collection or the job does not exist.
     pub async fn newest_trouble(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
     ) -> Result<Option<DateTime<Utc>>, AppError> {
-        let found =
-            self.list_occurrences(place, collection, name, (None, TROUBLE_READ_MAX)).await?;
+        let found = self.list_occurrences(of, (None, TROUBLE_READ_MAX)).await?;
         let is_trouble = |it: &&PastOccurrence| match it {
             PastOccurrence::LeftOut(_) => true,
             PastOccurrence::Attempted { outcome, .. } => {
@@ -83,12 +79,10 @@ impl Manage {
     /// If the collection or the job does not exist, or the job cannot be read.
     pub async fn explain(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
         at: DateTime<Utc>,
     ) -> Result<Explanation, AppError> {
-        let (collection, job) = self.browsed_job(place, collection, name).await?;
+        let (collection, job) = self.browsed_job(of).await?;
         let (now, since_kept) = (self.ports.clock.now(), self.history_since());
         let definition = shown_definition(&job.uid, &job.document)?;
         let timing = &job.timer.timing;

@@ -26,9 +26,9 @@ pub(super) async fn resume(work: &Work, args: &ResumeArgs) -> Result<()> {
     say_next(work, &job, "next fires")
 }
 
-/// The arguments of `job redrive`.
+/// The arguments of `job redrive` and `job cancel`.
 #[derive(Debug, Args)]
-pub(crate) struct RedriveArgs {
+pub(crate) struct OccurrenceArgs {
     /// Name of the job, or COLLECTION/JOB
     name: String,
     /// Instant of the occurrence, as the history has it: '2027-01-03T09:00:00Z', 'yesterday 02:30'
@@ -36,7 +36,7 @@ pub(crate) struct RedriveArgs {
     at: String,
 }
 
-pub(super) async fn redrive(work: &Work, args: &RedriveArgs) -> Result<()> {
+pub(super) async fn redrive(work: &Work, args: &OccurrenceArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
     let (at, zone) = instant_of(work, &path, &args.at).await?;
     let answer = work.client().redrive_occurrence(&path, &at).await?;
@@ -50,17 +50,7 @@ pub(super) async fn redrive(work: &Work, args: &RedriveArgs) -> Result<()> {
     Ok(())
 }
 
-/// The arguments of `job cancel`.
-#[derive(Debug, Args)]
-pub(crate) struct CancelArgs {
-    /// Name of the job, or COLLECTION/JOB
-    name: String,
-    /// Instant of the occurrence, as the history has it: '2027-01-03T09:00:00Z', 'yesterday 02:30'
-    #[arg(value_name = "INSTANT", allow_hyphen_values = true)]
-    at: String,
-}
-
-pub(super) async fn cancel(work: &Work, args: &CancelArgs) -> Result<()> {
+pub(super) async fn cancel(work: &Work, args: &OccurrenceArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
     let (at, zone) = instant_of(work, &path, &args.at).await?;
     let answer = work.client().cancel_occurrence(&path, &at).await?;

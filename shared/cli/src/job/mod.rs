@@ -98,9 +98,9 @@ enum JobCommand {
     /// Run a job once, now
     Run(run::RunArgs),
     /// Run a job once for an occurrence that failed for good
-    Redrive(again::RedriveArgs),
+    Redrive(again::OccurrenceArgs),
     /// End an attempt that is open: its target answered 202 and has not reported the end
-    Cancel(again::CancelArgs),
+    Cancel(again::OccurrenceArgs),
     /// Replace the URL at which a job takes pings
     RotatePing(expect::RotatePingArgs),
     /// Delete jobs

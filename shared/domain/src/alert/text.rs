@@ -6,6 +6,7 @@ use minutehand_recurrence::format_instant;
 use crate::attempt::{Occurrence, Role};
 use crate::failure_event::{FailureEvent, Told};
 use crate::incident::Incident;
+use crate::said::said;
 
 /// The most characters of a title, a value or what the target said. Together they stay far below the limits
 /// of all receivers.
@@ -50,9 +51,9 @@ impl AlertText {
             is_good: matches!(event.told, Told::Recovered { .. } | Told::Test),
             facts: facts(event),
             said: match event.told {
-                Told::Failed { .. } => {
-                    event.said.as_ref().map(|said| super::cut(said, VALUE_CHARS_MAX))
-                }
+                Told::Failed { .. } => last
+                    .and_then(|(_, record)| said(&record.message))
+                    .map(|said| super::cut(&said, VALUE_CHARS_MAX)),
                 Told::Recovered { .. } | Told::Incident(_) | Told::Test => None,
             },
         }
@@ -161,7 +162,7 @@ pub(super) mod tests {
             ended_at: at(2),
             outcome: Outcome::Failed,
             cause: Some(Cause::http(500)),
-            message: String::new(),
+            message: format!("Http Action - Response from host 'a': 'Error' Body: {said}"),
             repeat_count: 1,
             body_bytes: 0,
             then: None,
@@ -175,7 +176,6 @@ pub(super) mod tests {
             attempts: &attempts,
             next_at: Some(at(3_600)),
             paused,
-            said: Some(said.to_owned()),
             told,
             facts: JobFacts::default(),
         })
@@ -189,6 +189,7 @@ pub(super) mod tests {
         let long = Paused { at: at(0), reason: hostile.clone() };
         let mut worst = text(failed(), &hostile, Some(&long));
         worst.title = super::super::cut(&hostile, TITLE_CHARS_MAX);
+        worst.said = Some(super::super::cut(&hostile, VALUE_CHARS_MAX));
         for (_, value) in &mut worst.facts {
             *value = super::super::cut(&hostile, VALUE_CHARS_MAX);
         }

@@ -41,6 +41,4 @@ pub use write::{JOB_BYTES_MAX, JobDocument, collection_secrets, write_collection
 pub use crate::json::{Durations, Shape, SplitDocument};
 
 #[cfg(test)]
-mod alert_tests;
-#[cfg(test)]
 mod tests;

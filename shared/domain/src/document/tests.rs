@@ -1,3 +1,5 @@
+mod alerts;
+
 use chrono::DateTime;
 use serde_json::{Value, json};
 
@@ -1088,7 +1090,7 @@ fn notifying(action: &Value) -> Result<crate::collection::CollectionDefinition, 
 }
 
 /// What is sent to try a failure action.
-pub(super) fn test_event() -> FailureEvent<'static> {
+fn test_event() -> FailureEvent<'static> {
     const OCCURRENCE: Occurrence = Occurrence::Scheduled { nominal_at: DateTime::UNIX_EPOCH };
     let names = JobNames { subscription: "s", group: "g", collection: "ops", job: "j" };
     let (id, told) = ("1".to_owned(), Told::Test);
@@ -1099,7 +1101,6 @@ pub(super) fn test_event() -> FailureEvent<'static> {
         attempts: &[],
         next_at: None,
         paused: None,
-        said: None,
         told,
         facts: JobFacts::default(),
     }

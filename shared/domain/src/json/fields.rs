@@ -1,7 +1,7 @@
 //! Reading the properties of an object, with errors that name the property.
 
 use chrono::{DateTime, Utc};
-use minutehand_recurrence::{WrittenDate, meant};
+use minutehand_recurrence::{WrittenDate, meant, shortened};
 use serde_json::{Map, Value};
 
 use crate::duration::Span;
@@ -301,10 +301,7 @@ impl<'a> Fields<'a> {
 
     /// The same, with another form of the value to repeat.
     pub(crate) fn wrong_as(&self, name: &str, given: &str, allowed: &str) -> Refusal {
-        let mut short: String = given.chars().take(GIVEN_CHARS_MAX).collect();
-        if short.len() < given.len() {
-            short.push('…');
-        }
+        let short = shortened(given, GIVEN_CHARS_MAX);
         Refusal::about(self.path(name), format!("is {short}; {allowed}."))
     }
 

@@ -60,18 +60,11 @@ named! {
 
 impl Placeholder {
     /// The names that an action of a job may use.
-    pub const OF_ACTIONS: &[Self] = &[
-        Self::Job,
-        Self::Collection,
-        Self::Occurrence,
-        Self::PreviousOccurrence,
-        Self::ScheduledTime,
-        Self::Attempt,
-        Self::ExecutionId,
-        Self::Missed,
-        Self::MissedSince,
-        Self::LastSuccess,
-    ];
+    pub const OF_ACTIONS: &[Self] = match Self::OF_ERROR_ACTIONS.split_last() {
+        // An action has no cause yet.
+        Some((Self::Cause, others)) => others,
+        _ => Self::OF_ERROR_ACTIONS,
+    };
 
     /// The names that an error action of a job may use.
     pub const OF_ERROR_ACTIONS: &[Self] = &[

@@ -1,7 +1,7 @@
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::name::PathSegment;
 use minutehand_domain::work_item::JobRef;
+use minutehand_ports_macro::port;
 
 use super::{
     CloudServiceRecord, CollectionRecord, JobRecord, LongRetry, Page, PageRequest, PingKey,
@@ -84,7 +84,7 @@ pub enum CollectionStanding {
 ///
 /// What follows from something else is not carried: the switch of a collection, the subscriptions in use,
 /// the index of timers. Nor are attempts, journals, and what only the processes of the source know.
-#[async_trait]
+#[port]
 pub trait Installation: Send + Sync {
     /// Lists the subscriptions that have had a collection, by name.
     async fn subscriptions(&self, page: PageRequest) -> Result<Page<PathSegment>, StoreError>;

@@ -44,7 +44,9 @@ pub use cloud_services::{CloudServiceRecord, CloudServices, CloudServicesLayer};
 pub use collections::{CollectionRecord, Collections, CollectionsLayer, ResourceGroup};
 pub use counters::{AfterUpdate, Counted, CounterUpdate, Counters, CountersAdd, CountersLayer};
 pub use error::StoreError;
-pub use installation::{Brought, Carried, CollectionStanding, Found, Installation, Part};
+pub use installation::{
+    Brought, Carried, CollectionStanding, Found, Installation, InstallationLayer, Part,
+};
 pub use jobs::{AskedRun, JobRecord, Jobs, JobsLayer, Recount, SaveJob, Saved, TimerRecord};
 pub use layer::{Answering, Call, Layer};
 pub use open_attempts::{

@@ -28,10 +28,10 @@ pub(super) async fn list(request: &Request) -> Result<Answer, Fault> {
     }
     wanted.top.get_or_insert(TOP);
     let manage = request.manage();
-    let job = manage.get_job(&place, &collection, &name).await?;
+    let job = manage.get_job((&place, &collection, &name)).await?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
-        let page = manage.list_history(&place, &collection, &name, page).await?;
+        let page = manage.list_history((&place, &collection, &name), page).await?;
         listing.add_page(page, |view| wanted.has(view), |view| write(&view, &job));
     }
     Ok(json_answer(StatusCode::OK, &listing.array().unwrap_or_default()))

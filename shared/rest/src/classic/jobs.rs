@@ -45,7 +45,7 @@ pub(super) async fn list(request: &Request) -> Result<Answer, Fault> {
 
 pub(super) async fn get(request: &Request) -> Result<Answer, Fault> {
     let (place, collection, name) = job_path(request)?;
-    let view = request.manage().get_job(&place, &collection, &name).await?;
+    let view = request.manage().get_job((&place, &collection, &name)).await?;
     Ok(answer(StatusCode::OK, &view))
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn post(request: &Request) -> Result<Answer, Fault> {
     let name = Name::new(&guid(&request.rest.ids.new_id()).replace('-', ""))?;
     let is_new = Condition { is_none_of: Some(Etags::Any), ..Condition::default() };
     let manage = request.writing().only_if(is_new);
-    let (view, _) = manage.put_job(&place, &collection, &name, body).await?;
+    let (view, _) = manage.put_job((&place, &collection, &name), body).await?;
     Ok(answer(StatusCode::CREATED, &view))
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn put(request: &Request) -> Result<Answer, Fault> {
     let (place, collection, name) = job_path(request)?;
     let body = read_whole(request.json()?, Some(&name))?;
     let manage = request.writing();
-    let (view, put) = manage.put_job(&place, &collection, &name, body).await?;
+    let (view, put) = manage.put_job((&place, &collection, &name), body).await?;
     let status = match put {
         PutOutcome::Created => StatusCode::CREATED,
         PutOutcome::Replaced => StatusCode::OK,
@@ -76,13 +76,13 @@ pub(super) async fn put(request: &Request) -> Result<Answer, Fault> {
 pub(super) async fn patch(request: &Request) -> Result<Answer, Fault> {
     let (place, collection, name) = job_path(request)?;
     let body = read_part(request.json()?, Some(&name))?;
-    let view = request.writing().patch_job(&place, &collection, &name, body).await?;
+    let view = request.writing().patch_job((&place, &collection, &name), body).await?;
     Ok(answer(StatusCode::OK, &view))
 }
 
 pub(super) async fn delete(request: &Request) -> Result<Answer, Fault> {
     let (place, collection, name) = job_path(request)?;
-    request.writing().delete_job(&place, &collection, &name).await?;
+    request.writing().delete_job((&place, &collection, &name)).await?;
     Ok(Answer::empty(StatusCode::OK))
 }
 

@@ -19,7 +19,7 @@ pub(crate) async fn resume(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     Parameters::of(&call, &[])?;
     let durations = call.client().durations(Position::Alone);
-    let view = call.changing()?.resume_job(&place, &collection, &name).await?;
+    let view = call.changing()?.resume_job((&place, &collection, &name)).await?;
     Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)).with_etag(&view.etag))
 }
 
@@ -28,7 +28,7 @@ pub(crate) async fn cancel(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     Parameters::of(&call, &[])?;
     let at = occurrence(&call)?;
-    call.changing()?.cancel_occurrence(&place, &collection, &name, at).await?;
+    call.changing()?.cancel_occurrence((&place, &collection, &name), at).await?;
     Ok(Answer::json(StatusCode::ACCEPTED, &json!({"at": format_instant(at)})))
 }
 
@@ -39,7 +39,7 @@ pub(crate) async fn redrive(call: Call) -> Result<Answer, Failure> {
     let at = occurrence(&call)?;
     let manage = call.changing()?;
     let Redriven { at, redrive_of } =
-        manage.redrive_occurrence(&place, &collection, &name, at).await?;
+        manage.redrive_occurrence((&place, &collection, &name), at).await?;
     let document = json!({"at": format_instant(at), "redriveOf": format_instant(redrive_of)});
     Ok(Answer::json(StatusCode::ACCEPTED, &document))
 }

@@ -28,7 +28,7 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn of_job(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let found = call.manage.job_alert(&place, &collection, &name).await?;
+    let found = call.manage.job_alert((&place, &collection, &name)).await?;
     let state = found.state.map(|state| {
         json!({
             "failuresInRow": state.failures(),

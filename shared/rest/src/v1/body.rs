@@ -20,7 +20,7 @@ pub(crate) async fn body(call: Call) -> Result<Answer, Failure> {
             "The path names no attempt; send the last part of an 'id' of the job's history.",
         )
     })?;
-    let body = call.manage.failure_body(&place, &collection, &job, name).await?;
+    let body = call.manage.failure_body((&place, &collection, &job), name).await?;
     let is_cut = body.len() >= BODY_BYTES_MAX;
     let answer = Answer::download(body);
     Ok(if is_cut { answer.with(CUT, HeaderValue::from_static("true")) } else { answer })

@@ -33,7 +33,7 @@ pub(crate) async fn check(call: Call) -> Result<Answer, Failure> {
     };
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let durations = call.client().durations(Position::Alone);
-    let checked = call.manage.check_job(&place, &collection, &name, request).await?;
+    let checked = call.manage.check_job((&place, &collection, &name), request).await?;
     let document = match checked {
         JobCheck::Refused(refusal) => refused(&refusal, &call.body),
         JobCheck::Accepted(accepted) => document(&accepted, durations),

@@ -21,7 +21,7 @@ use crate::wire;
 pub(crate) async fn get_job(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     Parameters::of(&call, &[])?;
-    let job = call.manage.describe_job(&place, &collection, &name).await?;
+    let job = call.manage.describe_job((&place, &collection, &name)).await?;
     let durations = call.client().durations(Position::Alone);
     Ok(tagged(&job_document(&job, durations), &call.head.headers))
 }

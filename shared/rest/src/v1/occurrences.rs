@@ -30,7 +30,7 @@ pub(crate) async fn next(call: Call) -> Result<Answer, Failure> {
     let zone = parameters.text("zone").map(named_zone).transpose()?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let wanted = WantedOccurrences { from, max };
-    let coming = call.manage.coming(&place, &collection, &name, wanted).await?;
+    let coming = call.manage.coming((&place, &collection, &name), wanted).await?;
     let now = call.rest.clock.now();
     let shown = Shown { schedule: &coming.schedule, zone };
     let document = json!({

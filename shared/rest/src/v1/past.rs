@@ -45,7 +45,7 @@ pub(crate) async fn occurrences(call: Call) -> Result<Answer, Failure> {
     };
     let limit = parameters.number("limit", 1..=OCCURRENCES_MAX, OCCURRENCES)?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let found = call.manage.list_occurrences(&place, &collection, &name, (before, limit)).await?;
+    let found = call.manage.list_occurrences((&place, &collection, &name), (before, limit)).await?;
     let (mut items, mut before, mut bytes) = (Vec::new(), None, 0);
     let mut instants = found.items.chunk_by(|one, other| one.at() == other.at()).peekable();
     while let Some(instant) = instants.next() {

@@ -27,17 +27,17 @@ pub(crate) async fn why(call: Call) -> Result<Answer, Failure> {
     let manage = &call.manage;
     let (at, is_asked) = match at {
         Some(at) => (Some(at), true),
-        None => (manage.newest_trouble(&place, &collection, &name).await?, false),
+        None => (manage.newest_trouble((&place, &collection, &name)).await?, false),
     };
     let Some(at) = at else {
-        let job = manage.describe_job(&place, &collection, &name).await?;
+        let job = manage.describe_job((&place, &collection, &name)).await?;
         return Ok(tagged(&without_trouble(&job), &call.head.headers));
     };
-    let found = manage.explain(&place, &collection, &name, at).await?;
+    let found = manage.explain((&place, &collection, &name), at).await?;
     let told = Told { at, found: &found };
     let mut sentence = told.sentence();
     if !is_asked {
-        let job = manage.describe_job(&place, &collection, &name).await?;
+        let job = manage.describe_job((&place, &collection, &name)).await?;
         sentence = format!("{}: {sentence} {}", told.time(at), now_of(&job, &told));
     }
     let last = told.last_failure();

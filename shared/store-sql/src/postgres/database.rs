@@ -83,16 +83,6 @@ impl Default for PgOptions {
 }
 
 impl PgDatabase {
-    /// Connects to a database, and brings its schema up to date. `direct` leads to the same database without
-    /// a pooler, if `settings` leads to one.
-    ///
-    /// # Errors
-    ///
-    /// As [`connect_with`](Self::connect_with).
-    pub async fn connect(settings: PgAddress, direct: Option<PgAddress>) -> Result<Self, PgError> {
-        Self::connect_with(settings, PgOptions { direct, ..PgOptions::default() }).await
-    }
-
     /// Connects to a database with options. From then on this process is one of those that use it, until it
     /// [ends](Self::end) or dies.
     ///
@@ -100,7 +90,7 @@ impl PgDatabase {
     ///
     /// If no connection can be made, the role may not do what it has to, the schema is behind and this
     /// process does not migrate, or a newer version made the database.
-    pub async fn connect_with(settings: PgAddress, options: PgOptions) -> Result<Self, PgError> {
+    pub async fn connect(settings: PgAddress, options: PgOptions) -> Result<Self, PgError> {
         let direct = options.direct.unwrap_or_else(|| settings.clone());
         let first = Pool::new(direct.clone(), 1).connect().await?;
         let installation = schema::prepare(&first, options.migrates).await?;

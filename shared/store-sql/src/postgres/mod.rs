@@ -45,15 +45,11 @@ mod passwords;
 mod perform;
 mod pool;
 mod process_clock;
-#[cfg(test)]
-mod races;
 mod remedy;
 mod schema;
 mod settings;
 mod sweeping;
 mod task;
-#[cfg(test)]
-mod texts;
 mod tls;
 
 pub use clock::{ServerTime, ShownTime};
@@ -64,3 +60,9 @@ pub use life::{PgProcess, ProcessName};
 pub use process_clock::PgClock;
 pub use settings::PgAddress;
 pub use sweeping::Sweeping;
+
+#[cfg(test)]
+mod tests {
+    mod races;
+    mod texts;
+}

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use minutehand_outbound::{CheckedServer, trusting};
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-};
+use rustls::{CertificateError, ClientConfig, Error};
 use rustls_platform_verifier::Verifier;
 
 use super::error::PgError;
@@ -29,10 +27,19 @@ pub(super) enum Check {
 pub(super) fn client(check: &Check) -> Result<ClientConfig, PgError> {
     let provider = Arc::new(ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match check {
-        Check::Nothing => Arc::new(Lenient { provider: provider.clone(), inner: None }),
+        Check::Nothing => Arc::new(CheckedServer::new(provider.clone(), |_| Ok(()))),
         Check::Certificate(authorities) => {
-            let inner = Some(strict(authorities.as_deref(), &provider)?);
-            Arc::new(Lenient { provider: provider.clone(), inner })
+            let strict = strict(authorities.as_deref(), &provider)?;
+            Arc::new(CheckedServer::new(provider.clone(), move |shown| {
+                match shown.check_by(strict.as_ref()) {
+                    // The name is checked last.
+                    Err(Error::InvalidCertificate(
+                        CertificateError::NotValidForName
+                        | CertificateError::NotValidForNameContext { .. },
+                    )) => Ok(()),
+                    checked => checked,
+                }
+            }))
         }
         Check::CertificateAndName(authorities) => strict(authorities.as_deref(), &provider)?,
     };
@@ -52,62 +59,8 @@ fn strict(
         return Ok(Arc::new(verifier.map_err(|error| PgError::Tls(error.to_string()))?));
     };
     let problem = |what: &dyn std::fmt::Display| PgError::Tls(format!("{file}: {what}"));
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| problem(&error))? {
-        let certificate = certificate.map_err(|error| problem(&error))?;
-        roots.add(certificate).map_err(|error| problem(&error))?;
-    }
-    let builder = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone());
-    Ok(builder.build().map_err(|error| problem(&error))?)
-}
-
-/// Checks a certificate and not its name, or not even the certificate. Signatures are always checked.
-#[derive(Debug)]
-struct Lenient {
-    provider: Arc<CryptoProvider>,
-    inner: Option<Arc<dyn ServerCertVerifier>>,
-}
-
-impl ServerCertVerifier for Lenient {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let Some(inner) = &self.inner else { return Ok(ServerCertVerified::assertion()) };
-        match inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The name is checked last.
-            Err(Error::InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
-            checked => checked,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, cert, dss, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, cert, dss, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
+    let certificates: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    let certificates = certificates.map_err(|error| problem(&error))?;
+    trusting(certificates, provider.clone()).map_err(|error| problem(&error))
 }

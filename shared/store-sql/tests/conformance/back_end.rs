@@ -87,7 +87,7 @@ impl Postgres {
         let settings = PgAddress::read(&self.places.place()).unwrap();
         let has_named_statements = self.has_named_statements;
         let options = PgOptions { has_named_statements, ..PgOptions::default() };
-        let database = PgDatabase::connect_with(settings, options).await.unwrap();
+        let database = PgDatabase::connect(settings, options).await.unwrap();
         OpenedDatabase { database: database.into(), _dir: None }
     }
 }

@@ -231,7 +231,7 @@ async fn processes_are_listed_with_their_names_also_behind_a_pooler() {
     let process = ProcessName { name: "one".to_owned(), version: "1.2".to_owned() };
     let options = PgOptions { process: process.clone(), ..PgOptions::default() };
     let address = PgAddress::read(&pooler.address("tests")).unwrap();
-    let database = PgDatabase::connect_with(address, options).await.unwrap();
+    let database = PgDatabase::connect(address, options).await.unwrap();
     let here = Process::on(database).await;
     assert_eq!(here.claims(&here.request(1, 1)).await, Claimed::Won);
     let listed = here.database.processes().await.unwrap();

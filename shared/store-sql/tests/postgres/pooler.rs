@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 use futures_util::future::poll_immediate;
-use minutehand_store_sql::postgres::{PgAddress, PgDatabase};
+use minutehand_store_sql::postgres::{PgAddress, PgDatabase, PgOptions};
 use minutehand_store_sql::script::ScriptOutcome;
 use minutehand_testkit::postgres::{PgBouncer, PostgresServer};
 
@@ -34,7 +34,10 @@ async fn beside_a_pooler_receivers_are_told_by_the_direct_way() {
     let Some(server) = PostgresServer::start() else { return };
     let Some(pooler) = PgBouncer::start(&server) else { return };
     let settings = || PgAddress::read(&pooler.address("tests")).unwrap();
-    let direct = || Some(PgAddress::read(&server.address("127.0.0.1")).unwrap());
+    let direct = || PgOptions {
+        direct: Some(PgAddress::read(&server.address("127.0.0.1")).unwrap()),
+        ..PgOptions::default()
+    };
     let here = PgDatabase::connect(settings(), direct()).await.unwrap();
     let there = PgDatabase::connect(settings(), direct()).await.unwrap();
     let ((receiver, _), (sender, _)) = (queue(&here).await, queue(&there).await);

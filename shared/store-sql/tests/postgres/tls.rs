@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use minutehand_store_sql::postgres::{PgAddress, PgDatabase, PgError};
+use minutehand_store_sql::postgres::{PgAddress, PgDatabase, PgError, PgOptions};
 use minutehand_testkit::postgres::PostgresServer;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
@@ -64,7 +64,8 @@ async fn sslmode_checks_what_it_checks_in_libpq() {
         ("localhost", "verify-full", "", false),
     ] {
         let address = format!("{}?sslmode={mode}{authorities}", server.address(host));
-        let connected = PgDatabase::connect(PgAddress::read(&address).unwrap(), None).await;
+        let connected =
+            PgDatabase::connect(PgAddress::read(&address).unwrap(), PgOptions::default()).await;
         match connected {
             Ok(_) => assert!(works, "{address}"),
             Err(error) => {
@@ -85,7 +86,8 @@ async fn a_server_without_tls_is_used_only_if_the_mode_allows_it() {
         ("verify-full", false),
     ] {
         let address = format!("{}?sslmode={mode}", server.address("127.0.0.1"));
-        let connected = PgDatabase::connect(PgAddress::read(&address).unwrap(), None).await;
+        let connected =
+            PgDatabase::connect(PgAddress::read(&address).unwrap(), PgOptions::default()).await;
         assert_eq!(connected.is_ok(), works, "{mode}");
     }
 }

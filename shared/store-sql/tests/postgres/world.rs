@@ -6,7 +6,7 @@ use chrono::DateTime;
 use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::{Deliveries as _, DispatchQueue as _, QueueMessage};
 use minutehand_store_sql::SqlQueue;
-use minutehand_store_sql::postgres::{PgAddress, PgDatabase};
+use minutehand_store_sql::postgres::{PgAddress, PgDatabase, PgOptions};
 use minutehand_store_sql::script::{
     Need, Row, Script, ScriptOutcome, Statement, Turn, Urgency, Value,
 };
@@ -21,7 +21,7 @@ pub(crate) const ALL: &str = "SELECT key, name FROM subscriptions ORDER BY key";
 
 /// A process on the database.
 pub(crate) async fn connect(address: &str) -> PgDatabase {
-    PgDatabase::connect(PgAddress::read(address).unwrap(), None).await.unwrap()
+    PgDatabase::connect(PgAddress::read(address).unwrap(), PgOptions::default()).await.unwrap()
 }
 
 pub(crate) fn on(sql: &'static str, values: &[&str]) -> Statement {

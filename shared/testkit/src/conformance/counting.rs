@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage, SkipReason};
-use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::firing::SkipReason;
+use minutehand_domain::job::JobCounters;
 use minutehand_domain::missed::Missed;
 use minutehand_domain::recent::{LastSkip, Mark};
 use minutehand_domain::recently_counted::{IsCounted, RecentlyCounted};
-use minutehand_ports::store::{
-    Advance, Counted, CounterUpdate, CountersAdd, JobSnapshot, TimerKey,
-};
+use minutehand_ports::store::{Counted, CounterUpdate, CountersAdd, JobSnapshot};
 
 use super::Subject;
-use super::firing::{JOB, at, job_ref, scheduled};
+use super::firing::{JOB, at, job_ref, leaving_out, scheduled};
 
 async fn read(subject: &Subject) -> Arc<JobSnapshot> {
     subject.store.read(&job_ref()).await.unwrap().unwrap()
@@ -151,17 +149,7 @@ async fn what_is_missed_since_the_last_success_is_written_with_the_count(subject
 async fn skips_that_a_sweeper_counts_meanwhile_are_among_the_results(subject: &Subject) {
     subject.and_job().await;
     let before = read(subject).await;
-    let reason = LeftOutReason::Outage(Outage { from: at(100), until: at(400) });
-    let (first, last, occurrences) = (at(120), at(180), 2);
-    let left_out = LeftOut { generation: 1, first, last, occurrences, reason, at: at(410) };
-    let timer = TimerKey::Job {
-        job_uid: JOB.to_owned(),
-        generation: 1,
-        state: JobState::Enabled,
-        is_spent: false,
-        left_out: vec![left_out],
-    };
-    let advance = Advance { timer, from: at(60), to: at(900), at: at(60) };
+    let advance = leaving_out([100, 400], [120, 180], 2, 900);
     assert!(subject.store.advance(&[advance]).await.remove(0).unwrap());
     // Two workers, of which one has read the job before and the other one after that.
     let mut update = counting(&before.recently_counted, 60, marked(Mark::Ok));

@@ -4,12 +4,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use minutehand_domain::collection::{Collection, CollectionState};
 use minutehand_domain::document::accept_collection;
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Claim, ClaimRequest, Claimed, CollectionRecord, Due, DueTimer, HistoryEntry, JobRecord, Page,
-    PageRequest, Recorded, Saved, TimerRecord,
+    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, Due, DueTimer, HistoryEntry,
+    JobRecord, Page, PageRequest, Recorded, Saved, TimerKey, TimerRecord,
 };
 use minutehand_ports::{History, Jobs};
 
@@ -111,6 +112,28 @@ pub(crate) fn uid_of(due: &Due) -> &str {
 
 pub(crate) fn at(second: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
+}
+
+/// The move of the job's timer over the occurrences of an outage, which a sweeper leaves out.
+pub(crate) fn leaving_out(
+    outage: [i64; 2],
+    left_out: [i64; 2],
+    occurrences: u64,
+    to: i64,
+) -> Advance {
+    let [from, until] = outage.map(at);
+    let [first, last] = left_out.map(at);
+    let reason = LeftOutReason::Outage(Outage { from, until });
+    let noted_at = until + TimeDelta::seconds(10);
+    let left_out = LeftOut { generation: 1, first, last, occurrences, reason, at: noted_at };
+    let timer = TimerKey::Job {
+        job_uid: JOB.to_owned(),
+        generation: 1,
+        state: JobState::Enabled,
+        is_spent: false,
+        left_out: vec![left_out],
+    };
+    Advance { timer, from: at(60), to: at(to), at: at(60) }
 }
 
 pub(crate) fn scheduled(second: i64) -> Attempt {

@@ -1,17 +1,13 @@
 //! Counts by quarters of an hour: they agree with the counters of jobs.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
-use minutehand_domain::job::JobState;
 use minutehand_domain::quarter::{QUARTERS_KEPT_FOR, QuarterCounts};
 use minutehand_domain::recent::Mark;
 use minutehand_domain::recently_counted::RecentlyCounted;
-use minutehand_ports::store::{
-    Advance, Counted, CountedQuarters, CounterUpdate, CountersAdd, TimerKey,
-};
+use minutehand_ports::store::{Advance, Counted, CountedQuarters, CounterUpdate, CountersAdd};
 
 use super::Subject;
-use super::firing::{COLLECTION, JOB, at, job_ref, scheduled};
+use super::firing::{COLLECTION, JOB, at, job_ref, leaving_out, scheduled};
 
 behaviours! { $ quarters as conformance_of_quarters:
     an_occurrence_counts_in_its_quarter_once,
@@ -102,17 +98,7 @@ async fn a_count_that_comes_too_late_adds_nothing(subject: &Subject) {
 
 async fn what_a_sweeper_leaves_out_counts_if_its_timer_moves(subject: &Subject) {
     subject.and_job().await;
-    let reason = LeftOutReason::Outage(Outage { from: at(100), until: at(3_000) });
-    let (first, last, occurrences) = (at(60), at(2_760), 46);
-    let left_out = LeftOut { generation: 1, first, last, occurrences, reason, at: at(3_010) };
-    let timer = TimerKey::Job {
-        job_uid: JOB.to_owned(),
-        generation: 1,
-        state: JobState::Enabled,
-        is_spent: false,
-        left_out: vec![left_out],
-    };
-    let advance = Advance { timer, from: at(60), to: at(3_600), at: at(60) };
+    let advance = leaving_out([100, 3_000], [60, 2_760], 46, 3_600);
     let stale = Advance { from: at(120), ..advance.clone() };
     assert!(!subject.store.advance(&[stale]).await.remove(0).unwrap());
     assert_eq!(all(subject).await, []);

@@ -99,13 +99,17 @@ async fn one_replace_of_a_collection_wins_each_version(subject: &Subject) {
             jc.collection.definition = located(&format!("{round}-{n}"));
             async move { (subject.replace_collection(&jc).await, jc) }
         });
-        let mut replaced = replaced.await;
-        replaced.retain(|(saved, _)| *saved == Saved::Kept);
-        assert_eq!(replaced.len(), 1);
-        jc = replaced.pop().unwrap().1;
+        jc = winner(replaced.await);
         jc.version += 1;
         assert_eq!(subject.find_collection(&jc).await.as_ref(), Some(&jc));
     }
+}
+
+/// The only one of those that replaced something at once that was kept.
+fn winner<T>(mut replaced: Vec<(Saved, T)>) -> T {
+    replaced.retain(|(saved, _)| *saved == Saved::Kept);
+    assert_eq!(replaced.len(), 1);
+    replaced.remove(0).1
 }
 
 async fn one_replace_of_a_job_wins_each_version(subject: &Subject) {
@@ -117,10 +121,7 @@ async fn one_replace_of_a_job_wins_each_version(subject: &Subject) {
             let changed = with_document(&j, &format!(r#"{{"round":{round},"n":{n}}}"#));
             async move { (subject.replace_definition(&jc, &changed).await, changed) }
         });
-        let mut replaced = replaced.await;
-        replaced.retain(|(saved, _)| *saved == Saved::Kept);
-        assert_eq!(replaced.len(), 1);
-        j = replaced.pop().unwrap().1;
+        j = winner(replaced.await);
         j.version += 1;
         assert_eq!(subject.find_job(&jc, &j.name).await.as_ref(), Some(&j));
     }
@@ -136,11 +137,8 @@ async fn one_timing_wins_each_generation(subject: &Subject) {
             let changed = with_timing(&with_document(&j, &n.to_string()), Some(due_at));
             async move { (subject.replace_timing(&jc, &changed).await, changed) }
         });
-        let mut replaced = replaced.await;
-        replaced.retain(|(saved, _)| *saved == Saved::Kept);
-        assert_eq!(replaced.len(), 1);
         // Definition and timing are of the same one.
-        j = replaced.pop().unwrap().1;
+        j = winner(replaced.await);
         j.version += 1;
         assert_eq!(subject.find_job(&jc, &j.name).await.as_ref(), Some(&j));
     }

@@ -4,14 +4,10 @@ use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use minutehand_domain::firing::Pulse;
-use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{
-    Advance, CollectionRecord, DueTimer, Finish, JobSnapshot, Page, Pause, PulseOf, PulseRecord,
-    TimerKey,
-};
-use minutehand_ports::{DispatchQueue, Pulses, QueueError, QueueMessage, Snapshots, StoreError};
+use minutehand_ports::store::{Advance, DueTimer, Finish, Page, Pause, PulseOf, TimerKey};
+use minutehand_ports::{DispatchQueue, QueueError, QueueMessage, StoreError};
 use minutehand_testkit::SetClock;
+use minutehand_testkit::services::{NoOutages, NoSnapshots};
 
 use super::super::*;
 
@@ -91,33 +87,6 @@ impl Timers for TwoShards {
 }
 
 #[async_trait]
-impl Snapshots for TwoShards {
-    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        panic!("not of these tests: {job:?}")
-    }
-
-    async fn read_collection(&self, uid: &str) -> Result<Option<CollectionRecord>, StoreError> {
-        panic!("not of these tests: {uid}")
-    }
-}
-
-#[async_trait]
-impl Pulses for TwoShards {
-    async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
-        Ok(PulseRecord::default())
-    }
-
-    async fn beat(
-        &self,
-        _of: PulseOf,
-        _as_read: Option<DateTime<Utc>>,
-        _pulse: &Pulse,
-    ) -> Result<bool, StoreError> {
-        Ok(true)
-    }
-}
-
-#[async_trait]
 impl DispatchQueue for TwoShards {
     async fn send(&self, _: &[QueueMessage], _now: DateTime<Utc>) -> Result<(), QueueError> {
         Ok(())
@@ -130,9 +99,9 @@ fn at(second: i64) -> DateTime<Utc> {
 
 fn sweeper() -> (Arc<TwoShards>, Arc<SetClock>, Sweeper) {
     let (store, clock) = (Arc::new(TwoShards::default()), Arc::new(SetClock::at(at(0))));
-    let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
-    let (timers, snapshots, queue) = (store.clone(), store.clone(), store.clone());
-    let dispatcher = Dispatcher::new(timers, snapshots, queue, Arc::new(()), clock.clone());
+    let heartbeat = Heartbeat::new(Arc::new(NoOutages), clock.clone(), PulseOf::Sweepers);
+    let (jobs, events) = (Arc::new(NoSnapshots), Arc::new(()));
+    let dispatcher = Dispatcher::new(store.clone(), jobs, store.clone(), events, clock.clone());
     let sweeper = Sweeper::new(store.clone(), dispatcher, Arc::new(heartbeat), clock.clone());
     (store, clock, sweeper)
 }

@@ -13,19 +13,18 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::{Dispatcher, Heartbeat, Sweeper};
 use minutehand_domain::collection_place::CollectionPlace;
-use minutehand_domain::firing::Pulse;
 use minutehand_domain::firing::limits::PASS_MAX;
-use minutehand_domain::work_item::{JobRef, WorkItem};
+use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::store::{
-    Advance, CollectionRecord, Due, DueTimer, Finish, JobSnapshot, Page, PageRequest, Pause,
-    PulseOf, PulseRecord, StoreError, TimerKey,
+    Advance, Due, DueTimer, Finish, Page, PageRequest, Pause, PulseOf, StoreError, TimerKey,
 };
-use minutehand_ports::{Clock, DispatchQueue, Pulses, QueueError, QueueMessage, Snapshots, Timers};
+use minutehand_ports::{Clock, DispatchQueue, QueueError, QueueMessage, Timers};
 use minutehand_store_dynamodb::WRITES_IN_FLIGHT_MAX;
+use minutehand_testkit::services::{NoOutages, NoSnapshots};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
-use super::{CONCURRENT_PAGES, GATHERED_MAX, SHARD_STRIDE};
+use super::super::{CONCURRENT_PAGES, GATHERED_MAX, SHARD_STRIDE};
 
 /// The passes of this test, one at each minute.
 const PASSES_MAX: u32 = 10;
@@ -206,33 +205,6 @@ impl Timers for Throttling {
 }
 
 #[async_trait]
-impl Snapshots for Throttling {
-    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        panic!("not of this test: {job:?}")
-    }
-
-    async fn read_collection(&self, uid: &str) -> Result<Option<CollectionRecord>, StoreError> {
-        panic!("not of this test: {uid}")
-    }
-}
-
-#[async_trait]
-impl Pulses for Throttling {
-    async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
-        Ok(PulseRecord::default())
-    }
-
-    async fn beat(
-        &self,
-        _of: PulseOf,
-        _as_read: Option<DateTime<Utc>>,
-        _pulse: &Pulse,
-    ) -> Result<bool, StoreError> {
-        Ok(true)
-    }
-}
-
-#[async_trait]
 impl DispatchQueue for Throttling {
     async fn send(&self, messages: &[QueueMessage], _: DateTime<Utc>) -> Result<(), QueueError> {
         // Ten in a request, and sixteen requests at a time.
@@ -255,9 +227,9 @@ impl DispatchQueue for Throttling {
 /// the messages, and the throttled requests.
 async fn sweep(timers: usize) -> (f64, usize, usize) {
     let table = Arc::new(Throttling::with_herd(timers));
-    let heartbeat = Heartbeat::new(table.clone(), table.clone(), PulseOf::Sweepers);
-    let dispatcher =
-        Dispatcher::new(table.clone(), table.clone(), table.clone(), Arc::new(()), table.clone());
+    let heartbeat = Heartbeat::new(Arc::new(NoOutages), table.clone(), PulseOf::Sweepers);
+    let (jobs, events) = (Arc::new(NoSnapshots), Arc::new(()));
+    let dispatcher = Dispatcher::new(table.clone(), jobs, table.clone(), events, table.clone());
     let sweeper = Sweeper::new(table.clone(), dispatcher, Arc::new(heartbeat), table.clone())
         .with_concurrent_pages(CONCURRENT_PAGES)
         .gathering(GATHERED_MAX);

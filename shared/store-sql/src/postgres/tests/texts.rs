@@ -3,9 +3,9 @@
 use minutehand_testkit::postgres::PostgresPlaces;
 use tokio_postgres::types::Type;
 
-use super::error::PgError;
-use super::settings::PgAddress;
-use super::{dialect, schema};
+use super::super::error::PgError;
+use super::super::settings::PgAddress;
+use super::super::{dialect, schema};
 use crate::sql;
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use chrono::{DateTime, TimeDelta};
 use serde_json::{Value, json};
 
-use super::tests::test_event;
-use super::*;
+use super::super::*;
+use super::test_event;
 use crate::action::Target;
 use crate::alert::{AlertFormat, AlertUse};
 use crate::attempt::{Attempt, Occurrence, Outcome, Record};

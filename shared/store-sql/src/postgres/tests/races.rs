@@ -8,9 +8,9 @@ use minutehand_ports::store::CLAIMS_MAX;
 use minutehand_testkit::postgres::PostgresPlaces;
 use tokio_postgres::Client;
 
-use super::perform::run;
-use super::schema;
-use super::settings::PgAddress;
+use super::super::perform::run;
+use super::super::schema;
+use super::super::settings::PgAddress;
 use crate::script::{Row, Statement, Value};
 use crate::sql::{attempts, expired, jobs, processes, queue};
 use crate::value::params;
