@@ -89,7 +89,7 @@ def sums():
     for name in ["on demand", "with provisioned units"]:
         cells = re.search(rf"^\| \*\*sum {name}\*\* \|(.*)", PAGE.read_text(), re.M).group(1).split("|")
         found[name] = [float(cell.strip(" *")) for cell in cells[:2]]
-    saved = float(re.search(r"^\| saved \|.* ([0-9.]+) \|$", PAGE.read_text(), re.M).group(1))
+    saved = float(re.search(r"^`HistoryDays` of 30, 15 and 7 saves .* and ([0-9.]+[0-9])\.", PAGE.read_text(), re.M).group(1))
     return found, saved
 
 

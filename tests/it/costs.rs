@@ -297,7 +297,7 @@ fn the_sentences_of_the_page_about_invocations_follow_from_what_is_assumed() {
                 ten.provisioned
             ),
             format!(
-                "{:.2} s with one attempt and {:.2} s with {PACKET_ATTEMPTS_MAX}",
+                "{:.2} s with one attempt, {:.2} s with {PACKET_ATTEMPTS_MAX}",
                 invocation_seconds(1.0),
                 invocation_seconds(full())
             ),

@@ -98,15 +98,16 @@ mod tests {
     fn a_line_is_written_once_and_only_if_no_intact_object_has_it() {
         type Lines = &'static [i64];
         type Case = (&'static [(Lines, bool)], Lines, Lines, Lines);
-        let (intact, damaged) = (false, true);
+        const INTACT: bool = false;
+        const DAMAGED: bool = true;
         // The objects with their lines, those of the store, and what is written of it and of the objects.
         let table: [Case; 6] = [
             (&[], &[1, 2], &[1, 2], &[]),
-            (&[(&[1], intact)], &[1, 2], &[2], &[]),
-            (&[(&[1], damaged)], &[1, 2], &[1, 2], &[]),
-            (&[(&[1, 3], damaged)], &[1], &[1], &[3]),
-            (&[(&[1, 3], damaged), (&[3], intact)], &[], &[], &[1]),
-            (&[(&[3], damaged), (&[3], damaged)], &[], &[], &[3]),
+            (&[(&[1], INTACT)], &[1, 2], &[2], &[]),
+            (&[(&[1], DAMAGED)], &[1, 2], &[1, 2], &[]),
+            (&[(&[1, 3], DAMAGED)], &[1], &[1], &[3]),
+            (&[(&[1, 3], DAMAGED), (&[3], INTACT)], &[], &[], &[1]),
+            (&[(&[3], DAMAGED), (&[3], DAMAGED)], &[], &[], &[3]),
         ];
         for (objects, stored, written, rescued) in table {
             let mut merge = DayMerge::default();

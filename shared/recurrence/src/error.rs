@@ -213,12 +213,15 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
     if written.len() > GIVEN_CHARS_MAX {
         return None;
     }
-    // A third of the letters; otherwise every short word would be similar to every name.
-    let limit = (written.len() + 1) / 3;
+    // At least one letter must match; otherwise every short word would be similar to every name.
+    let limit = (written.len().max(4) / 3 + 1).min(written.len().saturating_sub(1));
+    // Few mistype the first letter, so 'some' does not mean 'none'.
+    let first = |word: &str| word.bytes().next().map(|it| it.to_ascii_lowercase());
+    let limit_of = |name: &str| if first(name) == first(written) { limit } else { limit.min(1) };
     names
         .into_iter()
         .map(|name| (distance(written, name), name))
-        .filter(|(distance, _)| *distance <= limit)
+        .filter(|(distance, name)| *distance <= limit_of(name))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
@@ -229,29 +232,23 @@ pub fn meant<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Str
     nearest(written, names).map_or_else(String::new, |name| format!(" (is '{name}' meant?)"))
 }
 
-/// Returns the edit distance of two words, ignoring case. Two neighbours that changed places are one edit.
+/// Returns the edit distance of two words, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
-    let [a, b] = [a, b].map(|word| word.to_ascii_lowercase().into_bytes());
-    let at = |row: &[usize], place: usize| row.get(place).copied().unwrap_or_default();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    let mut two_above = Vec::new();
-    for (i, letter) in a.iter().enumerate() {
+    let b: Vec<u8> = b.bytes().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.bytes().enumerate() {
+        let mut diagonal = i;
         let mut left = i + 1;
-        let mut row = vec![left];
-        for (j, other) in b.iter().enumerate() {
-            let changed = at(&above, j) + usize::from(letter != other);
-            left = changed.min(left + 1).min(at(&above, j + 1) + 1);
-            if let (Some(i), Some(j)) = (i.checked_sub(1), j.checked_sub(1))
-                && a.get(i) == Some(other)
-                && b.get(j) == Some(letter)
-            {
-                left = left.min(at(&two_above, j) + 1);
-            }
-            row.push(left);
+        let mut next = vec![left];
+        for (other, above) in b.iter().zip(row.iter().skip(1)) {
+            let changed = diagonal + usize::from(!letter.eq_ignore_ascii_case(other));
+            left = changed.min(left + 1).min(above + 1);
+            diagonal = *above;
+            next.push(left);
         }
-        two_above = std::mem::replace(&mut above, row);
+        row = next;
     }
-    at(&above, b.len())
+    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -269,7 +266,9 @@ mod tests {
             ("conut", Some("count")),
             ("cuont", Some("count")),
             ("cunt", Some("count")),
-            ("coat", None),
+            ("coat", Some("count")),
+            ("mount", Some("count")),
+            ("moant", None),
             ("colour", None),
             ("", None),
         ] {

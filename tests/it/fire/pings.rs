@@ -374,6 +374,26 @@ async fn a_process_that_joins_another_one_leaves_nothing_out() {
     assert_eq!(world.left_out("j").await, ["01 11:00 to 01 11:00: 1"]);
 }
 
+#[tokio::test]
+async fn what_a_job_goes_on_with_was_owed_before() {
+    let mut world = World::local("2027-03-01T09:30").await;
+    let once = json!({"startTime": "2027-03-01T10:00", "action": {"type": "expect", "expect": {}}});
+    world.expect("j", once).await;
+    let presence = world.watch_pings("p").await;
+    world.run_with_signs(&presence, "2027-03-01T09:57").await;
+    presence.end().await.unwrap();
+    world.run_until("2027-03-01T09:58").await;
+    world = world.restart().await;
+    let presence = world.watch_pings("q").await;
+    world.run_with_signs(&presence, "2027-03-01T10:05").await;
+    world.disable("j").await;
+    world.run_with_signs(&presence, "2027-03-01T10:20").await;
+    world.enable("j").await;
+    world.run_with_signs(&presence, "2027-03-01T10:45").await;
+    assert_eq!(world.history("j").await, [""; 0]);
+    assert_eq!(world.left_out("j").await, ["01 10:00 to 01 10:00: 1"]);
+}
+
 /// How long nothing takes pings, and whether the process was killed.
 const OUTAGES: [(i64, bool); 4] = [(5, false), (5, true), (60, true), (180, false)];
 /// What is owed then.

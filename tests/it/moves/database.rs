@@ -3,7 +3,7 @@
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::Pings as _;
 use minutehand_ports::store::PingFreshness;
-use minutehand_store_sql::postgres::{PgAddress, PgDatabase};
+use minutehand_store_sql::postgres::{PgAddress, PgDatabase, PgOptions};
 use minutehand_store_sql::sqlite::Database;
 use minutehand_store_sql::{AnyDatabase, SqlStore};
 use minutehand_testkit::postgres::PostgresServer;
@@ -14,7 +14,7 @@ use super::{COLLECTIONS, PINGED, Side, everything, moved, opened};
 async fn an_installation_goes_from_a_file_to_postgres_and_back_with_the_keys_of_its_pings() {
     let Some(server) = PostgresServer::start() else { return };
     let address = PgAddress::read(&server.address("127.0.0.1")).unwrap();
-    let database = PgDatabase::connect(address, None).await.unwrap();
+    let database = PgDatabase::connect(address, PgOptions::default()).await.unwrap();
     let (file, _threads) = Database::in_memory().unwrap();
     let mut from = Side::sql().full().await;
     let first_sealer = from.sealer.clone();

@@ -94,7 +94,10 @@ impl Executor {
         if self.was_paid_before(claim).await? {
             return Err(self.skipped(claim, SkipReason::TimingChanged, Some(loaded), &[]).await);
         }
-        let from = owed.from.max(loaded.snapshot.timing.since);
+        let timing = loaded.snapshot.timing;
+        // An occurrence with which a job goes on was owed under its own timing already.
+        let is_of_timing = claim.attempt.generation == timing.generation;
+        let from = if is_of_timing { owed.from.max(timing.since) } else { owed.from };
         let watched = match &self.presence {
             Some(presence) => presence.watched([from, owed.until]).await?,
             None => Watched::Yes,
