@@ -14,8 +14,6 @@
 //! meanwhile repeats the actions of these, as of any attempt without a record.
 
 use std::collections::HashMap;
-use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,7 +25,7 @@ use minutehand_ports::store::{
     AttemptsLayer, Claim, JobSnapshot, Layer, Recorded, SnapshotsLayer, StoreError,
 };
 use minutehand_ports::{Attempts, Snapshots};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::permits::{Permit, Permits};
@@ -150,31 +148,24 @@ impl StartLimiter {
     }
 }
 
-/// How many attempts wait for a permit.
+/// How many attempts wait for a permit. Who waits for none is told of zero only.
 #[derive(Default)]
-struct Waiting {
-    count: AtomicUsize,
-    is_zero: Notify,
-}
+struct Waiting(watch::Sender<usize>);
 
 impl Waiting {
     /// Counts one, until it is dropped.
     fn one_more(&self) -> Waits<'_> {
-        self.count.fetch_add(1, Ordering::AcqRel);
+        self.0.send_if_modified(|count| {
+            *count += 1;
+            false
+        });
         Waits(self)
     }
 
     /// Waits until none waits.
     async fn none(&self) {
-        while self.count.load(Ordering::Acquire) > 0 {
-            // Before it looks again, so that it misses no change between.
-            let mut is_zero = pin!(self.is_zero.notified());
-            is_zero.as_mut().enable();
-            if self.count.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            is_zero.await;
-        }
+        // It cannot be closed: the sender is here.
+        let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
     }
 }
 
@@ -183,9 +174,10 @@ struct Waits<'a>(&'a Waiting);
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.is_zero.notify_waiters();
-        }
+        self.0.0.send_if_modified(|count| {
+            *count -= 1;
+            *count == 0
+        });
     }
 }
 
@@ -207,7 +199,7 @@ fn lock(started: &Started) -> MutexGuard<'_, HashMap<String, Permit>> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::time::timeout;
+    use std::pin::pin;
 
     use super::*;
 
@@ -250,15 +242,8 @@ mod tests {
         let limiter = StartLimiter::new();
         let since = Instant::now();
         limiter.all_started().await;
-        assert_eq!(since.elapsed(), Duration::ZERO, "nobody waits");
-        for number in 0.. {
-            let permit = tokio::select! {
-                biased;
-                permit = limiter.permit("a") => permit,
-                () = std::future::ready(()) => break,
-            };
-            limiter.begin(&format!("a{number}"), permit);
-        }
+        assert_eq!(since.elapsed(), Duration::ZERO, "no attempt waits");
+        start(&limiter, "a").await;
         let waits = limiter.permit("a");
         let mut record = pin!(limiter.all_started());
         let mut waits = pin!(waits);
