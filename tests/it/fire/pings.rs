@@ -354,6 +354,31 @@ async fn what_nobody_could_take_is_left_out() {
 }
 
 #[tokio::test]
+async fn what_a_change_dropped_between_two_that_were_left_out_is_told_as_such() {
+    let mut world = World::local("2027-03-01T09:30").await;
+    world.expect("j", often()).await;
+    let mut presence = world.watch_pings("p").await;
+    for (away, back, until) in [
+        ("2027-03-01T09:59", "2027-03-01T09:59:05", "2027-03-01T10:26"),
+        ("2027-03-01T10:31", "2027-03-01T10:31:05", "2027-03-01T10:56"),
+    ] {
+        world.run_with_signs(&presence, away).await;
+        presence.end().await.unwrap();
+        world.run_until(back).await;
+        world = world.restart().await;
+        presence = world.watch_pings(back).await;
+        world.run_with_signs(&presence, until).await;
+        // The second time, nothing changes.
+        world.patch("j", json!({"startTime": "2027-03-01T10:30"})).await;
+    }
+    let left_out = ["01 10:30 to 01 10:30: 1", "01 10:00 to 01 10:00: 1"];
+    assert_eq!(world.left_out("j").await, left_out);
+    assert_eq!(world.explain("j", "2027-03-01T10:00").await, Why::NotWatched);
+    let why = world.explain("j", "2027-03-01T10:10").await;
+    assert!(matches!(why, Why::Superseded { .. }), "{why:?}");
+}
+
+#[tokio::test]
 async fn a_process_that_joins_another_one_leaves_nothing_out() {
     let mut world = World::at("2027-03-01T09:30").await;
     world.expect("j", hourly()).await;

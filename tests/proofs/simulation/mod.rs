@@ -419,6 +419,8 @@ fn seeds_that_once_showed_a_defect_pass() {
         (Scenario::Outage, 102_695),
         (Scenario::Outage, 103_207),
         (Scenario::Pings, 81),
+        (Scenario::Pings, 210),
+        (Scenario::Pings, 270),
     ] {
         let found = judge(&play(seed, scenario, None));
         assert_eq!(found, [""; 0], "again with `SCENARIO={scenario:?} SEED={seed} make simulate`");

@@ -184,7 +184,7 @@ pub enum Why {
         /// When it was left out, if that is still known.
         at: Option<DateTime<Utc>>,
     },
-    /// It owed a ping while nothing could take pings all the time.
+    /// For a part of the time in which it owed a ping nothing could take pings.
     NotWatched,
     /// Nothing explains it.
     Lost,
@@ -414,7 +414,16 @@ fn by_recurrence(facts: &WhyFacts<'_>) -> Option<Why> {
 
 /// What the job counted as left out last.
 fn by_last_skip(facts: &WhyFacts<'_>) -> Option<Why> {
-    let skip = facts.last_skip.filter(|it| (it.first..=it.last).contains(&facts.at))?;
+    let skip = facts.last_skip?;
+    // Between two occurrences that were left out there may be others that a change of the timing has dropped.
+    // Each that was left out has a row, except while the collection was off.
+    let is_among = match skip.reason {
+        SkipReason::CollectionOff => (skip.first..=skip.last).contains(&facts.at),
+        _ => [skip.first, skip.last].contains(&facts.at),
+    };
+    if !is_among {
+        return None;
+    }
     match skip.reason {
         SkipReason::CollectionOff => Some(Why::CollectionOff { until: facts.collection_on_since }),
         SkipReason::TooLate => Some(Why::TooLate { at: None }),
@@ -802,6 +811,12 @@ mod tests {
         let later_outage = [Outage { from: at("06T10:30"), until: at("08T10:00") }];
         let left_out = [cost(at("05T09:00"), at("05T09:00"), 1, outage[0])];
         let skipped = |reason| Some(LastSkip::one(at("05T09:00"), reason));
+        let between = |reason| LastSkip {
+            first: at("05T09:00"),
+            last: at("07T09:00"),
+            occurrences: 2,
+            reason,
+        };
         let base = WhyFacts {
             now: at("07"),
             generation: 2,
@@ -870,6 +885,24 @@ mod tests {
                 "left out last",
                 WhyFacts { last_skip: skipped(SkipReason::Overtaken), ..base },
                 Why::Overtaken { outage: None },
+            ),
+            (
+                "dropped by the change, between two that were left out",
+                WhyFacts {
+                    last_skip: Some(between(SkipReason::NotWatched)),
+                    at: at("06T09:00"),
+                    ..base
+                },
+                Why::Superseded { at: until },
+            ),
+            (
+                "skipped, and the collection was off before and after it",
+                WhyFacts {
+                    last_skip: Some(between(SkipReason::CollectionOff)),
+                    at: at("06T09:00"),
+                    ..base
+                },
+                Why::CollectionOff { until: base.collection_on_since },
             ),
         ] {
             assert_eq!(why(&facts), expected, "{name}");

@@ -195,7 +195,7 @@ impl Judge<'_> {
                         ));
                     }
                     if !*is_known && !is_gone {
-                        bad.push(format!("a ping of nobody: {number} of {uid}"));
+                        bad.push(format!("a ping whose key is not known: {number} of {uid}"));
                     }
                 }
                 PingWhat::Claimed { generation, nominal, clock } => {

@@ -85,7 +85,7 @@ impl Judge<'_> {
                 !self.may_be_overtaken(segment, nominal) && !self.is_recorded(&segment.uid, nominal)
             }
             Why::TooLate { .. } | Why::Overlap { .. } | Why::NotWatched => {
-                !self.is_recorded(&segment.uid, nominal)
+                self.row_of(&segment.uid, nominal, why.name()).is_none()
             }
             // A machine forgets an outage that lies in the future of a clock that was set back. What is left
             // to name is that its collection was switched later. The same is said of an occurrence whose message
