@@ -137,16 +137,7 @@ mod tests {
             for n in 0..JOBS {
                 let nominal_at =
                     day.and_hms_opt(0, 0, 0).unwrap().and_utc() + TimeDelta::seconds(batch * 300);
-                let record = Record {
-                    started_at: nominal_at,
-                    ended_at: nominal_at,
-                    outcome: Outcome::Succeeded,
-                    message: "done".to_owned(),
-                    repeat_count: 1,
-                    cause: None,
-                    body_bytes: 0,
-                    then: None,
-                };
+                let record = Record::new([nominal_at; 2], Outcome::Succeeded, "done");
                 let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at });
                 let line = Line::from(&Execution { job_uid: job(n), attempt, record });
                 assert!(batches.add(&line).is_none());

@@ -75,16 +75,7 @@ mod tests {
 
     fn line(second: i64) -> Line {
         let nominal_at = DateTime::from_timestamp(second, 0).unwrap();
-        let record = Record {
-            started_at: nominal_at,
-            ended_at: nominal_at,
-            outcome: Outcome::Succeeded,
-            message: "done".to_owned(),
-            repeat_count: 1,
-            cause: None,
-            body_bytes: 0,
-            then: None,
-        };
+        let record = Record::new([nominal_at; 2], Outcome::Succeeded, "done");
         let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at });
         Line::from(&Execution { job_uid: "u".to_owned(), attempt, record })
     }

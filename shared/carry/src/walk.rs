@@ -236,16 +236,8 @@ mod tests {
     /// it is under way.
     fn entry(minute: i64, number: u32, then: Option<Then>) -> HistoryEntry {
         let first = Attempt::first(3, Occurrence::Scheduled { nominal_at: at(minute) });
-        let record = then.map(|then| Record {
-            started_at: at(minute),
-            ended_at: at(minute),
-            outcome: Outcome::Failed,
-            message: String::new(),
-            cause: None,
-            body_bytes: 0,
-            repeat_count: 1,
-            then: Some(then),
-        });
+        let failed = Record::new([at(minute); 2], Outcome::Failed, "");
+        let record = then.map(|then| Record { then: Some(then), ..failed });
         HistoryEntry { attempt: Attempt { number, ..first }, record, waits: false }
     }
 

@@ -312,6 +312,29 @@ pub struct Record {
     pub then: Option<Then>,
 }
 
+impl Record {
+    /// The record of an attempt at the first occurrence that began and ended then. It tells neither a cause nor
+    /// what follows.
+    #[must_use]
+    pub fn new(
+        [started_at, ended_at]: [DateTime<Utc>; 2],
+        outcome: Outcome,
+        message: impl Into<String>,
+    ) -> Self {
+        let (message, repeat_count) = (message.into(), 1);
+        Self {
+            started_at,
+            ended_at,
+            outcome,
+            cause: None,
+            message,
+            repeat_count,
+            body_bytes: 0,
+            then: None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

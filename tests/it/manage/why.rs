@@ -57,16 +57,8 @@ pub(super) async fn execute(
     let request = ClaimRequest { claim: claim.clone(), now: started_at };
     assert_eq!(store.claim(&request).await.unwrap(), Claimed::Won);
     if let Some(outcome) = outcome {
-        let record = Record {
-            started_at,
-            ended_at,
-            outcome,
-            message: "m".to_owned(),
-            repeat_count: 1,
-            cause: (outcome == Outcome::Failed).then(|| Cause::http(500)),
-            body_bytes: 0,
-            then: None,
-        };
+        let cause = (outcome == Outcome::Failed).then(|| Cause::http(500));
+        let record = Record { cause, ..Record::new([started_at, ended_at], outcome, "m") };
         assert_eq!(store.record(&claim, &record).await.unwrap(), Recorded::Kept);
     }
 }

@@ -65,16 +65,7 @@ impl World {
         let claim = Claim { job, attempt, claim_id: "w".to_owned(), lease_until };
         let request = ClaimRequest { claim: claim.clone(), now: at(ended) };
         assert_eq!(self.jobs.claim(&request).await.unwrap(), Claimed::Won);
-        let record = Record {
-            started_at: at(due),
-            ended_at: at(ended),
-            outcome: Outcome::Succeeded,
-            message: "done".to_owned(),
-            repeat_count: 1,
-            cause: None,
-            body_bytes: 0,
-            then: None,
-        };
+        let record = Record::new([at(due), at(ended)], Outcome::Succeeded, "done");
         assert_eq!(self.jobs.record(&claim, &record).await.unwrap(), Recorded::Kept);
     }
 

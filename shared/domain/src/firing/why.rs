@@ -512,17 +512,7 @@ mod tests {
     }
 
     fn ended(at: DateTime<Utc>, outcome: Outcome) -> Record {
-        let (message, repeat_count) = ("secret".to_owned(), 1);
-        Record {
-            started_at: at,
-            ended_at: at,
-            outcome,
-            message,
-            repeat_count,
-            cause: None,
-            body_bytes: 0,
-            then: None,
-        }
+        Record::new([at; 2], outcome, "secret")
     }
 
     const SIXTY: HistoryDays = HistoryDays::Sixty;
