@@ -31,21 +31,32 @@ pub(super) struct Id {
 
 /// How much may go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Budget {
+pub(super) struct Mishaps {
     /// Workers that die.
     pub(super) crashes: u8,
-    /// Answers of the store or the queue that are lost.
+    /// Answers of the store or the queue that are lost. Of an open attempt: messages that are lost which ask
+    /// whether it has ended.
     pub(super) losses: u8,
     /// Messages that are delivered a second time.
     pub(super) copies: u8,
     /// Leases that end while their worker goes on.
     pub(super) stalls: u8,
+}
+
+impl Mishaps {
+    pub(super) const NONE: Self = Self { crashes: 0, losses: 0, copies: 0, stalls: 0 };
+}
+
+/// How much may happen, and go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Budget {
+    pub(super) mishaps: Mishaps,
     /// How often the job is disabled and enabled again, each at any moment.
     pub(super) changes: u8,
 }
 
-/// The claim of what is recorded.
-const NO_CLAIM: u8 = u8::MAX;
+/// Stands for a claim where there is none.
+pub(super) const NO_CLAIM: u8 = u8::MAX;
 
 /// A mistake: a condition that is left out, or a step too few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,14 +282,14 @@ impl Model for Firing {
                 actions.extend([true, false].map(|ok| Action::Answer { worker, ok }));
             } else {
                 actions.push(Action::Step { worker });
-                if state.left.losses > 0 {
+                if state.left.mishaps.losses > 0 {
                     actions.extend([Action::Again { worker }, Action::GiveUp { worker }]);
                 }
             }
-            if state.left.crashes > 0 {
+            if state.left.mishaps.crashes > 0 {
                 actions.push(Action::Crash { worker });
             }
-            if state.left.copies > 0 {
+            if state.left.mishaps.copies > 0 {
                 actions.push(Action::Copy { worker });
             }
         }
@@ -287,7 +298,8 @@ impl Model for Firing {
         }
         for (id, item) in &state.items {
             let is_held = state.holder(*id, item.claim).is_some();
-            if item.is_live && item.record.is_none() && (!is_held || state.left.stalls > 0) {
+            if item.is_live && item.record.is_none() && (!is_held || state.left.mishaps.stalls > 0)
+            {
                 actions.push(Action::LeaseEnds { id: *id });
             }
         }
@@ -312,7 +324,7 @@ impl Model for Firing {
                 is.step = Step::Record { ok };
             }
             Action::Again { worker } => {
-                state.left.losses -= 1;
+                state.left.mishaps.losses -= 1;
                 let before = state.workers[worker].clone();
                 self.step(&mut state, worker);
                 // Decided by the answer of the second one.
@@ -320,7 +332,7 @@ impl Model for Firing {
                 self.step(&mut state, worker);
             }
             Action::GiveUp { worker } => {
-                state.left.losses -= 1;
+                state.left.mishaps.losses -= 1;
                 let is = state.workers[worker].clone()?;
                 if is.step != Step::Acknowledge {
                     self.step(&mut state, worker);
@@ -330,11 +342,11 @@ impl Model for Firing {
                 }
             }
             Action::Crash { worker } => {
-                state.left.crashes -= 1;
+                state.left.mishaps.crashes -= 1;
                 self.end(&mut state, worker);
             }
             Action::Copy { worker } => {
-                state.left.copies -= 1;
+                state.left.mishaps.copies -= 1;
                 let id = state.workers[worker].as_ref()?.id;
                 state.send(id);
             }
@@ -347,7 +359,7 @@ impl Model for Firing {
                 let mut holder = holder.filter(|it| it.id == id && it.claim == claim);
                 if let Some(holder) = holder.next() {
                     holder.is_stalled = true;
-                    state.left.stalls -= 1;
+                    state.left.mishaps.stalls -= 1;
                 }
             }
         }

@@ -9,15 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use minutehand_store_dynamodb::conditions::{CLAIM, TAKE_OVER, UNDER_CLAIM};
 use stateright::{Model, Property};
 
-use super::model::Id;
+use super::model::{Id, Mishaps, NO_CLAIM};
 use super::open_product::{
     EarlierVersion, MeetsOpen, Seen, finishes_with, is_said, may_begin, meets, opens,
     records_ending, writes,
 };
 use super::product::retry;
 
-/// The claim of nobody.
-const NO_CLAIM: u8 = u8::MAX;
 const FIRST: Id = Id { occurrence: 0, number: 0 };
 const RETRIED: Id = Id { occurrence: 0, number: 1 };
 const OTHER: Id = Id { occurrence: 1, number: 0 };
@@ -31,14 +29,7 @@ pub(super) struct OpenBudget {
     pub(super) reports: u8,
     /// Users who cancel.
     pub(super) cancels: u8,
-    /// Workers that die.
-    pub(super) crashes: u8,
-    /// Messages that are lost which ask whether an open attempt has ended.
-    pub(super) losses: u8,
-    /// Messages that are delivered a second time.
-    pub(super) copies: u8,
-    /// Leases that end while their worker goes on.
-    pub(super) stalls: u8,
+    pub(super) mishaps: Mishaps,
     /// Messages that workers of an earlier version get.
     pub(super) earlier: u8,
     /// Whether the other occurrence has ended, so that none waits for the place.
@@ -56,7 +47,7 @@ pub(super) enum OpenMistake {
     EarlyReportIsLost,
     /// An attempt is left open though its end was reported.
     OpensWhatEnded,
-    /// At the deadline a failure is recorded that nobody has said.
+    /// At the deadline a failure is recorded without an ending that says so.
     DeadlineIsUnsaid,
     /// An attempt is cancelled that is not open.
     CancelsUnopened,
@@ -305,10 +296,10 @@ impl Model for Opening {
         for (worker, is) in state.workers.iter().enumerate() {
             let Some(is) = is else { continue };
             actions.push(OpenAction::Step { worker });
-            if state.left.crashes > 0 {
+            if state.left.mishaps.crashes > 0 {
                 actions.push(OpenAction::Crash { worker });
             }
-            if state.left.copies > 0 && !is.message.asks_for_end {
+            if state.left.mishaps.copies > 0 && !is.message.asks_for_end {
                 actions.push(OpenAction::Copy { worker });
             }
         }
@@ -320,7 +311,7 @@ impl Model for Opening {
         for (id, item) in &state.items {
             self.actions_of(state, (*id, item), actions);
         }
-        if state.left.losses > 0 {
+        if state.left.mishaps.losses > 0 {
             let asking = messages().filter(|at| state.queue[*at].asks_for_end);
             actions.extend(asking.map(|message| OpenAction::Lose { message }));
         }
@@ -351,12 +342,12 @@ impl Model for Opening {
             }
             OpenAction::Step { worker } => self.step(&mut state, worker),
             OpenAction::Crash { worker } => {
-                state.left.crashes -= 1;
+                state.left.mishaps.crashes -= 1;
                 let message = state.workers[worker].take()?.message;
                 state.send(message);
             }
             OpenAction::Copy { worker } => {
-                state.left.copies -= 1;
+                state.left.mishaps.copies -= 1;
                 let message = state.workers[worker].as_ref()?.message;
                 state.send(message);
             }
@@ -372,7 +363,7 @@ impl Model for Opening {
                 }
             }
             OpenAction::Lose { message } => {
-                state.left.losses -= 1;
+                state.left.mishaps.losses -= 1;
                 state.queue.remove(message);
             }
             OpenAction::Report { id, by } => {
@@ -468,7 +459,7 @@ impl OpenState {
         let mut workers = self.workers.iter_mut().flatten();
         if let Some(worker) = workers.find(|it| it.message.id == id && it.claim == claim) {
             worker.is_stalled = true;
-            self.left.stalls -= 1;
+            self.left.mishaps.stalls -= 1;
         }
     }
 
@@ -509,11 +500,11 @@ impl Opening {
     /// What may happen to an attempt that has begun.
     fn actions_of(&self, state: &OpenState, of: (Id, &OpenItem), actions: &mut Vec<OpenAction>) {
         let (id, item) = of;
-        let OpenBudget { reports, cancels, stalls, .. } = state.left;
+        let OpenBudget { reports, cancels, mishaps, .. } = state.left;
         if item.record.is_none() {
             let is_held = state.holder(id, item.claim).is_some();
             let lapses = item.open.is_none() || self.is(OpenMistake::OpenLapses);
-            if item.is_live && lapses && (!is_held || stalls > 0) {
+            if item.is_live && lapses && (!is_held || mishaps.stalls > 0) {
                 actions.push(OpenAction::LeaseEnds { id });
             }
             if item.open.is_some_and(|deadline| deadline != Deadline::After) {
@@ -771,7 +762,7 @@ impl Opening {
                 return Some(wrong);
             }
         }
-        let is_exact = state.left.stalls == self.budget.stalls;
+        let is_exact = state.left.mishaps.stalls == self.budget.mishaps.stalls;
         if is_exact && ATTEMPTS.into_iter().filter(|id| state.is_at_work(*id)).count() > 1 {
             return Some("two are at work at once");
         }
@@ -843,10 +834,7 @@ impl Opening {
             }
             return None;
         }
-        let OpenBudget { crashes, losses, stalls, copies, .. } = self.budget;
-        let left = state.left;
-        let is_well = (left.crashes, left.losses, left.stalls, left.copies)
-            == (crashes, losses, stalls, copies);
+        let is_well = state.left.mishaps == self.budget.mishaps;
         if is_well && item.ending.is_some() && !state.has_message(id, false) {
             return Some("what was said waits for its deadline");
         }

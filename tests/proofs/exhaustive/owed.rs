@@ -478,7 +478,7 @@ impl Owing {
             (PingStep::See, Some(OwedItem { record: Some(_), .. })) => Some(PingStep::RemoveTimer),
             (PingStep::See, Some(item)) if item.claim.is_none() => {
                 if item.ending.is_none() && now > item.until {
-                    // Nobody has said how it ended: it is over.
+                    // No ping has said how it ended: it is over.
                     item.ending = Some(Became::Late);
                 }
                 // Before that, the timer asks later.
