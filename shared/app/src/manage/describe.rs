@@ -99,11 +99,18 @@ impl Manage {
     ///
     /// If the collection or the job does not exist.
     pub async fn describe_job(&self, of: JobPlace<'_>) -> Result<JobDescription, AppError> {
-        let (.., name) = of;
         let (collection, job) = self.browsed_job(of).await?;
+        self.description(&collection, job).await
+    }
+
+    pub(super) async fn description(
+        &self,
+        collection: &CollectionRecord,
+        job: JobRecord,
+    ) -> Result<JobDescription, AppError> {
         let now = self.ports.clock.now();
         let (anchor, sentence) = timing_in_words(&job, now);
-        let facts = Facts::of(&collection, &job);
+        let facts = Facts::of(collection, &job);
         let not_firing = match sentence {
             None => vec![NotFiring::JobUnreadable],
             Some(_) => facts.not_firing(now),
@@ -112,7 +119,7 @@ impl Manage {
         let job_ref = JobRef {
             uid: job.uid.clone(),
             collection_uid: collection.collection.uid.clone(),
-            key: name.key(),
+            key: job.name.key(),
         };
         Ok(JobDescription {
             uid: job.uid.clone(),
@@ -125,9 +132,9 @@ impl Manage {
             schedule: facts.timetable,
             not_firing,
             collection_state: collection.collection.definition.state,
-            collection_since: collection_since(&collection),
+            collection_since: collection_since(collection),
             present: self.present_of(&job_ref).await?,
-            view: self.stored_view(&collection, job)?,
+            view: self.stored_view(collection, job)?,
         })
     }
 }

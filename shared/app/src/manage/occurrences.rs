@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::goes_on::GoesOn;
-use minutehand_ports::store::{HistoryEntry, TimerRecord};
+use minutehand_ports::store::{HistoryEntry, JobRecord, TimerRecord};
 use minutehand_recurrence::named;
 
 use super::{JobPlace, Manage};
@@ -87,6 +87,15 @@ impl Manage {
         (before, max): (Option<DateTime<Utc>>, usize),
     ) -> Result<PastOccurrences, AppError> {
         let (_, job) = self.browsed_job(of).await?;
+        self.occurrences_of(&job, before, max).await
+    }
+
+    pub(super) async fn occurrences_of(
+        &self,
+        job: &JobRecord,
+        before: Option<DateTime<Utc>>,
+        max: usize,
+    ) -> Result<PastOccurrences, AppError> {
         let left_out = self.ports.browse.left_out(&job.uid, before, RANGES_READ_MAX).await?;
         let mut looked_at = left_out.len();
         let mut entries: Vec<HistoryEntry> = Vec::new();

@@ -208,8 +208,8 @@ impl Manage {
         }
     }
 
-    /// Asks a worker to record an attempt that a ping has ended. The ping is stored, and whoever sent it need not
-    /// send it again because this fails.
+    /// Asks a worker to record an attempt that a ping has ended. The ping is stored, so it need not be sent again if
+    /// this fails.
     async fn ask_to_record(&self, job: &JobRef, attempt: Attempt) {
         let due_at = self.ports.clock.now();
         let ends = Attempt { due_at, is_long: true, ..attempt }.to_end();

@@ -11,12 +11,12 @@ use minutehand_domain::pause::Paused;
 use minutehand_domain::refusal::Refusal;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::tick::TICK;
-use minutehand_ports::store::HistoryEntry;
+use minutehand_ports::store::{CollectionRecord, HistoryEntry, JobRecord};
 use minutehand_recurrence::Rule;
 
 use super::describe::{finished_at, since};
 use super::occurrences::{PastOccurrence, PastOutcome};
-use super::{JobPlace, Manage};
+use super::{JobDescription, JobPlace, Manage};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -29,6 +29,8 @@ const TROUBLE_READ_MAX: usize = 100;
 /// What became of an occurrence, with what is known around it.
 #[derive(Debug, Clone)]
 pub struct Explanation {
+    /// The instant that is explained.
+    pub at: DateTime<Utc>,
     /// The answer.
     pub why: Why,
     /// The occurrence before the instant.
@@ -50,16 +52,26 @@ pub struct Explanation {
 }
 
 impl Manage {
-    /// The newest occurrence or run of a job that did not go well, among the last ones.
+    /// Describes a job, and explains the newest of its last occurrences and runs that did not go well, if there
+    /// is one.
     ///
     /// # Errors
     ///
-    /// If the collection or the job does not exist.
-    pub async fn newest_trouble(
+    /// If the collection or the job does not exist, or the job cannot be read.
+    pub async fn explain_newest_trouble(
         &self,
         of: JobPlace<'_>,
-    ) -> Result<Option<DateTime<Utc>>, AppError> {
-        let found = self.list_occurrences(of, (None, TROUBLE_READ_MAX)).await?;
+    ) -> Result<(JobDescription, Option<Explanation>), AppError> {
+        let (collection, job) = self.browsed_job(of).await?;
+        let trouble = match self.newest_trouble(&job).await? {
+            Some(at) => Some(self.explanation(&collection, &job, at).await?),
+            None => None,
+        };
+        Ok((self.description(&collection, job).await?, trouble))
+    }
+
+    async fn newest_trouble(&self, job: &JobRecord) -> Result<Option<DateTime<Utc>>, AppError> {
+        let found = self.occurrences_of(job, None, TROUBLE_READ_MAX).await?;
         let is_trouble = |it: &&PastOccurrence| match it {
             PastOccurrence::LeftOut(_) => true,
             PastOccurrence::Attempted { outcome, .. } => {
@@ -83,6 +95,15 @@ impl Manage {
         at: DateTime<Utc>,
     ) -> Result<Explanation, AppError> {
         let (collection, job) = self.browsed_job(of).await?;
+        self.explanation(&collection, &job, at).await
+    }
+
+    async fn explanation(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+        at: DateTime<Utc>,
+    ) -> Result<Explanation, AppError> {
         let (now, since_kept) = (self.ports.clock.now(), self.history_since());
         let definition = shown_definition(&job.uid, &job.document)?;
         let timing = &job.timer.timing;
@@ -113,7 +134,7 @@ impl Manage {
             created_at: created_at(&job.earlier, timing),
             generation: timing.generation,
             since: timing.since,
-            finished_at: finished_at(&job),
+            finished_at: finished_at(job),
             timetable: &timetable,
             earlier: earlier.as_ref(),
             ends_at: rule.map_err(Refusal::from)?.and_then(|rule| rule.end()),
@@ -135,12 +156,13 @@ impl Manage {
         // Sweepers and workers are often away together.
         let outages: BTreeMap<_, _> = around.map(|it| ((it.from, it.until), it)).collect();
         Ok(Explanation {
+            at,
             why: why(&facts),
             before: occurrence_before(of_then.unwrap_or(&timetable), at),
             after: after_in(earlier.as_ref(), at).or_else(|| timetable.after(at)),
             earlier,
             outages: outages.into_values().collect(),
-            since: since(&job),
+            since: since(job),
             attempts,
             paused: definition.paused().cloned(),
             schedule: timetable,

@@ -25,23 +25,30 @@ pub(crate) async fn why(call: Call) -> Result<Answer, Failure> {
     let at = Parameters::of(&call, &["at"])?.instant("at")?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let manage = &call.manage;
-    let (at, is_asked) = match at {
-        Some(at) => (Some(at), true),
-        None => (manage.newest_trouble((&place, &collection, &name)).await?, false),
+    let of = (&place, &collection, &name);
+    let document = match at {
+        Some(at) => {
+            let found = manage.explain(of, at).await?;
+            let told = Told::of(&found);
+            answer(&told, &told.sentence())
+        }
+        None => match manage.explain_newest_trouble(of).await? {
+            (job, None) => without_trouble(&job),
+            (job, Some(found)) => {
+                let told = Told::of(&found);
+                let (at, now) = (told.time(found.at), now_of(&job, &told));
+                answer(&told, &format!("{at}: {} {now}", told.sentence()))
+            }
+        },
     };
-    let Some(at) = at else {
-        let job = manage.describe_job((&place, &collection, &name)).await?;
-        return Ok(tagged(&without_trouble(&job), &call.head.headers));
-    };
-    let found = manage.explain((&place, &collection, &name), at).await?;
-    let told = Told { at, found: &found };
-    let mut sentence = told.sentence();
-    if !is_asked {
-        let job = manage.describe_job((&place, &collection, &name)).await?;
-        sentence = format!("{}: {sentence} {}", told.time(at), now_of(&job, &told));
-    }
+    Ok(tagged(&document, &call.head.headers))
+}
+
+/// The answer about an occurrence or a run.
+fn answer(told: &Told<'_>, sentence: &str) -> Value {
+    let Told { at, found } = *told;
     let last = told.last_failure();
-    let document = json!({
+    json!({
         "at": format_instant(at),
         "kind": if told.run().is_some() { "run" } else { "scheduled" },
         "redriveOf": told.run().and_then(Occurrence::redrive_of).map(format_instant),
@@ -55,8 +62,7 @@ pub(crate) async fn why(call: Call) -> Result<Answer, Failure> {
             "after": found.after.map(format_instant),
         },
         "evidence": told.evidence(),
-    });
-    Ok(tagged(&document, &call.head.headers))
+    })
 }
 
 /// The answer about a job of whose last occurrences none went wrong.
@@ -122,7 +128,11 @@ struct Told<'a> {
     found: &'a Explanation,
 }
 
-impl Told<'_> {
+impl<'a> Told<'a> {
+    const fn of(found: &'a Explanation) -> Self {
+        Self { at: found.at, found }
+    }
+
     fn time(&self, at: DateTime<Utc>) -> String {
         time_in(Some(&self.found.schedule), at)
     }
