@@ -34,11 +34,6 @@ impl SweeperSettings {
 
 fn heartbeat(variables: &mut Variables) -> Option<HeartbeatUrl> {
     let name = "MINUTEHAND_HEARTBEAT_URL";
-    let text = variables.optional(name)?;
-    let url = text.parse().ok().and_then(HeartbeatUrl::new);
-    if url.is_none() {
-        // The text is a secret.
-        variables.problem(format!("{name} is not an http or https URL"));
-    }
-    url
+    let url: Result<HeartbeatUrl, _> = variables.optional(name)?.parse();
+    url.map_err(|error| variables.problem(format!("{name}: {error}"))).ok()
 }

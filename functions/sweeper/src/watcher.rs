@@ -5,15 +5,12 @@
 
 use std::sync::Arc;
 
-use chrono::TimeDelta;
+use minutehand_domain::firing::limits::SILENT_AFTER;
 use minutehand_outbound::{HeartbeatUrl, Pool};
 use minutehand_ports::{Clock, Pulses as _, chain};
 use minutehand_queue_sqs::SqsQueue;
 use minutehand_store_dynamodb::DynamoStore;
 use tokio::sync::OnceCell;
-
-/// An executor that has messages gives a sign of life at least each minute.
-const SILENT_AFTER: TimeDelta = TimeDelta::minutes(3);
 
 /// Pings the watcher.
 pub(crate) struct Watcher {
@@ -50,8 +47,7 @@ impl Watcher {
             Ok(pulses) => pulses,
             Err(error) => return Some(chain(&error)),
         };
-        let silent_before = self.clock.now() - SILENT_AFTER;
-        if pulses.workers.beat_at.is_some_and(|beat_at| beat_at >= silent_before) {
+        if !pulses.workers.is_silent(self.clock.now(), SILENT_AFTER) {
             return None;
         }
         // Without work there is no sign of life.

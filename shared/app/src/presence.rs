@@ -62,16 +62,13 @@ impl ApiPresence {
         Ok(())
     }
 
-    /// The API is there. One that has not begun gives no sign.
+    /// The API is there. One that has not begun, or has ended, gives no sign.
     ///
     /// # Errors
     ///
     /// If the store fails.
     pub async fn sign(&self) -> Result<(), AppError> {
-        if !self.is_here.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.signed().await.map(drop)
+        if self.is_here() { self.signed().await.map(drop) } else { Ok(()) }
     }
 
     /// Gives a sign if a process that has begun beside this one cannot know that it lives.
@@ -80,10 +77,8 @@ impl ApiPresence {
     ///
     /// If the store fails.
     pub async fn answer_doubts(&self) -> Result<(), AppError> {
-        if self.is_alone || !self.is_here.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        if read(&self.signs.read_signs().await?.state)?.is_doubted(&self.id) {
+        let may_be_doubted = !self.is_alone && self.is_here();
+        if may_be_doubted && self.known().await?.is_doubted(&self.id) {
             self.signed().await?;
         }
         Ok(())
@@ -104,14 +99,25 @@ impl ApiPresence {
     /// Whether something could take pings in all of this time, which is over. A process with the API says so
     /// itself.
     pub(crate) async fn watched(&self, span: [DateTime<Utc>; 2]) -> Result<Watched, AppError> {
-        let known = |presence: &Presence| presence.watched(span, self.clock.now(), self.overdue());
+        let watched_by =
+            |presence: &Presence| presence.watched(span, self.clock.now(), self.overdue());
         // Many pings may be missing at once: the sign for one of them tells of the others.
         let _turn = self.asked.lock().await;
-        let watched = known(&read(&self.signs.read_signs().await?.state)?);
-        if watched == Watched::Unknown && self.is_here.load(Ordering::Relaxed) {
-            return Ok(known(&self.signed().await?));
+        let watched = watched_by(&self.known().await?);
+        if watched == Watched::Unknown && self.is_here() {
+            return Ok(watched_by(&self.signed().await?));
         }
         Ok(watched)
+    }
+
+    /// Whether the API of this process takes pings.
+    fn is_here(&self) -> bool {
+        self.is_here.load(Ordering::Relaxed)
+    }
+
+    /// What the signs tell.
+    async fn known(&self) -> Result<Presence, AppError> {
+        read(&self.signs.read_signs().await?.state)
     }
 
     async fn signed(&self) -> Result<Presence, AppError> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::str::FromStr;
 use std::time::Duration;
 
 use http::{Request, StatusCode};
@@ -38,14 +39,22 @@ pub enum PingFailed {
     Request(#[source] http::Error),
 }
 
-impl HeartbeatUrl {
-    /// An http or https URL with a host; `None` if it is another.
-    #[must_use]
-    pub fn new(url: Url) -> Option<Self> {
-        let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
-        is_http.then_some(Self(url))
-    }
+/// The text is no http or https URL with a host. It is not shown, because it may be a secret with an error in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("give an http or https URL, like https://watch.example.org/ping/2f6a1c")]
+pub struct NoHeartbeatUrl;
 
+impl FromStr for HeartbeatUrl {
+    type Err = NoHeartbeatUrl;
+
+    fn from_str(text: &str) -> Result<Self, NoHeartbeatUrl> {
+        let url = Url::parse(text).map_err(|_| NoHeartbeatUrl)?;
+        let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
+        if is_http { Ok(Self(url)) } else { Err(NoHeartbeatUrl) }
+    }
+}
+
+impl HeartbeatUrl {
     /// The host, which is no secret.
     #[must_use]
     pub fn host(&self) -> &str {
@@ -82,9 +91,10 @@ mod tests {
 
     #[test]
     fn only_the_host_is_ever_shown() {
-        let url = |text| Url::parse(text).ok().and_then(HeartbeatUrl::new);
-        let shown = format!("{:?}", url("https://watch.example.org/secret").unwrap());
-        assert_eq!(shown, "HeartbeatUrl(watch.example.org)");
-        assert!(url("ftp://watch.example.org/").is_none() && url("mailto:a@b").is_none());
+        let url: HeartbeatUrl = "https://watch.example.org/secret".parse().unwrap();
+        assert_eq!(format!("{url:?}"), "HeartbeatUrl(watch.example.org)");
+        for wrong in ["ftp://watch.example.org/", "mailto:a@b", "watch.example.org/secret", ""] {
+            assert_eq!(wrong.parse::<HeartbeatUrl>().unwrap_err(), NoHeartbeatUrl, "{wrong}");
+        }
     }
 }

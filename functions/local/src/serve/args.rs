@@ -10,6 +10,7 @@ use minutehand_archive_objects::Location;
 use minutehand_cli::one_of;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::plan::PlanLimits;
+use minutehand_outbound::HeartbeatUrl;
 use minutehand_recurrence::WrittenDate;
 use minutehand_runtime::{LOG_LEVELS, LevelFilter, LogFormat, Rate};
 use minutehand_store_sql::sqlite::Durability;
@@ -276,8 +277,8 @@ pub struct ServeArgs {
     pub(super) oauth_authority: String,
     #[arg(long, value_name = "URL", help = PUBLIC_URL_HELP, long_help = PUBLIC_URL_LONG_HELP, value_parser = public_url, hide_short_help = true, help_heading = FIRING)]
     pub(super) public_url: Option<String>,
-    #[arg(long, value_name = "URL", help = HEARTBEAT_HELP, long_help = HEARTBEAT_LONG_HELP, value_parser = url, help_heading = FIRING, hide_short_help = true)]
-    pub(super) heartbeat_url: Option<Url>,
+    #[arg(long, value_name = "URL", help = HEARTBEAT_HELP, long_help = HEARTBEAT_LONG_HELP, help_heading = FIRING, hide_short_help = true)]
+    pub(super) heartbeat_url: Option<HeartbeatUrl>,
     /// Enforce the limits of Azure's plans, such as 50 jobs in a collection of the plan Standard; a
     /// collection's own quota always applies
     #[arg(
@@ -383,7 +384,7 @@ fn public_url(text: &str) -> Result<String, String> {
     Ok(bare.as_str().trim_end_matches('/').to_owned())
 }
 
-pub(super) fn url(text: &str) -> Result<Url, String> {
+fn url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok().filter(Url::has_host);
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
     url.ok_or_else(|| "give an http or https URL, like http://127.0.0.1:4566".to_owned())

@@ -17,7 +17,7 @@ use minutehand_runtime::{LevelFilter, LogFormat, Rate, chain, system_now};
 use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
 
-use super::args::{HEARTBEAT_VARIABLE, ServeArgs, ServeRole, TOKEN_VARIABLE, url};
+use super::args::{HEARTBEAT_VARIABLE, ServeArgs, ServeRole, TOKEN_VARIABLE};
 use super::database::{DatabasePlace, GivenKey, refuse_without_database};
 use crate::archive::is_known;
 
@@ -432,16 +432,11 @@ fn heartbeat(
     problems: &mut Problems,
 ) -> Option<HeartbeatUrl> {
     if args.heartbeat_url.is_some() {
-        return args.heartbeat_url.clone().and_then(HeartbeatUrl::new);
+        return args.heartbeat_url.clone();
     }
     let said = environment(HEARTBEAT_VARIABLE).filter(|said| !said.is_empty())?;
-    match url(&said) {
-        Ok(url) => HeartbeatUrl::new(url),
-        Err(want) => {
-            problems.add(format!("{HEARTBEAT_VARIABLE}: {want}"));
-            None
-        }
-    }
+    let url: Result<HeartbeatUrl, _> = said.parse();
+    url.map_err(|want| problems.add(format!("{HEARTBEAT_VARIABLE}: {want}"))).ok()
 }
 
 fn roles(given: &[ServeRole]) -> Roles {

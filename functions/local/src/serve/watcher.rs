@@ -6,19 +6,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::condition::Condition;
-use chrono::TimeDelta;
+use minutehand_domain::firing::limits::SILENT_AFTER;
 use minutehand_outbound::HeartbeatUrl;
 use minutehand_ports::{Clock, Pulses as _, chain};
 use minutehand_rest::Readiness as _;
 use minutehand_store_sql::SqlStore;
 
+use super::condition::Condition;
+
 /// The time between two pings.
 const PING_EVERY: Duration = Duration::from_mins(1);
 /// The time between two looks before the first ping: a server that starts is well within seconds.
 const FIRST_LOOKS: Duration = Duration::from_secs(1);
-/// A sweeper or an executor without a sign of life for longer does not work. They give one every 50 seconds.
-const SILENT_AFTER: TimeDelta = TimeDelta::minutes(3);
 
 /// Pings a watcher.
 pub(super) struct Watcher {
@@ -74,17 +73,16 @@ impl Watcher {
             Ok(pulses) => pulses,
             Err(error) => return Some(format!("the store does not answer: {}", chain(&error))),
         };
-        let silent_before = self.clock.now() - self.clock.scheduled_during(SILENT_AFTER);
-        let of = [("sweeper", pulses.sweepers), ("executor", pulses.workers)];
-        let silent = of
-            .into_iter()
-            .find(|(_, pulse)| pulse.beat_at.is_none_or(|beat_at| beat_at < silent_before));
+        let (now, after) = (self.clock.now(), self.clock.scheduled_during(SILENT_AFTER));
+        let mut of = [("sweeper", pulses.sweepers), ("executor", pulses.workers)].into_iter();
+        let silent = of.find(|(_, pulse)| pulse.is_silent(now, after));
         silent.map(|(name, _)| format!("no {name} gives a sign of life"))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
     use minutehand_domain::firing::Pulse;
     use minutehand_ports::store::PulseOf;
     use minutehand_runtime::ProcessClock;
@@ -99,8 +97,7 @@ mod tests {
         let clock = Arc::new(ProcessClock::new());
         let queue = SqlQueue::open(database.clone(), clock.clone()).await.unwrap();
         let jobs = Arc::new(SqlStore::new(database));
-        let url = "https://watch.example.org/".parse().unwrap();
-        let url = HeartbeatUrl::new(url).unwrap();
+        let url: HeartbeatUrl = "https://watch.example.org/".parse().unwrap();
         let condition = Arc::new(Condition::of(queue, None));
         let watcher = Watcher { url, condition, jobs: jobs.clone(), clock: clock.clone() };
         let beat = async |of, ago| {

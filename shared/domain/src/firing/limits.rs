@@ -20,6 +20,8 @@ pub const PASS_MAX: TimeDelta = TimeDelta::seconds(52);
 pub const LOOK_AGAIN: TimeDelta = TimeDelta::minutes(20);
 /// How often sweepers and workers give a sign of life.
 pub const BEAT_EVERY: TimeDelta = TimeDelta::seconds(50);
+/// Without a sign of life for longer, sweepers or workers do not work, and a watcher elsewhere hears no ping.
+pub const SILENT_AFTER: TimeDelta = TimeDelta::minutes(3);
 /// A longer time without a sign of life is an outage.
 pub const OUTAGE_MIN: TimeDelta = TimeDelta::minutes(10);
 /// A message that is delivered earlier than this is sent again: waiting would use up the lease.

@@ -78,7 +78,7 @@ named! {
         TooLate = "tooLate",
         /// Another attempt of the job was running, or waited before it.
         Overlap = "overlap",
-        /// It owed a ping while nothing could take pings all the time.
+        /// For a part of the time in which it owed a ping nothing could take pings.
         NotWatched = "notWatched",
     }
 }
@@ -133,7 +133,9 @@ impl fmt::Display for SkipReason {
             Self::Overlap => {
                 "another attempt of the job runs or waits, and the job lets none overlap"
             }
-            Self::NotWatched => "nothing could take its ping all the time that it was owed",
+            Self::NotWatched => {
+                "for a part of the time in which its ping was owed nothing could take it"
+            }
         })
     }
 }

@@ -62,6 +62,12 @@ impl Pulse {
         self.beat_at.is_none_or(|beat_at| now < beat_at || now - beat_at >= spans.beat_every)
     }
 
+    /// Whether there was no beat for longer than this.
+    #[must_use]
+    pub fn is_silent(&self, now: DateTime<Utc>, after: TimeDelta) -> bool {
+        self.beat_at.is_none_or(|beat_at| now - beat_at > after)
+    }
+
     /// The pulse after a beat, which ends an outage if the beat before was long ago.
     ///
     /// `is_start` is for the beat with which the only process begins: then nothing worked before, and
@@ -98,7 +104,7 @@ pub enum LeftOutReason {
     TooLate,
     /// Another attempt of the job was running, or waited before them.
     Overlap,
-    /// They owed pings while nothing could take pings all the time.
+    /// For a part of the time in which they owed pings nothing could take pings.
     NotWatched,
 }
 
@@ -315,6 +321,7 @@ mod tests {
 
     use super::*;
     use crate::duration::Span;
+    use crate::firing::limits::SILENT_AFTER;
     use crate::policies::{CatchUp, Policies};
 
     fn at(second: i64) -> DateTime<Utc> {
@@ -328,6 +335,18 @@ mod tests {
     fn pulse(beat_at: i64, outages: &[(i64, i64)]) -> Pulse {
         let outages = outages.iter().map(|(from, until)| outage(*from, *until)).collect();
         Pulse { beat_at: Some(at(beat_at)), outages, ..Pulse::default() }
+    }
+
+    #[test]
+    fn without_a_beat_for_too_long_a_pulse_is_silent() {
+        for (beat_at, expected) in [(1_000, false), (820, false), (819, true), (1_001, false)] {
+            assert_eq!(
+                pulse(beat_at, &[]).is_silent(at(1_000), SILENT_AFTER),
+                expected,
+                "{beat_at}"
+            );
+        }
+        assert!(Pulse::default().is_silent(at(1_000), SILENT_AFTER));
     }
 
     #[test]

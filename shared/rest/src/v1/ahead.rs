@@ -31,7 +31,7 @@ const COLLECTIONS: usize = 100;
 /// The most jobs that an overview names because they are late.
 const LATE_MAX: usize = 20;
 /// The sweepers give a sign of life each minute. Without one for this long, nothing fires.
-const SILENT_AFTER: TimeDelta = TimeDelta::minutes(5);
+const NOT_SWEEPING_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// Tells how a subscription is doing.
 pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
@@ -115,10 +115,11 @@ fn late(found: &LateJob) -> Value {
 
 /// What to say first, for programs; the first one that is so.
 fn headline(found: &Overview, now: DateTime<Utc>) -> Value {
-    let silent = |at: Option<DateTime<Utc>>| at.is_none_or(|at| now - at > SILENT_AFTER);
     match (found.late_timers, found.behind) {
         _ if jobs_of(found) == 0 => json!({"kind": "noJobs"}),
-        _ if silent(found.pulses.sweepers.beat_at) => json!({"kind": "notSweeping"}),
+        _ if found.pulses.sweepers.is_silent(now, NOT_SWEEPING_AFTER) => {
+            json!({"kind": "notSweeping"})
+        }
         (0, 0) => json!({"kind": "allWell"}),
         (0, behind) => json!({"kind": "behind", "n": behind}),
         (late, _) => json!({"kind": "late", "n": late}),
