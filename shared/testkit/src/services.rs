@@ -16,12 +16,13 @@ use chrono::{DateTime, Utc};
 use minutehand_app::ManagePorts;
 use minutehand_app::fire::{Dispatcher, FirePorts, FireStore, SendThenCount, StoreOfFiring};
 use minutehand_domain::action::{CertificateFacts, ClientCertificate};
+use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::firing::Pulse;
 use minutehand_domain::name::PathSegment;
 use minutehand_domain::refusal::Refusal;
 use minutehand_ports::store::{
     BrowseLayer, Call, CloudServiceRecord, CloudServicesLayer, InstallationLayer, Layer, Page,
-    PageRequest, PulseOf, PulseRecord, ResourceGroup, SnapshotsLayer,
+    PageRequest, PulseOf, PulseRecord, ResourceGroup, SnapshotsLayer, TimersLayer,
 };
 use minutehand_ports::{
     ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
@@ -211,6 +212,26 @@ impl Layer for NoSnapshots {
 }
 
 impl SnapshotsLayer for NoSnapshots {}
+
+/// Beneath the timers of a test: it knows no path of a collection, and any other call fails the test.
+#[derive(Debug, Clone, Copy)]
+pub struct NoTimers;
+
+impl Layer for NoTimers {
+    type Inner = dyn Timers;
+
+    #[expect(clippy::panic, reason = "a test says by it what went wrong")]
+    fn inner(&self) -> Arc<dyn Timers> {
+        panic!("this test does not answer that call of its timers")
+    }
+}
+
+#[async_trait]
+impl TimersLayer for NoTimers {
+    async fn collection_path(&self, _: &str) -> Result<Option<CollectionPlace>, StoreError> {
+        Ok(None)
+    }
+}
 
 /// Takes every sign of life, and knows of no outage.
 #[derive(Debug, Clone, Copy)]

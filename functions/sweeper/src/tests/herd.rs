@@ -12,15 +12,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::{Dispatcher, Heartbeat, Sweeper};
-use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::firing::limits::PASS_MAX;
 use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::store::{
-    Advance, Due, DueTimer, Finish, Page, PageRequest, Pause, PulseOf, StoreError, TimerKey,
+    Advance, Due, DueTimer, Layer, Page, PageRequest, PulseOf, StoreError, TimerKey, TimersLayer,
 };
-use minutehand_ports::{Clock, DispatchQueue, QueueError, QueueMessage, Timers};
+use minutehand_ports::{Clock, DispatchQueue, QueueError, QueueMessage};
 use minutehand_store_dynamodb::WRITES_IN_FLIGHT_MAX;
-use minutehand_testkit::services::{NoOutages, NoSnapshots};
+use minutehand_testkit::services::{NoOutages, NoSnapshots, NoTimers};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
@@ -148,8 +147,16 @@ impl Clock for Throttling {
     }
 }
 
+impl Layer for Throttling {
+    type Inner = NoTimers;
+
+    fn inner(&self) -> Arc<NoTimers> {
+        Arc::new(NoTimers)
+    }
+}
+
 #[async_trait]
-impl Timers for Throttling {
+impl TimersLayer for Throttling {
     fn shards(&self) -> u32 {
         u32::try_from(SHARDS).unwrap()
     }
@@ -185,22 +192,6 @@ impl Timers for Throttling {
             self.move_one(advance).await
         });
         futures_util::future::join_all(moves).await
-    }
-
-    async fn collection_path(&self, _: &str) -> Result<Option<CollectionPlace>, StoreError> {
-        Ok(None)
-    }
-
-    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
-        panic!("not of this test: {finish:?}")
-    }
-
-    async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        panic!("not of this test: {finish:?}")
-    }
-
-    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
-        panic!("not of this test: {pause:?}")
     }
 }
 

@@ -81,7 +81,8 @@ mod tests {
     use minutehand_domain::recently_counted::RecentlyCounted;
     use minutehand_domain::work_item::{JobRef, WorkItem};
     use minutehand_ports::ReceiptHandle;
-    use minutehand_ports::store::{CounterUpdate, Due, Finish, Page, PageRequest, Pause, TimerKey};
+    use minutehand_ports::store::{CounterUpdate, Layer, TimerKey, TimersLayer};
+    use minutehand_testkit::services::NoTimers;
     use pollster::block_on;
 
     use super::*;
@@ -133,35 +134,18 @@ mod tests {
         }
     }
 
+    impl Layer for Noted {
+        type Inner = NoTimers;
+
+        fn inner(&self) -> Arc<NoTimers> {
+            Arc::new(NoTimers)
+        }
+    }
+
     #[async_trait]
-    impl Timers for Noted {
-        fn shards(&self) -> u32 {
-            panic!("not of these tests")
-        }
-
-        async fn due(
-            &self,
-            _: u32,
-            _: DateTime<Utc>,
-            page: PageRequest,
-        ) -> Result<Page<Due>, StoreError> {
-            panic!("not of these tests: {page:?}")
-        }
-
+    impl TimersLayer for Noted {
         async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
             advances.iter().map(|_| Ok(self.step("move"))).collect()
-        }
-
-        async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
-            panic!("not of these tests: {finish:?}")
-        }
-
-        async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-            panic!("not of these tests: {finish:?}")
-        }
-
-        async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
-            panic!("not of these tests: {pause:?}")
         }
     }
 

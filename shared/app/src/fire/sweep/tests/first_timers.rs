@@ -4,10 +4,10 @@ use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use minutehand_ports::store::{Advance, DueTimer, Finish, Page, Pause, PulseOf, TimerKey};
+use minutehand_ports::store::{Advance, DueTimer, Layer, Page, PulseOf, TimerKey, TimersLayer};
 use minutehand_ports::{DispatchQueue, QueueError, QueueMessage, StoreError};
 use minutehand_testkit::SetClock;
-use minutehand_testkit::services::{NoOutages, NoSnapshots};
+use minutehand_testkit::services::{NoOutages, NoSnapshots, NoTimers};
 
 use super::super::*;
 
@@ -36,8 +36,16 @@ impl TwoShards {
     }
 }
 
+impl Layer for TwoShards {
+    type Inner = NoTimers;
+
+    fn inner(&self) -> Arc<NoTimers> {
+        Arc::new(NoTimers)
+    }
+}
+
 #[async_trait]
-impl Timers for TwoShards {
+impl TimersLayer for TwoShards {
     fn shards(&self) -> u32 {
         2
     }
@@ -71,18 +79,6 @@ impl Timers for TwoShards {
             moved.push(Ok(found.map(|timer| timer.1 = *to).is_some()));
         }
         moved
-    }
-
-    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
-        panic!("not of these tests: {finish:?}")
-    }
-
-    async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        panic!("not of these tests: {finish:?}")
-    }
-
-    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
-        panic!("not of these tests: {pause:?}")
     }
 }
 
