@@ -145,22 +145,28 @@ async fn takers(world: &World, process: i64) -> Vec<Taker> {
     ]
 }
 
+/// One taker of a process that begins, after what it needs: there is a turn before the next one. A message is taken
+/// again that was delivered, unless it `is_new`.
+async fn taker(world: &World, n: usize, is_new: bool) -> (i64, Taker) {
+    let process = i64::try_from(n).unwrap() + 1;
+    world.does(begin_process(process)).await;
+    let mut takers = takers(world, process).await;
+    let needs = match takers[n].0 {
+        "turn" => Some("first turn"),
+        "take again" if !is_new => Some("receive"),
+        _ => None,
+    };
+    if let Some((_, before, _)) = takers.iter().find(|(name, ..)| Some(*name) == needs) {
+        world.does(before.clone()).await;
+    }
+    (process, takers.swap_remove(n))
+}
+
 #[tokio::test]
 async fn the_end_of_a_process_waits_for_scripts_that_take_something_and_then_frees_it() {
     let Some(world) = World::open().await else { return };
-    let last = takers(&world, 0).await.len();
-    for n in 0..last {
-        let process = i64::try_from(n).unwrap() + 1;
-        world.does(begin_process(process)).await;
-        let mut takers = takers(&world, process).await;
-        // What the last one needs.
-        if n == last - 1 {
-            world.does(takers[n - 1].1.clone()).await;
-        }
-        if n == 3 {
-            world.does(takers[n - 1].1.clone()).await;
-        }
-        let (name, take, free) = takers.swap_remove(n);
+    for n in 0..takers(&world, 0).await.len() {
+        let (process, (name, take, free)) = taker(&world, n, false).await;
         let raced = world.race(take, &on(processes::END_PROCESS, params![process])).await;
         assert!(
             raced.has_waited && raced.changed_first == 1 && raced.changed == 1,
@@ -174,15 +180,8 @@ async fn the_end_of_a_process_waits_for_scripts_that_take_something_and_then_fre
 #[tokio::test]
 async fn a_process_whose_end_was_first_takes_nothing() {
     let Some(world) = World::open().await else { return };
-    let last = takers(&world, 0).await.len();
-    for n in 0..last {
-        let process = i64::try_from(n).unwrap() + 1;
-        world.does(begin_process(process)).await;
-        let mut takers = takers(&world, process).await;
-        if n == 3 {
-            world.does(takers[n - 1].1.clone()).await;
-        }
-        let (name, mut take, _) = takers.swap_remove(n);
+    for n in 0..takers(&world, 0).await.len() {
+        let (process, (name, mut take, _)) = taker(&world, n, true).await;
         if name == "take again" {
             // The message was not delivered.
             take.parameters[1] = Value::Integer(0);
