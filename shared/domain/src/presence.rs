@@ -4,7 +4,7 @@
 //! there. What was owed in another time is left out and not failed, since its ping may have been sent in vain.
 //!
 //! A process that dies gives no sign of its end. If another one begins before the next sign of the first is
-//! overdue, nobody knows yet whether that one lives: the time from its last sign to the beginning is in *doubt*
+//! overdue, it is not known yet whether that one lives: the time from its last sign to the beginning is in *doubt*
 //! until it signs again, or does not. A process that lives looks for such doubts, and signs at once.
 //!
 //! Stored as one line of words: `{id}/{begun}/{last}` for a process, `-{from}/{until}` for a time without one,
@@ -129,7 +129,7 @@ impl Presence {
         if known.gaps.iter().any(|gap| gap.touches(span)) {
             return Watched::No;
         }
-        // Nobody is there: since the last sign or end.
+        // No process is there, since the last sign or end.
         if known.members.is_empty() {
             return if last.is_none_or(|last| last < until) { Watched::No } else { Watched::Yes };
         }

@@ -215,9 +215,13 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
     }
     // At least one letter must match; otherwise every short word would be similar to every name.
     let limit = (written.len().max(4) / 3 + 1).min(written.len().saturating_sub(1));
-    // Few mistype the first letter, so 'some' does not mean 'none'.
-    let first = |word: &str| word.bytes().next().map(|it| it.to_ascii_lowercase());
-    let limit_of = |name: &str| if first(name) == first(written) { limit } else { limit.min(1) };
+    // Few mistype the first letter, so 'some' does not mean 'none'. But 'unregister' has all of 'register'.
+    let lowercase = written.to_ascii_lowercase();
+    let is_near = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        lowercase.as_bytes().first() == name.as_bytes().first() || lowercase.ends_with(&name)
+    };
+    let limit_of = |name: &str| if is_near(name) { limit } else { limit.min(1) };
     names
         .into_iter()
         .map(|name| (distance(written, name), name))
@@ -269,6 +273,7 @@ mod tests {
             ("coat", Some("count")),
             ("mount", Some("count")),
             ("moant", None),
+            ("theInterval", Some("interval")),
             ("colour", None),
             ("", None),
         ] {

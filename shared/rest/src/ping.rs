@@ -44,13 +44,14 @@ pub(crate) async fn exit_status(call: Call) -> Result<Answer, Failure> {
     let sent = call.path.get("exitStatus");
     if sent.is_empty() || !sent.bytes().all(|byte| byte.is_ascii_digit()) {
         let message = format!(
-            "A ping ends in nothing, '/start', '/fail', '/log', '/alive' or the exit status of the program, and \
-             not in '/{sent}'."
+            "A ping cannot end in '/{sent}': send it to the URL alone, or add '/start', '/fail', '/log', '/alive' \
+             or the exit status of your program, 0 to 255."
         );
         return Err(Failure::new(ErrorCode::UnknownRoute, message));
     }
     let Ok(status) = sent.parse::<u8>() else {
-        let message = "The exit status in the path is greater than 255. Send that of the program.";
+        let message = "The exit status at the end of the path is not one: send the number with which your \
+                       program ended, 0 to 255.";
         return Err(Failure::invalid(message));
     };
     let kind = if status == 0 { PingKind::Success } else { PingKind::Failure };
@@ -64,15 +65,15 @@ async fn by_key(call: Call, kind: PingKind, report: Option<Report>) -> Result<An
     if let Some(key) = Uuid::read(call.path.get("key")) {
         return ping(&call, &key, kind, None).await;
     }
-    // The end of an attempt is not to be reported by whoever only looks at a link.
+    // To look at a link must not report the end of an attempt.
     let is_read = call.head.method.is_safe();
     let report = report.filter(|_| !is_read).ok_or_else(unknown)?;
     let text = call.body.as_str().unwrap_or_default();
     match call.manage.report(call.path.get("key"), report, text).await? {
         Reported::Kept => Ok(Answer::json(StatusCode::OK, &json!({"ok": true}))),
         Reported::Over => {
-            let message =
-                "The attempt has ended before: it was reported or cancelled, or its time was over.";
+            let message = "The attempt has ended before: it was reported or cancelled, or its time was \
+                           over. This report changes nothing.";
             Err(Refusal::new(Code::AttemptEnded, message).into())
         }
         Reported::Unknown => Err(unknown()),
@@ -86,7 +87,11 @@ async fn ping(
     exit_status: Option<u8>,
 ) -> Result<Answer, Failure> {
     let rid = call.query.get("rid").map(|sent| {
-        Uuid::read(sent).ok_or_else(|| Failure::invalid("'rid' is not a UUID; send one, or none."))
+        Uuid::read(sent).ok_or_else(|| {
+            let message =
+                "'rid' is not a UUID: send one, such as the output of `uuidgen`, or leave it out.";
+            Failure::invalid(message)
+        })
     });
     let text = call.body.as_str().unwrap_or_default();
     let pinged = call.manage.ping(key, (kind, rid.transpose()?), (exit_status, text)).await?;
@@ -96,7 +101,7 @@ async fn ping(
     }
 }
 
-/// Nobody learns which keys there are or were.
+/// Every unknown key is answered alike, so that no answer tells which keys there are or were.
 fn unknown() -> Failure {
     Failure::new(ErrorCode::NotFound, "No attempt and no job has this key.")
 }

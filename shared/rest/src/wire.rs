@@ -161,7 +161,7 @@ pub(crate) fn left_out(view: &LeftOutView) -> Value {
                 .to_owned()
         }
         LeftOutReason::NotWatched => {
-            "No process could take its ping all the time that it was owed.".to_owned()
+            "For a part of the time in which its ping was owed no process could take it.".to_owned()
         }
     };
     json!({

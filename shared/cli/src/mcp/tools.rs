@@ -96,11 +96,11 @@ enum Tool {
     #[command(about = "Send a test alert of a collection now, and say what came back.")]
     TestAlert(read::InCollection),
     #[command(
-        about = "The URL at which a job of type Expect takes pings, and the last ones. Whoever knows it can \
-                       ping."
+        about = "The URL at which a job of type Expect takes pings, and the last ones. A ping needs no token, \
+                       only this URL."
     )]
     PingUrl(arguments::Named),
-    #[command(about = "Replace that URL: the one before takes no pings any more.")]
+    #[command(about = "Replace that URL: pings to the old one are refused from then on.")]
     RotatePing(arguments::Named),
     #[command(about = "Delete a job with its history. This cannot be undone.")]
     DeleteJob(arguments::Named),

@@ -14,7 +14,7 @@ const EVERY = 30;
 
 const SAYS: Record<string, string> = { success: 'done', start: 'begun', fail: 'failed', log: 'log' };
 
-/** The pings of a job, for who may change it: whoever knows the URL can ping. */
+/** The pings of a job, for users who may change it: a ping needs no token, only the URL. */
 export function Pings({ job, collection, name }: { job: Description; collection: string; name: string }) {
   return expectsPings(job.properties) && may('write') ? <Sheet job={job} collection={collection} name={name} /> : null;
 }

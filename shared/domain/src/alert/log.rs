@@ -41,7 +41,7 @@ struct Known {
     at: DateTime<Utc>,
     /// How often it was tried.
     tries: u32,
-    /// Until when nobody else sends it; `None` if it is over.
+    /// Until when no other process sends it; `None` if it is over.
     until: Option<DateTime<Utc>>,
     /// What came back, of a test that is over.
     result: Option<TestResult>,

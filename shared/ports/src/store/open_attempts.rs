@@ -102,7 +102,7 @@ pub enum Said {
     Nothing,
 }
 
-/// Attempts that are open: their action has begun, and one ending ends them, whoever says it.
+/// Attempts that are open: their action has begun, and one ending ends them, wherever it comes from.
 ///
 /// An open attempt has no worker and no lease that matters. It keeps its turn and its seat, and its timer is
 /// due at its deadline. Restarts and deaths of processes leave all of that as it is.

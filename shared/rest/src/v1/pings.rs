@@ -1,5 +1,5 @@
-//! `POST J/pingUrl` and `POST J/rotatePing`: the URL at which a job takes pings. Whoever knows it can ping, so only
-//! who may change the job gets it.
+//! `POST J/pingUrl` and `POST J/rotatePing`: the URL at which a job takes pings. It needs no token, so only callers
+//! who may change the job get it.
 
 use axum::http::StatusCode;
 use minutehand_app::PingAddress;
