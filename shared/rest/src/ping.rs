@@ -65,7 +65,7 @@ async fn by_key(call: Call, kind: PingKind, report: Option<Report>) -> Result<An
     if let Some(key) = Uuid::read(call.path.get("key")) {
         return ping(&call, &key, kind, None).await;
     }
-    // To look at a link must not report the end of an attempt.
+    // A program that only looks at a link must not report the end of an attempt.
     let is_read = call.head.method.is_safe();
     let report = report.filter(|_| !is_read).ok_or_else(unknown)?;
     let text = call.body.as_str().unwrap_or_default();

@@ -161,7 +161,7 @@ pub(crate) fn left_out(view: &LeftOutView) -> Value {
                 .to_owned()
         }
         LeftOutReason::NotWatched => {
-            "For a part of the time in which its ping was owed no process could take it.".to_owned()
+            "At some moment of its window no process could take its ping.".to_owned()
         }
     };
     json!({

@@ -140,7 +140,7 @@ fn skipped(skip: &SkippedLast, times: &Times) -> String {
         "overtaken" => "it fell into a time in which nothing worked",
         "tooLate" => "it would have started later than the job allows",
         "overlap" => "another attempt was running or waited",
-        "notWatched" => "for a part of its time no process could take its ping",
+        "notWatched" => "at some moment of its window no process could take its ping",
         other => other,
     };
     let from = times.written(&skip.from);

@@ -243,7 +243,7 @@ const REASONS: Record<string, string> = {
   outage: 'it fell into an outage',
   tooLate: 'it would have started too late',
   overlap: 'another attempt was running',
-  notWatched: 'for a part of its time nothing could take its ping',
+  notWatched: 'at some moment of its window nothing could take its ping',
 };
 
 /** What became of an occurrence, in a line: first why it failed, then what was done about it. */

@@ -78,7 +78,7 @@ named! {
         TooLate = "tooLate",
         /// Another attempt of the job was running, or waited before it.
         Overlap = "overlap",
-        /// For a part of the time in which it owed a ping nothing could take pings.
+        /// At some moment of the window of its ping nothing could take pings.
         NotWatched = "notWatched",
     }
 }
@@ -133,9 +133,7 @@ impl fmt::Display for SkipReason {
             Self::Overlap => {
                 "another attempt of the job runs or waits, and the job lets none overlap"
             }
-            Self::NotWatched => {
-                "for a part of the time in which its ping was owed nothing could take it"
-            }
+            Self::NotWatched => "at some moment of its window nothing could take its ping",
         })
     }
 }

@@ -104,7 +104,7 @@ pub enum LeftOutReason {
     TooLate,
     /// Another attempt of the job was running, or waited before them.
     Overlap,
-    /// For a part of the time in which they owed pings nothing could take pings.
+    /// At some moment of the windows of their pings nothing could take pings.
     NotWatched,
 }
 

@@ -184,7 +184,7 @@ pub enum Why {
         /// When it was left out, if that is still known.
         at: Option<DateTime<Utc>>,
     },
-    /// For a part of the time in which it owed a ping nothing could take pings.
+    /// At some moment of the window of its ping nothing could take pings.
     NotWatched,
     /// Nothing explains it.
     Lost,

@@ -33,7 +33,7 @@ pub(super) fn of_ping(
             Some(format!("Its ping is expected from {} to {}.", time(from), time(until)))
         }
         (Why::NotWatched, _) => Some(format!(
-            "It was left out, because for a part of the time from {} to {} no process could take its ping.",
+            "It was left out, because at some moment between {} and {} no process could take its ping.",
             time(from),
             time(until)
         )),
