@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.11a03b2b43dc.js",
-        bytes: include_bytes!("../dist/app.11a03b2b43dc.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"11a03b2b43dc056afdf445d9e0127a42\"",
-        is_hashed: true,
-    },
-    File {
         name: "app.a7f126d85265.css",
         bytes: include_bytes!("../dist/app.a7f126d85265.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"a7f126d85265ea7bf4721441682193d4\"",
+        is_hashed: true,
+    },
+    File {
+        name: "app.ca0e34f53b64.js",
+        bytes: include_bytes!("../dist/app.ca0e34f53b64.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"ca0e34f53b6402f88d022d940cfad4fc\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"10452ee697f809464f1d6435d95cafae\"",
+        etag: "\"911f336d6aa4281407da8ff5626defed\"",
         is_hashed: false,
     },
     File {
