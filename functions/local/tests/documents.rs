@@ -18,7 +18,7 @@ const RECIPES_FROM: &str = "2027-01-01T00:00:00Z";
 
 #[test]
 fn every_recipe_of_the_readme_fires_as_it_says() {
-    assert!(README.contains("with `--start 2027-01-01`"));
+    assert!(README.contains("assume `--start 2027-01-01`"));
     let (_, section) = README.split_once("\n## Recipes\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(2).collect();

@@ -375,14 +375,14 @@ impl Import<'_> {
             key @ Carried::PingKey { .. } => key,
         };
         let brought = bring(self.store, &moved).await.map_err(MoveFailed::store(format!(
-            "cannot write {name} to the target; the same import goes on from here"
+            "cannot write {name} to the target; repeat the import: it continues here"
         )))?;
         match (brought, &moved) {
             // A resource group that has labels already keeps them.
             (Brought::Kept | Brought::Already, _) | (_, Carried::CloudService(_)) => Ok(()),
             (Brought::Taken, _) => Err(MoveFailed::refused(format!(
                 "{name} was created in the target meanwhile: delete or rename it, and repeat the import, \
-                 which goes on from here"
+                 which continues from here"
             ))),
         }
     }

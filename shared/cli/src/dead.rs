@@ -183,7 +183,7 @@ fn report(
     } else {
         let minutehand_client::DeadLettersAnswer { count, goes_on, .. } = &done.value;
         let about = if *goes_on { "about " } else { "" };
-        let goes_on = if *goes_on { "; the queue goes on with it" } else { "" };
+        let goes_on = if *goes_on { "; the queue continues after this answer" } else { "" };
         let what = output::count(*count, "dead letter");
         let text = format!("{did} {about}{what} {how}");
         work.screen.line(&format!("{}{goes_on}", text.trim_end()))?;

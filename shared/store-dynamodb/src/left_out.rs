@@ -58,7 +58,7 @@ pub(crate) fn read(item: &Item) -> Result<LeftOut, StoreError> {
                 until: second("outage_until")?,
             }),
             Some(name) => LeftOutReason::named(name)
-                .ok_or_else(|| reader.corrupt("left_for", "it is no reason"))?,
+                .ok_or_else(|| reader.corrupt("left_for", "it is not a known reason"))?,
         },
         at: reader.ticks("left_at")?,
     })

@@ -12,7 +12,6 @@ use minutehand_archive_objects::Objects;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::own::OwnResources;
 use minutehand_domain::plan::PlanLimits;
-use minutehand_outbound::HeartbeatUrl;
 use minutehand_ports::{ActionSender, Clock};
 use minutehand_queue_sqs::Batch;
 use minutehand_rest::{Access, Token};
@@ -417,7 +416,7 @@ fn sweeper_settings(watcher: Option<&str>) -> minutehand_sweeper::SweeperSetting
         history: HistoryDays::default(),
         queue_url: QUEUE.to_owned(),
         event_bus: Some("bus".to_owned()),
-        heartbeat: watcher.map(|url| HeartbeatUrl::new(url.parse().unwrap()).unwrap()),
+        heartbeat: watcher.map(|url| url.parse().unwrap()),
     }
 }
 

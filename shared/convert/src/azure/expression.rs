@@ -147,7 +147,7 @@ fn joined(parts: &[Value]) -> Result<Value, Unsayable> {
             Value::Number(_) | Value::Bool(_) => text.push_str(&part.to_string()),
             _ => {
                 let Some(Marked { known }) = secrets::marked(part) else {
-                    let why = "a part of a text is no text";
+                    let why = "a part of the text is not a string, a number or a boolean";
                     return Err(Unsayable::new(why, "write the value in its place"));
                 };
                 is_secret = true;

@@ -218,7 +218,7 @@ impl Life {
         tracing::warn!(
             before,
             process = self.process(),
-            "the other processes took this one for dead: it goes on under a new number"
+            "the other processes took this one for dead: it continues under a new number"
         );
         Ok(Vec::new())
     }
