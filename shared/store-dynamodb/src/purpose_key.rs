@@ -1,8 +1,8 @@
 //! Keys of the installation, each sealed in an item of its own: a random one for a purpose, and the data
 //! keys with which `sealer-kms` seals secrets.
 //!
-//! The first process that needs one makes it. Of two that make one at once, the second takes that of the first. A
-//! crash leaves the item or none.
+//! The first process that needs a key makes it. If two processes make one at once, both use the one that was stored
+//! first. A crash leaves a complete item or none.
 
 use std::sync::Arc;
 

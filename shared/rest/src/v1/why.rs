@@ -29,13 +29,13 @@ pub(crate) async fn why(call: Call) -> Result<Answer, Failure> {
     let document = match at {
         Some(at) => {
             let found = manage.explain(of, at).await?;
-            let told = Told::of(&found);
+            let told = Told { found: &found };
             answer(&told, &told.sentence())
         }
         None => match manage.explain_newest_trouble(of).await? {
             (job, None) => without_trouble(&job),
             (job, Some(found)) => {
-                let told = Told::of(&found);
+                let told = Told { found: &found };
                 let (at, now) = (told.time(found.at), now_of(&job, &told));
                 answer(&told, &format!("{at}: {} {now}", told.sentence()))
             }
@@ -46,7 +46,8 @@ pub(crate) async fn why(call: Call) -> Result<Answer, Failure> {
 
 /// The answer about an occurrence or a run.
 fn answer(told: &Told<'_>, sentence: &str) -> Value {
-    let Told { at, found } = *told;
+    let found = told.found;
+    let at = found.at;
     let last = told.last_failure();
     json!({
         "at": format_instant(at),
@@ -98,7 +99,7 @@ fn own_words(record: &Record) -> Option<&str> {
 /// What holds now, after the explanation of something in the past.
 fn now_of(job: &JobDescription, told: &Told<'_>) -> String {
     // A ping may have come before its instant: what it paid comes no more.
-    let next_at = job.next_at.filter(|next| *next != told.at);
+    let next_at = job.next_at.filter(|next| *next != told.found.at);
     let next_at = next_at.or(job.next_at.and(told.found.after));
     match (&told.found.paused, job.not_firing.first(), next_at) {
         (Some(paused), ..) => {
@@ -124,15 +125,10 @@ fn time_in(schedule: Option<&Schedule>, at: DateTime<Utc>) -> String {
 
 /// An explanation, told to people: instants are in the zone of the job, in whole seconds.
 struct Told<'a> {
-    at: DateTime<Utc>,
     found: &'a Explanation,
 }
 
-impl<'a> Told<'a> {
-    const fn of(found: &'a Explanation) -> Self {
-        Self { at: found.at, found }
-    }
-
+impl Told<'_> {
     fn time(&self, at: DateTime<Utc>) -> String {
         time_in(Some(&self.found.schedule), at)
     }
@@ -197,7 +193,7 @@ impl<'a> Told<'a> {
 
     /// How late it started, and why, as far as that is known.
     fn lateness(&self, started_at: DateTime<Utc>) -> String {
-        let late = span(started_at - self.at);
+        let late = span(started_at - self.found.at);
         let first = self.found.attempts.iter().find(|(attempt, _)| attempt.is_first());
         let waited = first.and_then(|(attempt, _)| attempt.waited);
         let why = match (self.found.outages.first(), waited) {
@@ -209,7 +205,7 @@ impl<'a> Told<'a> {
             (None, Some(Waited::Slot(_) | Waited::Seat)) => {
                 ", because the limits of its job collection held it up".to_owned()
             }
-            (None, None | Some(Waited::Completion)) if started_at - self.at > LATE => {
+            (None, None | Some(Waited::Completion)) if started_at - self.found.at > LATE => {
                 ", because it waited to be sent or for a worker".to_owned()
             }
             (None, None | Some(Waited::Completion)) => String::new(),
@@ -222,7 +218,7 @@ impl<'a> Told<'a> {
         let mut attempts = self.found.attempts.iter();
         let first = attempts.find(|(attempt, _)| attempt.is_first());
         let started_at = first.and_then(|(_, record)| record.as_ref()).map(|it| it.started_at);
-        let late = started_at.filter(|started_at| *started_at - self.at > LATE);
+        let late = started_at.filter(|started_at| *started_at - self.found.at > LATE);
         late.map_or_else(String::new, |started_at| format!(" {}", self.lateness(started_at)))
     }
 
@@ -241,7 +237,8 @@ impl<'a> Told<'a> {
 
     /// What the verdict is of an occurrence that owes a ping.
     fn of_ping(&self) -> Option<String> {
-        let what = of_ping(self.found, self.at, self.last_of(Role::Main), |at| self.time(at))?;
+        let what =
+            of_ping(self.found, self.found.at, self.last_of(Role::Main), |at| self.time(at))?;
         Some(format!("{what}{}", self.followed()))
     }
 
