@@ -146,9 +146,10 @@ endurance: ## the binary for an hour of real time: killed, frozen, out of disk s
 MINUTES ?= 5
 vacuum: MINUTES = 30
 KILL_EVERY ?= 15-40
-chaos: ## three processes on one PostgreSQL for MINUTES=5, killed and frozen while the database crashes; each call judged
+chaos: ## three processes on one PostgreSQL for MINUTES=5, killed and frozen while the database crashes; each call judged; then how soon others go on
 	cargo build -p minutehand --locked
 	tests/chaos/run --minutes $(MINUTES) --kill-every $(KILL_EVERY) --binary $(TARGET_DIR)/debug/minutehand
+	tests/chaos/recovery --binary $(TARGET_DIR)/debug/minutehand
 
 vacuum: ## 200 firings a second on PostgreSQL beside a transaction that stays open, for MINUTES=30; tables shrink again
 	cargo build -p minutehand --profile e2e --locked

@@ -67,8 +67,8 @@ Shutdown: SIGTERM, SIGINT and SIGHUP stop the server. It starts no more actions,
 under way for the seconds of --drain, and exits within 3 s more; a second signal stops it \
 immediately. Actions that are interrupted are sent again at the next start.
 
-Guarantees: every occurrence that is due runs at least once, and never early. Of the occurrences of a \
-job that fell due while no server ran, the last one runs. GET /metrics reports what fires.
+Guarantees: every occurrence that is due runs at least once, and never early. If \
+occurrences of a job fell due while no server ran, the last one runs. GET /metrics reports what fires.
 
 Data: the data directory contains everything, including the key that seals secrets. Anyone with a \
 copy of it can read them. Only one process can use it at a time. With --database, any number of \
@@ -86,8 +86,8 @@ Examples:
 
 The second command restores: it serves from the copy.
 
-The server may run. The copy has everything as it is at one moment: jobs, history, what is owed, and dead
-letters. Never copy the directory of a running server with other programs: its files would be of
+The server may run. The copy has everything as it was at one moment: jobs, history, what is still to run,
+and dead letters. Never copy the directory of a running server with other programs: its files would be of
 different moments.
 
 Exit codes:
@@ -153,7 +153,7 @@ It takes the newest backup of the place, also of those that `serve --archive PLA
 these, first copy the file `key` of the lost data directory into the new one.
 
 Everything is checked before anything is written. All collections come disabled, so nothing fires before \
-step 4, and what is due before it is left out. An import that breaks off goes on when it is repeated. Ids \
+step 4, and what is due before it is left out. An import that was interrupted continues when it is repeated. Ids \
 stay, so history in an archive belongs to the same jobs.
 
 Environment:

@@ -31,7 +31,7 @@ Examples:
   minutehand database migrate --database postgres://owner@db.example/minutehand
 
 `serve` does the same when it starts, unless it has --no-migrate. So this is for a role that owns the tables, \
-while the role of the processes may only use them. Processes of the version before go on meanwhile.
+while the role of the processes may only use them. Processes of the version before continue meanwhile.
 
 Exit codes:
   0  the tables are those of this version

@@ -4,7 +4,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
 /// Options that people look for, and what there is in their place.
-const TIPS: [(&str, &str); 9] = [
+const TIPS: [(&str, &str); 10] = [
     ("--port", "the port is a part of --listen, like --listen 127.0.0.1:8080"),
     ("--host", "the address is a part of --listen, like --listen 0.0.0.0:7070"),
     ("--write", "`minutehand mcp --allow-writes` offers tools that change something"),
@@ -12,6 +12,11 @@ const TIPS: [(&str, &str); 9] = [
         "--token",
         "other users could read it: `minutehand login` keeps a token, MINUTEHAND_TOKEN gives one for a \
          single command",
+    ),
+    (
+        "--expect",
+        "`minutehand job create --expect` makes a job that expects pings, and --early and --grace change when \
+         they may come",
     ),
     ("--force", "--yes does it without asking"),
     ("--timezone", "--zone names the time zone, like --zone Europe/Berlin"),

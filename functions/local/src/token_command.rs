@@ -21,7 +21,7 @@ entry to the parameter TokenHashes. Give the token to its user: neither the file
 contains it.
 
 A pattern is COLLECTION, GROUP/COLLECTION or SUBSCRIPTION/GROUP/COLLECTION, in any case; a * stands \
-for any characters of one name. A token that is limited to collections reaches nothing of others, and no dead \
+for any characters of one name. A token that is limited to collections cannot read or change other collections, dead \
 letters, subscriptions, metrics or processes.";
 
 #[derive(Subcommand)]

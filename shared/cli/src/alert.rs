@@ -129,7 +129,7 @@ pub(crate) struct AlertOptions {
     /// With template, what is sent, with names such as {{job}} and {{cause}}
     #[arg(long, value_name = "TEXT", help_heading = HEADING)]
     alert_body: Option<String>,
-    /// Tell of a job from so many failures in a row on
+    /// Tell of a job after this many failures in a row
     #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
           allow_negative_numbers = true, help_heading = HEADING)]
     alert_after: Option<u32>,

@@ -52,7 +52,7 @@ pub struct ConsoleArgs {
     /// Port on this machine; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// Let through only what reads
+    /// Let through only requests that read
     #[arg(long)]
     read_only: bool,
 }

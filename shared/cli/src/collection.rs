@@ -61,7 +61,7 @@ enum CollectionCommand {
     Enable(SwitchArgs),
     /// Switch collections off: none of their jobs fires
     Disable(SwitchArgs),
-    /// Do not show a collection and its jobs as needing someone until an instant; they fire and alert as before
+    /// Until an instant, do not show a collection and its jobs among those that need someone; they fire and alert as before
     Snooze(snooze::SnoozeCollection),
     /// Delete a collection with all its jobs
     #[command(visible_alias = "rm")]

@@ -112,7 +112,7 @@ pub enum Command {
     Wall(AtServer<wall::WallArgs>),
     /// Show how many occurrences are due in each hour of a week
     Calendar(AtServer<calendar::CalendarArgs>),
-    /// Show how alerts are doing, or send a test alert
+    /// Show which alerts were sent or failed, or send a test alert
     Alert(AtServer<alert::AlertArgs>),
     /// Show the occurrences that failed for good
     Failures(AtServer<failures::FailuresArgs>),

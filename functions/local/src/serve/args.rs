@@ -138,8 +138,8 @@ pub struct ServeArgs {
     pub(super) archive: Option<Location>,
     /// Bodies of answers to keep in the archive
     ///
-    /// Of an HTTP action that fails with an answer, the first 256 KB of it, for as long as history. `job
-    /// history --body` prints them. They are what targets wrote, so they may hold data of theirs.
+    /// If an HTTP action fails with an answer, the first 256 KB of it are kept for as long as history. `job
+    /// history --body` prints them. Targets wrote them, so they may contain data of the targets.
     #[arg(long, value_name = "WHICH", default_value = "none", action = ArgAction::Set, value_parser = one_of([("none", false), ("failures", true)]), help_heading = DATA, hide_short_help = true)]
     pub(super) keep_bodies: bool,
     /// Daily backups that are kept in the archive; 0 for none [default: 35 with --archive]
@@ -151,16 +151,16 @@ pub struct ServeArgs {
     pub(super) backups_kept: Option<u32>,
     /// Start without a lost key: jobs that need a secret are disabled
     ///
-    /// For a key that no backup has. The server makes a new one. It disables the jobs whose secrets do not
-    /// open, takes such failure actions from collections, and names each of them in the log: put them again,
-    /// with their secrets. With the right key it changes nothing.
+    /// If no backup has the key. The server makes a new one. It disables the jobs whose secrets cannot be
+    /// opened, removes such failure actions from collections, and names each of them in the log: send them
+    /// again, with their secrets. With the right key it changes nothing.
     #[arg(long, hide_short_help = true, help_heading = DATA)]
     pub(super) forget_secrets: bool,
     /// Start on a copy whose files do not belong together
     ///
     /// A copy of a running server's directory may have a database and a log of different moments. Without this,
-    /// the server refuses it. With it, the server checks the whole database, makes what it can of the files, and
-    /// says in the log what may be missing. A backup is better: `minutehand backup` copies a running server.
+    /// the server refuses it. With it, the server checks the whole database, recovers what it can from the files,
+    /// and says in the log what may be missing. A backup is better: `minutehand backup` copies a running server.
     #[arg(long, hide_short_help = true, help_heading = DATA)]
     pub(super) accept_copy: bool,
     /// Days for which history is kept: 7, 15, 30 or 60
@@ -253,8 +253,8 @@ pub struct ServeArgs {
     pub(super) clock_rate: Option<Rate>,
     /// Directory with the time zones of the system, like /usr/share/zoneinfo [default: built in]
     ///
-    /// Its TZif files are read at the start, in the place of the built-in ones. A zone that it has not is
-    /// used as it is built in, and a zone that is not built in is not added.
+    /// Its TZif files are read at the start and replace the built-in ones. A zone that it lacks stays as it is
+    /// built in, and a zone that is not built in is not added.
     #[arg(long, value_name = "DIR", help_heading = FIRING, hide_short_help = true)]
     pub(super) zones: Option<PathBuf>,
     /// Let jobs call private and loopback addresses

@@ -41,7 +41,7 @@ pub(crate) enum Pooler {
 pub struct DatabaseArgs {
     #[arg(long, value_name = "URL", help_heading = HEADING, help = DATABASE_HELP, long_help = DATABASE_LONG_HELP)]
     database: Option<String>,
-    /// What stands between: nothing, or a pooler of transactions such as PgBouncer
+    /// What is between the server and the database: none, or a pooler of transactions such as PgBouncer
     /// [default: transaction, which also works without one]
     ///
     /// With none, statements are prepared once for each connection, which saves time.

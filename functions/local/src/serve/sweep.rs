@@ -18,6 +18,9 @@ use super::tasks::Stop;
 
 /// The longest wait between two passes: half of the minute between two ticks on AWS.
 const PASS_EVERY: Duration = Duration::from_secs(30);
+/// The same if other processes share the database: one that dies between creating a job and sending its first
+/// message leaves a timer of which it tells nothing.
+const SHARED_PASS_EVERY: Duration = Duration::from_secs(2);
 /// A pass finds each timer before it is due, even if nothing told of it.
 const _: () =
     assert!(PASS_EVERY.as_secs().cast_signed() + PASS.num_seconds() < AHEAD.num_seconds());
@@ -42,6 +45,7 @@ pub(super) struct Sweeping {
 pub(super) async fn sweep(sweeping: Sweeping, clock: Arc<dyn Clock>, stop: Stop) {
     let Sweeping { sweeper, changes, condition, mut lease } = sweeping;
     condition.note_sweeper();
+    let pass_every = if lease.is_some() { SHARED_PASS_EVERY } else { PASS_EVERY };
     let mut first_shard = 0_u32;
     loop {
         if let Some(lease) = &mut lease
@@ -72,7 +76,7 @@ pub(super) async fn sweep(sweeping: Sweeping, clock: Arc<dyn Clock>, stop: Stop)
             };
             tokio::select! {
                 () = in_view => {}
-                () = clock.wait(PASS_EVERY) => {}
+                () = clock.wait(pass_every) => {}
             }
         };
         tokio::select! {

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use chrono::TimeDelta;
 use clap::Args;
 use futures_util::{StreamExt, stream};
 use minutehand_client::CollectionPath;
@@ -17,6 +18,10 @@ use super::{Outcome, REQUESTS_MAX, Read};
 use crate::failure::{Failure, REFUSED, Result};
 use crate::instant;
 use crate::work::Work;
+
+/// How long a job waits for a ping, at least and at most.
+const GRACE_MIN: TimeDelta = TimeDelta::seconds(1);
+const GRACE_MAX: TimeDelta = TimeDelta::days(1);
 
 /// The options of a crontab that is watched.
 #[derive(Debug, Args)]
@@ -34,6 +39,10 @@ impl WatchArgs {
     pub(super) fn window(&self) -> Result<Option<Value>> {
         let grace = self.grace.as_deref();
         let grace = grace.map(|text| instant::written_span("--grace", text)).transpose()?;
+        let span = self.grace.as_deref().and_then(instant::span_of);
+        if span.is_some_and(|span| span < GRACE_MIN || span > GRACE_MAX) {
+            return Err(Failure::refused("--grace is 1 second to 1 day: a ping that comes later is missing"));
+        }
         let window = grace.map_or_else(|| json!({}), |grace| json!({"grace": grace}));
         Ok(self.watch.then_some(window))
     }
@@ -93,4 +102,17 @@ async fn url(
         }
     }
     Ok(work.client().ping_url(&path).await?.value.url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ping_is_waited_for_a_second_to_a_day() {
+        let window = |grace: &str| WatchArgs { watch: true, grace: Some(grace.to_owned()) }.window();
+        for (grace, is_allowed) in [("0s", false), ("1s", true), ("24h", true), ("1D", true), ("25h", false)] {
+            assert_eq!(window(grace).is_ok(), is_allowed, "{grace}");
+        }
+    }
 }

@@ -84,6 +84,12 @@ impl ActionArgs {
         let kind = found.and_then(|action| action.get("type")?.as_str()).unwrap_or("Http");
         let request = self.request()?;
         let is_http = ["http", "https"].contains(&kind.to_ascii_lowercase().as_str());
+        if kind.eq_ignore_ascii_case(super::expect::TYPE) && self.url.is_some() {
+            let message = "the job expects pings: with --url it would expect none any more";
+            let hint = "create another job for --url; if this one is to call something from now on, say \
+                        action.type=Http action.request.method=GET action.request.uri=URL";
+            return Err(Failure::refused(message).hint(hint));
+        }
         if !is_http && self.url.is_some() {
             // The server removes what belongs to the type before.
             return self.action();
@@ -292,6 +298,10 @@ mod tests {
         assert_eq!(retry, json!({"retryPolicy": {"retryType": "fixed", "retryCount": 2}}));
         let url = patch(|args| args.url = Some("http://b/".to_owned()), &sqs).unwrap().unwrap();
         assert_eq!(url, json!({"type": "Http", "request": {"method": "GET", "uri": "http://b/"}}));
+
+        let expect = json!({"type": "Expect", "expect": {}});
+        let url = patch(|args| args.url = Some("http://b/".to_owned()), &expect).unwrap_err();
+        assert!(url.message.contains("expects pings"), "{url:?}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::work::Work;
 
 const HEADING: &str = "What it calls";
 /// The type of the action.
-const TYPE: &str = "Expect";
+pub(super) const TYPE: &str = "Expect";
 
 /// The options of a job that expects pings.
 #[derive(Debug, Clone, Default, Args)]
@@ -24,10 +24,10 @@ pub(crate) struct ExpectArgs {
 /// When a ping may come.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct WindowArgs {
-    /// A ping may come so long before [default: 5m]
+    /// How long before its instant a ping may come [default: 5m]
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     early: Option<String>,
-    /// And so long after [default: 10m]
+    /// How long after its instant a ping may come [default: 10m]
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     grace: Option<String>,
 }

@@ -37,7 +37,7 @@ pub(crate) struct HistoryArgs {
     /// Only attempts since then: -7d, yesterday 00:00
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     since: Option<String>,
-    /// Go on into the server's archive, where its own history ends
+    /// Continue in the server's archive, where its own history ends
     #[arg(long, conflicts_with = "follow")]
     archive: bool,
     /// Print the body with which the target answered a failed attempt, by the id in the list
@@ -48,7 +48,7 @@ pub(crate) struct HistoryArgs {
     #[arg(long, short = 'n', value_name = "N", value_parser = input::positive::<usize>,
           allow_negative_numbers = true)]
     limit: Option<usize>,
-    /// Go on with attempts as they end, oldest first, until Ctrl-C
+    /// Continue with attempts as they end, oldest first, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
     /// With --follow, end after this many attempts

@@ -93,7 +93,7 @@ enum JobCommand {
     Disable(many::ManyArgs),
     /// Enable a job that was paused after failures
     Resume(again::ResumeArgs),
-    /// Do not show a job as needing someone until an instant; it fires and alerts as before
+    /// Until an instant, do not show a job among those that need someone; it fires and alerts as before
     Snooze(snooze::SnoozeJob),
     /// Run a job once, now
     Run(run::RunArgs),

@@ -39,13 +39,13 @@ pub(crate) struct PolicyArgs {
     /// Time for a target that answers 202 to report: 2h
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     pub(crate) completion: Option<String>,
-    /// What comes while an attempt runs: allow, or skip to leave it out [default: allow]
+    /// If an occurrence is due while an attempt runs: allow, or skip to leave it out [default: allow]
     #[arg(long, value_name = "WHAT", help_heading = HEADING)]
     pub(crate) overlap: Option<String>,
     /// File with the secret that signs the requests (whsec_…), or two; - is standard input
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub(crate) sign: Option<PathBuf>,
-    /// Disable the job after so many failures in a row
+    /// Disable the job after this many failures in a row
     #[arg(long, value_name = "N", help_heading = FAILURES, value_parser = input::positive::<u32>,
           allow_negative_numbers = true)]
     pub(crate) pause_after: Option<u32>,

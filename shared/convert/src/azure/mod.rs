@@ -153,7 +153,7 @@ fn draft(
         !known.iter().any(|known| known.eq_ignore_ascii_case(name))
     });
     if let Some(unknown) = unknown {
-        let why = format!("{} is no property of a job", quoted(unknown));
+        let why = format!("{} is not a property of a job", quoted(unknown));
         return Err(Unsayable::new(why, "remove it, or correct its name"));
     }
     Ok(vec![Draft {

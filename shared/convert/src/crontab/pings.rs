@@ -86,7 +86,7 @@ pub(super) fn check(command: &str) -> Result<(), Unsayable> {
     }
     let command = command.trim_end();
     if command.ends_with('&') && !command.ends_with("&&") {
-        let why = "the command goes on in the background, so its exit status is not known";
+        let why = "the command runs on in the background, so its exit status is not known";
         return Err(Unsayable::new(why, "remove the & at its end: cron waits for nothing else"));
     }
     if command.contains("curl") && command.contains("/ping/") {

@@ -404,6 +404,7 @@ impl Action {
         };
         let type_name = action.required_one_of("type", known, &names)?;
         let target = Target::read(type_name, action)?;
+        refuse_beside_ping(&target, action)?;
         Ok(Self { target, retry_policy: action.part("retryPolicy", RetryPolicy::read)? })
     }
 
@@ -412,6 +413,24 @@ impl Action {
             .object(self.target.property(), Some(self.target.write()))
             .set("type", self.target.type_name())
             .object("retryPolicy", self.retry_policy.map(RetryPolicy::write))
+    }
+}
+
+/// Refuses something to send beside a ping that is expected, and such a ping beside something to send. What is left
+/// over of two other types is ignored, as the original does.
+fn refuse_beside_ping(target: &Target, action: &Fields<'_>) -> Result<(), Refusal> {
+    let ping = <Expect as ActionType>::PROPERTY;
+    let expects = matches!(target, Target::Expect(_));
+    let mut others = Target::PROPERTIES.iter().filter(|&&property| (property == ping) != expects);
+    match others.find(|property| action.value(property).is_some()) {
+        None => Ok(()),
+        Some(property) => Err(Refusal::about(
+            action.path(property),
+            format!(
+                "has no effect with an action of type {}. Leave it out, set it to null, or change the type.",
+                target.type_name()
+            ),
+        )),
     }
 }
 

@@ -399,6 +399,18 @@ fn what_has_no_effect_on_a_job_that_expects_pings_is_refused() {
     let body: Value = serde_json::from_str(nested).unwrap();
     let refusal = accept(&body, Plan::Standard).unwrap_err();
     assert!(refusal.message.contains("sends nothing"), "{refusal}");
+    let request = r#""request":{"uri":"http://a/","method":"GET"}"#;
+    for (action, path) in [
+        (format!(r#""type":"Expect","expect":{{}},{request}"#), "action.request"),
+        (r#""type":"Expect","expect":{},"queueMessage":{}"#.to_owned(), "action.queueMessage"),
+        (format!(r#""type":"Http","expect":{{}},{request}"#), "action.expect"),
+    ] {
+        let refused = |action: &str| {
+            let body = format!(r#"{{"properties":{{"action":{{{action}}}}}}}"#);
+            accept(&serde_json::from_str::<Value>(&body).unwrap(), Plan::Standard).err()
+        };
+        assert_eq!(refused(&action).and_then(|it| it.target).as_deref(), Some(path), "{action}");
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ type Answer = (u64, Vec<Row>);
 /// A connection, and the statements that have names on it.
 pub(super) struct Session {
     client: Client,
-    /// `None` if a pooler may stand between. A statement has a name for each way in which its parameters are
+    /// `None` if a pooler may stand between, so that another program may get the session next. A statement has a name for each way in which its parameters are
     /// null, whose types PostgreSQL finds itself.
     named: Option<HashMap<(&'static str, Vec<Type>), Named>>,
 }
@@ -68,8 +68,13 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    pub(super) fn new(client: Client, has_named_statements: bool) -> Self {
-        Self { client, named: has_named_statements.then(HashMap::new) }
+    /// A session on a new connection. One that is ours alone gets the limits of its transactions once.
+    pub(super) async fn open(client: Client, is_ours: bool) -> Result<Self, PgError> {
+        if is_ours {
+            let limits = limits("SESSION");
+            client.batch_execute(&limits).await?;
+        }
+        Ok(Self { client, named: is_ours.then(HashMap::new) })
     }
 
     pub(super) const fn client(&self) -> &Client {
@@ -132,7 +137,7 @@ pub(super) async fn perform(
     }
     let lock = script.is_alone.then(|| wait_for(script.turn));
     let notify = script.wakes.then(|| Statement::new(NOTIFY, vec![Value::Text(from.to_owned())]));
-    let begin = begin();
+    let begin = begin(session.named.is_some());
     let needs_nothing = script.statements.iter().all(|it| it.need == Need::Nothing);
     let mut requests: Vec<BoxFuture<'_, _>> =
         vec![simple(client, &begin).boxed(), simple(client, GUARD).boxed()];
@@ -199,11 +204,18 @@ const GUARD: &str = "SELECT CASE current_setting('minutehand.script', true) WHEN
      ELSE pg_terminate_backend(pg_backend_pid()) END";
 
 /// Begins a transaction in which each statement sees what others have committed before it.
-fn begin() -> String {
+fn begin(has_limits: bool) -> String {
+    let limits = if has_limits { String::new() } else { limits("LOCAL") };
     format!(
-        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = {STATEMENT_MS}; \
-         SET LOCAL lock_timeout = {LOCK_MS}; SET LOCAL idle_in_transaction_session_timeout = {IDLE_MS}; \
-         SET LOCAL minutehand.script = 'begun'"
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {limits}SET LOCAL minutehand.script = 'begun'"
+    )
+}
+
+/// Sets the limits of a transaction, or of all those of a session.
+fn limits(of: &str) -> String {
+    format!(
+        "SET {of} statement_timeout = {STATEMENT_MS}; SET {of} lock_timeout = {LOCK_MS}; \
+         SET {of} idle_in_transaction_session_timeout = {IDLE_MS}; "
     )
 }
 

@@ -16,7 +16,7 @@ use tokio_postgres::types::Type;
 use super::error::PgError;
 use super::perform::{Session, perform, run_together};
 use super::settings::{CONNECT_MAX, PgAddress};
-use crate::script::{Row, Script, ScriptOutcome, Value};
+use crate::script::{Row, Script, ScriptOutcome, Urgency, Value};
 
 /// How long a script waits for a connection that is free.
 const BUSY_MAX: Duration = Duration::from_secs(10);
@@ -33,6 +33,9 @@ pub(super) struct Pool {
     /// Those that no script has.
     free: Mutex<Vec<Session>>,
     permits: Semaphore,
+    /// Has one permit, for the record that waits for a connection: behind a burst thousands wait, and none of the
+    /// others stands before a start.
+    next_record: Semaphore,
     /// Has one permit, for the script that is tried again: at the same time, two of them would undo each other
     /// once more.
     again: Semaphore,
@@ -41,8 +44,14 @@ pub(super) struct Pool {
 impl Pool {
     /// At most so many connections, and none yet.
     pub(super) fn new(settings: PgAddress, max: usize) -> Self {
-        let (permits, again) = (Semaphore::new(max), Semaphore::new(1));
-        Self { settings, has_named_statements: false, free: Mutex::default(), permits, again }
+        Self {
+            settings,
+            has_named_statements: false,
+            free: Mutex::default(),
+            permits: Semaphore::new(max),
+            next_record: Semaphore::new(1),
+            again: Semaphore::new(1),
+        }
     }
 
     /// The same connections, on which statements have names, or none.
@@ -56,7 +65,12 @@ impl Pool {
         script: &Script,
         from: &str,
     ) -> Result<ScriptOutcome, PgError> {
+        let record = match script.urgency {
+            Urgency::Record => Some(self.next_record.acquire().await.map_err(|_| PgError::Closed)?),
+            Urgency::Start | Urgency::Rest | Urgency::Background => None,
+        };
         let _permit = self.permit().await?;
+        drop(record);
         let mut performed = self.perform_once(script, from).await;
         if !is_undone(&performed) {
             return performed;
@@ -122,7 +136,7 @@ impl Pool {
         };
         match free {
             Some(session) => Ok(session),
-            None => Ok(Session::new(self.connect().await?, self.has_named_statements)),
+            None => Session::open(self.connect().await?, self.has_named_statements).await,
         }
     }
 
@@ -137,6 +151,7 @@ impl Pool {
     /// Performs nothing any more.
     pub(super) fn close(&self) {
         self.permits.close();
+        self.next_record.close();
         self.again.close();
         self.free.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
