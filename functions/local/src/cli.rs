@@ -86,9 +86,9 @@ Examples:
 
 The second command restores: it serves from the copy.
 
-The server may run. The copy has everything as it was at one moment: jobs, history, what is still to run,
-and dead letters. Never copy the directory of a running server with other programs: its files would be of
-different moments.
+The server may run. The copy has everything as it was at one moment: jobs, history, what is still to \
+run, and dead letters. Never copy the directory of a running server with other programs: its files would \
+be of different moments.
 
 Exit codes:
   0  success

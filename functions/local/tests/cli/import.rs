@@ -65,7 +65,7 @@ fn a_watched_crontab_is_printed_with_pings_and_a_second_time_the_same() {
     assert!(lucky.starts_with("0 0 13 * 5 ( lucky ); s=$?; curl "), "{lucky}");
     assert_eq!((lucky.matches("/$s").count(), lucky.ends_with("%in")), (2, true), "{lucky}");
     assert!(
-        first.err.contains("refused crontab:5: the command goes on in the background"),
+        first.err.contains("refused crontab:5: the command runs on in the background"),
         "{first:?}"
     );
     assert_eq!(world.run(import).out, first.out);

@@ -24,10 +24,10 @@ pub(crate) struct ExpectArgs {
 /// When a ping may come.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct WindowArgs {
-    /// How long before its instant a ping may come [default: 5m]
+    /// How early a ping may come [default: 5m]
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     early: Option<String>,
-    /// How long after its instant a ping may come [default: 10m]
+    /// How late a ping may come [default: 10m]
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     grace: Option<String>,
 }

@@ -45,7 +45,7 @@ pub(crate) struct PolicyArgs {
     /// File with the secret that signs the requests (whsec_…), or two; - is standard input
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub(crate) sign: Option<PathBuf>,
-    /// Disable the job after this many failures in a row
+    /// Disable the job after N failures in a row
     #[arg(long, value_name = "N", help_heading = FAILURES, value_parser = input::positive::<u32>,
           allow_negative_numbers = true)]
     pub(crate) pause_after: Option<u32>,

@@ -163,7 +163,7 @@ fn a_template_is_read_with_its_parameters() {
 #[test]
 fn a_wrong_job_is_refused_in_the_words_of_the_api() {
     for (document, why) in [
-        (job(json!({"recurence": {}})), "'recurence' is no property of a job"),
+        (job(json!({"recurence": {}})), "'recurence' is not a property of a job"),
         (
             job(json!({"startTime": "2027-05-05", "recurrence": {"frequency": "fortnight"}})),
             "'recurrence.frequency' is \"fortnight\"",

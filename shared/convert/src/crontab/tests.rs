@@ -77,7 +77,7 @@ fn jobs_that_expect_pings_leave_the_crontab_in_charge() {
         problems(&report),
         [
             "5 refused the commands run in '/usr/bin/fish', which may not know $?",
-            "7 refused the command goes on in the background, so its exit status is not known",
+            "7 refused the command runs on in the background, so its exit status is not known",
         ]
     );
 }

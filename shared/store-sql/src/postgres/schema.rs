@@ -62,22 +62,23 @@ async fn is_current(client: &Client) -> Result<bool, PgError> {
 }
 
 async fn migrate(client: &Client) -> Result<(), PgError> {
-    let begin = format!(
-        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = {LOCK_MS}; \
-         SELECT pg_advisory_xact_lock({MIGRATING})"
-    );
-    client.batch_execute(&begin).await?;
     match missing(client).await {
         Ok(()) => Ok(client.batch_execute("COMMIT").await?),
         Err(error) => {
+            // Also if it did not get the lock: the transaction has begun.
             client.batch_execute("ROLLBACK").await?;
             Err(error)
         }
     }
 }
 
-/// Makes what is missing, inside the transaction: another process may have made it meanwhile.
+/// Makes what is missing, in a transaction that stays open: another process may have made it meanwhile.
 async fn missing(client: &Client) -> Result<(), PgError> {
+    let begin = format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = {LOCK_MS}; \
+         SELECT pg_advisory_xact_lock({MIGRATING})"
+    );
+    client.batch_execute(&begin).await?;
     client.batch_execute(META).await?;
     client.batch_execute(LOCK).await?;
     let schema = read(client, "schema").await?.unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use chrono::TimeDelta;
-use futures_util::future::{join_all, poll_immediate};
+use futures_util::future::{join, join_all, poll_immediate};
 use minutehand_domain::tick::from_ticks;
 use minutehand_ports::Deliveries as _;
 use minutehand_store_sql::postgres::{PgDatabase, ServerTime, ShownTime};
@@ -24,6 +24,22 @@ async fn processes_that_start_together_make_one_schema_and_have_numbers_of_their
     assert_eq!(installations.len(), 1);
     let other = connect(&places.place()).await;
     assert!(!installations.contains(&other.installation()));
+}
+
+#[tokio::test]
+async fn a_process_waits_for_one_that_migrates_for_longer_than_a_lock_may_take() {
+    let Some(places) = PostgresPlaces::find() else { return };
+    let migrating = connect(&places.place()).await;
+    // As a migration of 2.5 s: a try waits 2 s for its lock.
+    let lock = on("SELECT 1 FROM pg_advisory_xact_lock(85115220096101), pg_sleep(2.5)", &[]);
+    let held = on("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted", &[]);
+    let place = places.place();
+    let starts = async {
+        while migrating.read(script(vec![held.clone()])).await.unwrap().first().is_none() {}
+        connect(&place).await
+    };
+    let (_, started) = join(migrating.read(script(vec![lock])), starts).await;
+    assert_eq!(started.process(), 1);
 }
 
 /// The database's clock. The stopwatch shows the time since an instant.
