@@ -11,7 +11,8 @@ use minutehand_testkit::conformance::{BACK_ENDS, behaviours, queue_behaviours};
 
 /// The traits that a [`Subject`](minutehand_testkit::conformance::Subject) gives by functions of these
 /// names. It has all others as one.
-const APART: [(&str, &str); 7] = [
+const APART: [(&str, &str); 8] = [
+    ("Brakes", "brakes"),
     ("Browse", "browse"),
     ("CloudServices", "cloud_services"),
     ("Installation", "installation"),

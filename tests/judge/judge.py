@@ -16,6 +16,7 @@ from itertools import islice, takewhile
 
 # The sources stay as they were checked out.
 sys.dont_write_bytecode = True
+import brakes
 import opens
 import pings
 import processes
@@ -505,6 +506,8 @@ class Judge:
         self.passes, self.planned = [], {}
         # What happened to pings, and to those who take them.
         self.pinged, self.shared = [], []
+        # What happened to origins, where workers share their brakes.
+        self.brakes = defaultdict(list)
         # What became of attempts whose targets answered 202, and what they reported.
         self.opens, self.reports = defaultdict(opens.Open), {}
         for line in lines[1:]:
@@ -549,6 +552,8 @@ class Judge:
                 self.pinged.append(line)
             elif kind in ("report", "reported", "open", "said"):
                 opens.note(self.opens, self.reports, line)
+            elif kind == "brake":
+                self.brakes[line["origin"]].append(line)
             elif kind == "shared":
                 self.shared.append(line)
             elif kind == "faults":
@@ -921,6 +926,7 @@ class Judge:
         if self.head["scenario"] == "Processes":
             return processes.judge(self)
         opens.judge(self)
+        brakes.judge(self)
         for rule in (self.owed, self.signs, self.left_out, self.overlaps, self.limited, self.at_once, self.calls, self.doubled, self.followed, self.rows,
                      self.counters, self.quarters, self.pauses, self.states, self.expiries, self.asked_runs, self.quotas):
             rule()

@@ -137,6 +137,7 @@ impl Function {
         let completions = completions.map(|url| Arc::new(CompletionUrls::new(url, Arc::new(key))));
         let ports = FirePorts {
             settle: Arc::new(SendThenCount::new(gathered.clone(), counters.clone())),
+            brakes: Some(store.clone()),
             store: FireStore { snapshots, counters, ..FireStore::new(store) },
             queue: gathered,
             sender,

@@ -223,7 +223,7 @@ impl Attempt {
     pub const fn slot(&self) -> Option<Slot> {
         match self.waited {
             Some(Waited::Slot(slot)) => Some(slot),
-            Some(Waited::Seat | Waited::Completion) | None => None,
+            Some(Waited::Seat | Waited::Place | Waited::Completion) | None => None,
         }
     }
 

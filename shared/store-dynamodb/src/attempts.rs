@@ -9,7 +9,7 @@
 //! | claim | the item does not exist | a claim that another worker takes over when its lease is over |
 //! | take over a claim | it is the claim that was seen, and has not ended | the same |
 //! | release | the claim is the caller's, and has not ended | nothing |
-//! | postpone | the same | an attempt that waits for its slot or a seat: a claim that does not count, and that gives way to who has waited |
+//! | postpone | the same | an attempt that waits for its slot or a seat, or because its origin hangs: a claim that does not count, and that gives way to who has waited |
 //! | record | the claim is the caller's, and has not ended | the record, from which every later step can be repeated |
 //!
 //! Claims that led to nothing are counted. The last claim that is allowed is not for acting, but for
@@ -21,13 +21,13 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Outcome, Record, Then};
 use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
-use minutehand_domain::firing::LeftOut;
+use minutehand_domain::firing::{LeftOut, Waited};
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::tick;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, OpenAttempt, Page, PageRequest,
-    PresentAttempt, Recorded, Standing,
+    PresentAttempt, Recorded, Standing, WaitsFor,
 };
 use minutehand_ports::{Attempts, History, StoreError};
 
@@ -99,16 +99,18 @@ impl Attempts for DynamoStore {
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         let until = now + hold;
-        let write = Write::update(
-            item_key(claim),
-            "SET claims = claims - :one, lease_until = :until, expires_at = :expires",
-        )
-        .when("claim_id = :mine AND claims > :none AND attribute_not_exists(ended_at)")
-        .with(":one", number(1))
-        .with(":none", number(0))
-        .with(":until", ticks(until))
-        .with(":expires", expiry(until, self.history))
-        .with(":mine", text(&claim.claim_id));
+        let waits_for_place = claim.attempt.waited == Some(Waited::Place);
+        let says = if waits_for_place { ", hangs = :hangs" } else { " REMOVE hangs" };
+        let set = "SET claims = claims - :one, lease_until = :until, expires_at = :expires";
+        let write = Write::update(item_key(claim), format!("{set}{says}"))
+            .when("claim_id = :mine AND claims > :none AND attribute_not_exists(ended_at)")
+            .with(":one", number(1))
+            .with(":none", number(0))
+            .with(":until", ticks(until))
+            .with(":expires", expiry(until, self.history))
+            .with(":mine", text(&claim.claim_id));
+        let hangs = AttributeValue::Bool(true);
+        let write = if waits_for_place { write.with(":hangs", hangs) } else { write };
         // What the caller no longer holds need not be given back.
         self.table.write(MeteredCall::Postpone, write).await.map(drop)
     }
@@ -421,9 +423,10 @@ pub(crate) fn read(item: &Item) -> Result<HistoryEntry, StoreError> {
     let attempt = read_attempt(reader.text("sk")?, due_at)
         .ok_or_else(|| reader.corrupt("sk", "it is not an attempt"))?;
     let asked_by = reader.optional_text(ASKED_BY)?.map(str::to_owned);
-    let attempt = Attempt { asked_by, ..attempt };
     let record = read_record(&reader)?;
     let waits = record.is_none() && reader.optional_number("claims")? == Some(0_u32);
+    let waited = (waits && reader.is_set("hangs")?).then_some(Waited::Place);
+    let attempt = Attempt { asked_by, waited, ..attempt };
     Ok(HistoryEntry { attempt, record, waits })
 }
 
@@ -439,6 +442,7 @@ pub(crate) fn read_present(
     let OpenAttempt { attempt, open, progress, .. } = read_open(item, attempt)?;
     let standing = match open {
         Some(span) => Standing::Open { span, progress },
+        None if attempt.waited == Some(Waited::Place) => Standing::Waits(WaitsFor::Place),
         None => Standing::of_claim(waits, lease_until, work_now),
     };
     Ok(Some(PresentAttempt { job: job.clone(), attempt, standing }))

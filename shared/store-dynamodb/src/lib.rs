@@ -10,7 +10,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `open_attempts`, `turns`, `slots`, `seats`, `counters`, `pings`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
+//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `open_attempts`, `turns`, `slots`, `seats`, `brakes`, `counters`, `pings`, `pulses`, `removal`, `browse`, `installation` | one trait of [`minutehand_ports::store`] each |
 //! | `gathered` | reads and counts that come together: [`gathering`] |
 //! | `ended` | what has ended, for the archive |
 //! | `purpose_key` | the key of what targets are given |
@@ -52,6 +52,9 @@
 //! | take a slot | slots | the limit is the same, and the slot is in the time that is asked for |
 //! | take a seat | seats | fewer are taken than the limit says, and those whose place it takes are there |
 //! | give a seat back | seats | the claim has it |
+//! | count a call without an answer | brake | it is not forgotten, or begins anew |
+//! | take a call of an origin that hangs | brake | it is due |
+//! | release a brake | brake | none |
 //! | store evicted attempts | evicted attempts | none: they are counted already |
 //! | leave occurrences out | left out | none: it is the same again |
 //! | count | timer | the recently counted attempts are those that were read |
@@ -70,6 +73,7 @@ mod alerts;
 mod asked;
 mod attempts;
 mod attributes;
+mod brakes;
 mod browse;
 mod cloud_services;
 mod collections;

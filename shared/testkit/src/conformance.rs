@@ -96,6 +96,7 @@ macro_rules! behaviours {
 
 pub mod alerts;
 mod back_end;
+pub mod brakes;
 pub mod browse;
 pub mod claims;
 pub mod cloud_services;
@@ -173,6 +174,7 @@ pub fn queue_behaviours() -> Vec<Behaviour<QueueSubject>> {
 pub fn behaviours() -> Vec<Behaviour> {
     let groups = [
         alerts::BEHAVIOURS,
+        brakes::BEHAVIOURS,
         browse::BEHAVIOURS,
         claims::BEHAVIOURS,
         cloud_services::BEHAVIOURS,
@@ -307,6 +309,7 @@ async fn holds<S>(behaviour: &Behaviour<S>, subject: &S) -> bool {
 macro_rules! conformance {
     ($back_end:expr) => {
         $crate::conformance_of_alerts!($back_end);
+        $crate::conformance_of_brakes!($back_end);
         $crate::conformance_of_browse!($back_end);
         $crate::conformance_of_claims!($back_end);
         $crate::conformance_of_cloud_services!($back_end);

@@ -83,6 +83,7 @@ pub fn fire_ports(
         ids: Arc::new(CountedIds::default()),
         bodies: None,
         completions: None,
+        brakes: None,
     }
 }
 

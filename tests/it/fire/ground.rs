@@ -11,8 +11,9 @@ use minutehand_domain::history_days::HistoryDays;
 use minutehand_domain::work_item::encode;
 use minutehand_ports::store::{Advance, StoreError};
 use minutehand_ports::{
-    ApiSigns, Browse, CloudServices, Collections, Deliveries, DispatchQueue, DispatchStep, Jobs,
-    Pings, QueueError, QueueMessage, ReceiptHandle, SettleStep, Settled, Settlement, StepError,
+    ApiSigns, Brakes, Browse, CloudServices, Collections, Deliveries, DispatchQueue, DispatchStep,
+    Jobs, Pings, QueueError, QueueMessage, ReceiptHandle, SettleStep, Settled, Settlement,
+    StepError,
 };
 use minutehand_store_dynamodb::{DynamoStore, Meter, ensure_table};
 use minutehand_store_sql::queue::RECEIVE_MAX;
@@ -82,6 +83,14 @@ impl Ground {
             Self::Shared(database) => Some(Arc::new(SqlStore::new(database.clone()))),
             Self::Machine(machine) => Some(machine.queue.store.clone()),
             Self::Table(_) => None,
+        }
+    }
+
+    /// The brakes that processes share on AWS.
+    pub(super) fn brakes(&self) -> Option<Arc<dyn Brakes>> {
+        match self {
+            Self::Shared(_) | Self::Machine(_) => None,
+            Self::Table(table) => Some(table.store.clone()),
         }
     }
 

@@ -22,6 +22,7 @@ mod day;
 mod ends;
 mod faults;
 mod goes_on;
+mod hanging;
 mod history;
 mod incidents;
 mod limits;

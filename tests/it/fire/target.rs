@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::action::{HttpRequest, Target};
 use minutehand_domain::attempt::Outcome;
-use minutehand_domain::cause::Cause;
+use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::job::JobState;
 use minutehand_domain::work_item::JobRef;
@@ -102,6 +102,8 @@ pub(super) enum Behaviour {
     /// Does not begin: its process has run out of something.
     NotMade,
     Fail,
+    /// Has no answer in its time, which passes at once.
+    TimeOut,
     /// Fails, and asks to wait so many seconds.
     AskToWait(i64),
     /// Succeeds after so many seconds.
@@ -203,7 +205,7 @@ impl ActionSender for Targets {
             Behaviour::NotMade => {
                 return Err(NotMade { out_of: "open files" });
             }
-            Behaviour::Fail | Behaviour::AskToWait(_) => Outcome::Failed,
+            Behaviour::Fail | Behaviour::TimeOut | Behaviour::AskToWait(_) => Outcome::Failed,
             Behaviour::Take(seconds) => {
                 self.clock.pass(TimeDelta::seconds(seconds));
                 Outcome::Succeeded
@@ -224,7 +226,10 @@ impl ActionSender for Targets {
         Ok(ActionOutcome {
             outcome,
             is_accepted: does == Behaviour::Accept,
-            cause: (outcome == Outcome::Failed).then(|| Cause::http(500)),
+            cause: (outcome == Outcome::Failed).then(|| match does {
+                Behaviour::TimeOut => CauseKind::Timeout.into(),
+                _ => Cause::http(500),
+            }),
             message: format!("{outcome:?}"),
             retry_after,
             body: None,

@@ -18,7 +18,7 @@ use minutehand_testkit::aws::AwsCall;
 use serde_json::{Value, json};
 
 use super::ground::Ground;
-use super::target::Behaviour::{Accept, Fail, Kill};
+use super::target::Behaviour::{Accept, Fail, Kill, Succeed, TimeOut};
 use super::world::World;
 
 /// Which function is at it.
@@ -179,7 +179,6 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.switch(Enabled).await;
     // A job that pauses.
     world.targets.always("http://pauses/", Fail);
-    let never = json!({"retryPolicy": {"retryType": "None"}});
     let pauses = json!({"startTime": "2027-03-01T13:40", "recurrence": {"frequency": "hour"},
         "action": never, "minutehand": {"pauseOnFailure": {"after": 1}}});
     world.put("pauses", pauses).await;
@@ -199,6 +198,7 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     }
     open_attempts(&mut world, &watch).await;
     pings(&mut world).await;
+    hanging_origin(&mut world).await;
     // Sixty days after its end, a job goes by itself.
     world.delete("fails").await;
     world.disable("fires").await;
@@ -210,6 +210,19 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.run_for(TimeDelta::hours(1)).await;
     let calls = watch.calls.lock().unwrap();
     calls.clone()
+}
+
+/// An origin that hangs, gets a call now and then, and answers.
+async fn hanging_origin(world: &mut World) {
+    world.targets.always("http://hangs/", TimeOut);
+    let never = json!({"retryPolicy": {"retryType": "None"}});
+    let minutely = json!({"startTime": "2027-03-02T01:00", "action": never,
+        "recurrence": {"frequency": "minute", "count": 8}});
+    world.put("hangs", minutely).await;
+    world.run_until("2027-03-02T01:06:30").await;
+    world.targets.always("http://hangs/", Succeed);
+    world.run_until("2027-03-02T01:30").await;
+    assert_eq!(world.calls("http://hangs/").len(), 8);
 }
 
 /// Pings that begin, pay and end occurrences, one that nothing owes, and one that does not come. The URL is

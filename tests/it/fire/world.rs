@@ -738,6 +738,7 @@ fn services(
         Some(queue) => FirePorts { queue: queue.clone(), settle: queue.clone(), ..ports },
         None => ports,
     };
+    let ports = FirePorts { brakes: ground.brakes(), ..ports };
     let FirePorts { store: fronted, queue, events, clock, .. } = ports.clone();
     let timers = fronted.timers;
     let snapshots = fronted.snapshots;

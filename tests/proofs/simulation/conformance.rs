@@ -40,6 +40,7 @@ impl OpenedStore for OpenedMemory {
             installation: Arc::new(NothingToMove),
             pings: Some(self.0.clone()),
             signs: Some(self.0.clone()),
+            brakes: Some(self.0.clone()),
         }
     }
 

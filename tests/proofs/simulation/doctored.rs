@@ -6,6 +6,7 @@ use minutehand_domain::attempt::Role;
 use minutehand_domain::job::JobState;
 use minutehand_domain::limits::CollectionLimits;
 
+use super::hanging::BrakeWhat;
 use super::judge::{Run, judge};
 use super::memory::{Change, Changed};
 use super::play::{Outage, Scenario, play};
@@ -523,6 +524,27 @@ fn the_judge_finds_too_many_attempts_that_run() {
         for fire in &mut run.fires {
             fire.took = 10 * 60 * SECOND;
         }
+    });
+}
+
+#[test]
+fn the_judge_finds_calls_of_origins_that_hang_and_waits_for_those_that_answer() {
+    let late = |run: &mut Run, more: i64| {
+        for note in &mut run.brakes {
+            if let BrakeWhat::Call { until, due, .. } = &mut note.what {
+                *until += more;
+                *due -= more;
+            }
+        }
+    };
+    finds_in(Scenario::Hanging, "too many calls of an origin", |run| late(run, 600 * SECOND));
+    finds_in(Scenario::Hanging, "waits though its origin answers", |run| {
+        run.brakes.retain(|note| !matches!(note.what, BrakeWhat::Unanswered));
+    });
+    finds_in(Scenario::Hanging, "an origin that hangs gets no call", |run| {
+        late(run, 10_000 * SECOND);
+        let missing = 1_000 * SECOND..1_600 * SECOND;
+        run.brakes.retain(|note| !missing.contains(&note.at));
     });
 }
 

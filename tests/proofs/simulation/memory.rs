@@ -19,7 +19,7 @@ use minutehand_domain::document::write_collection;
 use minutehand_domain::earlier_timing::EarlierTiming;
 use minutehand_domain::failed_occurrence::{FailedOccurrence, FailureKey};
 use minutehand_domain::firing::{
-    LeftOut, LeftOutReason, Pulse, Slot, SlotBook, TurnHolder, TurnOrder,
+    LeftOut, LeftOutReason, Pulse, SharedBrake, Slot, SlotBook, TurnHolder, TurnOrder,
 };
 use minutehand_domain::job::{self, JobState};
 use minutehand_domain::journal::JournalEntry;
@@ -38,8 +38,8 @@ use minutehand_ports::store::{
     TimerKey, TimerRecord, TurnsRead, TurnsWrite,
 };
 use minutehand_ports::{
-    Alerts, Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Seats,
-    Slots, Snapshots, StoreError, Timers, Turns,
+    Alerts, Attempts, Brakes, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers,
+    Seats, Slots, Snapshots, StoreError, Timers, Turns,
 };
 
 use self::open::{NO_PROCESS, OpenPart};
@@ -104,6 +104,8 @@ pub(super) struct Tables {
     slots: BTreeMap<String, SlotBook>,
     /// The claims that have seats, by collection, with the ends of their leases and their processes.
     seats: BTreeMap<String, BTreeMap<String, (DateTime<Utc>, u64)>>,
+    /// What is known of origins whose last calls had no answer.
+    brakes: BTreeMap<String, SharedBrake>,
     /// How many jobs were created, by collection.
     creations: BTreeMap<String, u64>,
     /// Deleted collections whose switch a mutation leaves.
@@ -1448,6 +1450,58 @@ impl Seats for Memory {
             seats.remove(&claim.claim_id);
         }
         Ok(())
+    }
+}
+
+#[async_trait]
+impl Brakes for Memory {
+    async fn read_brakes(&self) -> Result<Vec<(String, SharedBrake)>, StoreError> {
+        Ok(self.brakes().into_iter().collect())
+    }
+
+    async fn count_unanswered(
+        &self,
+        origin: &str,
+        now: DateTime<Utc>,
+    ) -> Result<SharedBrake, StoreError> {
+        Ok(self.count_brake(origin, now))
+    }
+
+    async fn take_call(&self, origin: &str, now: DateTime<Utc>) -> Result<bool, StoreError> {
+        Ok(self.take_call_now(origin, now))
+    }
+
+    async fn release_brake(&self, origin: &str) -> Result<(), StoreError> {
+        self.release_brake_now(origin);
+        Ok(())
+    }
+}
+
+impl Memory {
+    pub(super) fn brakes(&self) -> BTreeMap<String, SharedBrake> {
+        self.tables().brakes.clone()
+    }
+
+    pub(super) fn count_brake(&self, origin: &str, now: DateTime<Utc>) -> SharedBrake {
+        let mut tables = self.tables();
+        let before = tables.brakes.get(origin).copied();
+        let brake = before.map_or_else(|| SharedBrake::first(now), |brake| brake.counted(now));
+        tables.brakes.insert(origin.to_owned(), brake);
+        brake
+    }
+
+    pub(super) fn take_call_now(&self, origin: &str, now: DateTime<Utc>) -> bool {
+        let mut tables = self.tables();
+        let Some(brake) = tables.brakes.get_mut(origin) else { return true };
+        let is_due = brake.next_at <= now;
+        if is_due {
+            *brake = brake.called(now);
+        }
+        is_due
+    }
+
+    pub(super) fn release_brake_now(&self, origin: &str) {
+        self.tables().brakes.remove(origin);
     }
 }
 

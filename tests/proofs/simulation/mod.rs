@@ -18,6 +18,7 @@
 //! | `postgres`, `processes` | what many processes share, and they |
 //! | `parts` | several sweepers that divide the timers, and die |
 //! | `pings` | programs that ping jobs, and processes with the API that come and go |
+//! | `hanging` | an origin that hangs, and the brakes that workers share |
 //! | `reports` | targets that answer that they go on, and report later how it ended |
 //! | `judge` | what is wrong with it |
 //! | `mutation` | mistakes that the judge has to find |
@@ -37,6 +38,7 @@ mod doctored;
 mod earlier;
 mod engine;
 mod faults;
+mod hanging;
 mod judge;
 mod log;
 mod machine;
@@ -88,6 +90,7 @@ fn scenario(seed: u64) -> Scenario {
         11 if seed >= POLICIES_FROM && seed / 16 % 2 == 1 => Scenario::Completion,
         7 if seed >= POLICIES_FROM && seed / 16 % 4 == 2 => Scenario::Pings,
         9 if seed >= POLICIES_FROM && seed / 16 % 4 == 2 => Scenario::Processes,
+        3 if seed >= POLICIES_FROM && seed / 16 % 4 == 3 => Scenario::Hanging,
         3 | 7 | 11 | 15 => Scenario::Outage,
         2 => Scenario::Gone,
         // Among the seeds that are not kept for what they once showed.
@@ -249,6 +252,12 @@ fn collections_that_limit_what_runs_are_well() {
 }
 
 #[test]
+fn origins_that_hang_get_few_calls_until_they_answer() {
+    let totals = judge_scenario(Budget::of(Scenario::Hanging, 8, 15));
+    assert!(totals.fires > 5_000, "{}", totals.fires);
+}
+
+#[test]
 fn attempts_that_are_left_open_are_well() {
     let totals = judge_scenario(Budget::of(Scenario::Completion, 12, 30));
     assert!(totals.opened > 200, "{}", totals.opened);
@@ -323,6 +332,10 @@ mutations! {
     group_over_shared: GroupOverShared,
     parts_stay: PartsStay,
     first_heals: FirstHeals,
+    brakes_are_ignored: BrakesAreIgnored,
+    calls_are_shared: CallsAreShared,
+    calls_are_lost: CallsAreLost,
+    brakes_stay: BrakesStay,
 }
 
 mutations! {

@@ -215,11 +215,23 @@ pub(super) enum Mutation {
     FirstBeats,
     /// Only the first part sends again what the queue has lost.
     FirstHeals,
+    /// Workers do not see which origins hang.
+    BrakesAreIgnored,
+    /// Every worker takes the call that an origin gets that hangs.
+    CallsAreShared,
+    /// After one call, an origin that hangs gets none.
+    CallsAreLost,
+    /// An answer does not release the brake of its origin.
+    BrakesStay,
 }
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 102] = [
+    pub(super) const ALL: [Self; 106] = [
+        Self::BrakesAreIgnored,
+        Self::CallsAreShared,
+        Self::CallsAreLost,
+        Self::BrakesStay,
         Self::SharesOverlap,
         Self::PartsStay,
         Self::RoundByClock,
@@ -345,6 +357,10 @@ impl Mutation {
                 Some(Scenario::Limits)
             }
             Self::SeatsAreShared | Self::SeatsStay | Self::SeatsOutlive => Some(Scenario::Seats),
+            Self::BrakesAreIgnored
+            | Self::CallsAreShared
+            | Self::CallsAreLost
+            | Self::BrakesStay => Some(Scenario::Hanging),
             Self::LastWordCounts
             | Self::LateReportCounts
             | Self::EarlyReportIsLost

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::engine::Engine;
 use super::faults::Store;
+use super::hanging::HANGS;
 use super::judge::{Later, Run};
 use super::log::Log;
 use super::memory::Memory;
@@ -63,6 +64,8 @@ pub(super) enum Scenario {
     Limits,
     /// Collections limit how many attempts run at the same time, and some also their starts.
     Seats,
+    /// An origin hangs for a while, again and again, and workers share its brake.
+    Hanging,
     /// Targets answer that they go on, and report later how it ended.
     Completion,
     /// The queue loses messages.
@@ -88,7 +91,7 @@ pub(super) enum Scenario {
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 18] = [
+pub(super) const SCENARIOS: [Scenario; 19] = [
     Scenario::Mixed,
     Scenario::Again,
     Scenario::Outage,
@@ -96,6 +99,7 @@ pub(super) const SCENARIOS: [Scenario; 18] = [
     Scenario::Overlap,
     Scenario::Limits,
     Scenario::Seats,
+    Scenario::Hanging,
     Scenario::Completion,
     Scenario::Lossy,
     Scenario::Parts,
@@ -311,6 +315,9 @@ impl Play {
         }
         self.world.time.run(SECOND);
         self.go_wrong();
+        if self.scenario == Scenario::Hanging {
+            self.hang();
+        }
         for job in JOBS {
             let often = self.pick(&[1_000_000, 900_000, 500_000, 0]);
             self.world.successes.lock().unwrap().insert(job.to_owned(), often);
@@ -359,6 +366,10 @@ impl Play {
             Scenario::Seats => {
                 self.seats();
                 self.changes();
+                self.runs_in_seats();
+            }
+            Scenario::Hanging => {
+                self.some_runs();
                 self.runs_in_seats();
             }
             Scenario::Completion => {
@@ -490,6 +501,8 @@ impl Play {
                 ..faults
             },
             Scenario::Machine | Scenario::Processes => Faults { skew: 0, slow_index: 0, ..faults },
+            // Calls are counted by clocks that differ little.
+            Scenario::Hanging => Faults { skew: self.pick(&[0, SECOND / 50]), ..faults },
             // Processes that may be away share the clock of their database.
             Scenario::Pings => {
                 Faults { skew: self.pick(&[0, SECOND / 50]), lost_ticks: 0, ..faults }
@@ -601,6 +614,14 @@ impl Play {
             });
         }
         let mut properties = self.schedule(start);
+        if self.scenario == Scenario::Hanging {
+            if self.happens(80) {
+                action["request"]["uri"] = HANGS.into();
+            }
+            if self.happens(70) && !properties["recurrence"].is_null() {
+                properties["recurrence"] = json!({"frequency": "minute"});
+            }
+        }
         properties["action"] = action;
         if self.scenario == Scenario::Policies {
             properties["minutehand"] = self.minutehand();
@@ -890,6 +911,18 @@ impl Play {
     fn limited(per_second: Option<u32>, concurrent: Option<u32>) -> Value {
         let limits = json!({"maxPerSecond": per_second, "maxConcurrent": concurrent});
         json!({"properties": {"minutehand": limits}})
+    }
+
+    /// Lets an origin hang for some times, and answer between them.
+    fn hang(&self) {
+        let mut at = self.between(2 * MINUTE, 15 * MINUTE);
+        let mut spans = Vec::new();
+        while at < self.span {
+            let until = at + MINUTE * self.pick(&[2, 5, 15, 30]);
+            spans.push((at, until.min(self.span)));
+            at = until + MINUTE * self.pick(&[1, 10, 30]);
+        }
+        *self.world.hanging.spans.lock().unwrap() = spans;
     }
 
     /// Runs of one job, more at once than there are seats.

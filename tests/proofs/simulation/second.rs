@@ -124,12 +124,30 @@ fn the_judges_agree() {
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Limits)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Parts)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Completion)));
+    let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Hanging)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Pings)));
     let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Processes)));
     let runs: Vec<_> = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Seats))).collect();
     let verdicts = both(&runs, None);
     let differ: Vec<_> = verdicts.iter().filter(|it| !it.agree()).map(report).collect();
     assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+#[ignore = "`make judge`"]
+fn both_judges_find_each_mistake_about_origins_that_hang() {
+    let mistakes = [
+        Mutation::BrakesAreIgnored,
+        Mutation::CallsAreShared,
+        Mutation::CallsAreLost,
+        Mutation::BrakesStay,
+    ];
+    for mistake in mistakes {
+        let verdicts = both_of(mistake, 30);
+        assert!(verdicts.iter().all(Verdicts::agree), "{mistake:?}");
+        let found = verdicts.last().unwrap();
+        assert!(!found.first.is_empty() && !found.second.is_empty(), "{}", report(found));
+    }
 }
 
 /// Both judges on seeds `FROM` to `UNTIL`, and on every mutation, on every core; prints each disagreement.

@@ -15,6 +15,7 @@ use minutehand_app::fire::{
 use minutehand_app::{AppError, Manage, ManagePorts, ManageSettings};
 use minutehand_domain::action::Target;
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Role};
+use minutehand_domain::cause::CauseKind;
 use minutehand_domain::firing::limits::PASS_MAX;
 use minutehand_domain::firing::{StartCheck, may_start};
 use minutehand_domain::history_days::HistoryDays;
@@ -30,6 +31,7 @@ use minutehand_testkit::services::{fire_ports, manage_ports};
 use super::chance::Chance;
 use super::engine::Engine;
 use super::faults::{Store, StorePort};
+use super::hanging::{BrakeWhat, Hanging, brakes_of};
 use super::log::{Log, described};
 use super::machine::{Life, Machine};
 use super::memory::{Memory, Staleness};
@@ -180,6 +182,8 @@ pub(super) struct World {
     pub(super) shared: Shared,
     /// The sweepers.
     pub(super) parts: Parts,
+    /// The origin that hangs.
+    pub(super) hanging: Hanging,
 }
 
 /// How the work on a work item ended for its message. The worst of them decides.
@@ -255,6 +259,7 @@ impl World {
             pinged: Pinged::default(),
             shared: Shared::default(),
             parts: Parts::default(),
+            hanging: Hanging::default(),
         })
     }
 
@@ -586,6 +591,7 @@ impl World {
         let ports = FirePorts {
             ids: Arc::new(Ids(self.clone())),
             completions: Some(super::reports::completion_urls()),
+            brakes: brakes_of(&store),
             ..fire_ports(store.clone(), queue, Arc::new(sender), clock)
         };
         let executor = Executor::new(ports, FireSettings::default());
@@ -755,12 +761,17 @@ impl SimulatedTarget {
 impl ActionSender for SimulatedTarget {
     async fn send(
         &self,
-        _target: &Target,
+        target: &Target,
         context: &AttemptContext,
     ) -> Result<ActionOutcome, NotMade> {
         let attempt = self.world.attempt_of(context).unwrap();
         let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
         let (outcome, took) = self.world.outcome(context);
+        let (origin, now) = (target.origin(), self.world.time.now());
+        let (is_answered, took) = self.world.hanging.answers(&origin, now, took);
+        let outcome = if is_answered { outcome } else { Outcome::Failed };
+        let (id, due) = (context.execution_id.clone(), micros(attempt.due_at));
+        self.world.note_brake(&origin, BrakeWhat::Call { id, due, until: now + took });
         let fire = Fire {
             at: self.world.time.now(),
             clock: self.process.clock(),
@@ -794,7 +805,8 @@ impl ActionSender for SimulatedTarget {
         self.process.may_die().await;
         let asked = self.world.asked(&context.execution_id);
         let retry_after = asked.filter(|_| outcome == Outcome::Failed).map(TimeDelta::microseconds);
-        let (cause, message) = (None, String::new());
+        let cause = (!is_answered).then(|| CauseKind::Timeout.into());
+        let message = String::new();
         if is_accepted {
             let outcome = Outcome::Succeeded;
             let retry_after = None;

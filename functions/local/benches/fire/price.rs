@@ -146,6 +146,7 @@ impl World {
             ids: Arc::new(RandomIds),
             bodies: None,
             completions: None,
+            brakes: Some(jobs.clone()),
         };
         let heartbeat = Heartbeat::new(jobs.clone(), clock.clone(), PulseOf::Sweepers);
         Self {

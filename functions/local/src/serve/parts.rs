@@ -222,6 +222,7 @@ impl Parts {
                 .filter(|_| settings.keep_bodies)
                 .map(|objects| Arc::new(ArchivedBodies::new(objects)) as _),
             completions: self.completions(settings),
+            brakes: None,
         };
         let settings = FireSettings {
             region: REGION.to_owned(),

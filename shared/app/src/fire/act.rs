@@ -36,16 +36,19 @@ pub(super) struct ActionResult {
 }
 
 impl Executor {
-    /// Performs the action of an attempt. An error means that nothing was done and a retry may help.
+    /// Performs the action of an attempt; `None` if its origin hangs and gets no call now. An error means that
+    /// nothing was done and a retry may help.
     pub(super) async fn act(
         &self,
         claim: &Claim,
         loaded: &LoadedJob,
         place: &dyn DeliveryPlace,
-    ) -> Result<ActionResult, AppError> {
+    ) -> Result<Option<ActionResult>, AppError> {
         let target = match self.target(claim, loaded).await {
             Ok(Ok(target)) => target,
-            Ok(Err(message)) => return Ok(self.failed_at_once(CauseKind::ActionGone, message)),
+            Ok(Err(message)) => {
+                return Ok(Some(self.failed_at_once(CauseKind::ActionGone, message)));
+            }
             Err(error) if error.is_retryable() => return Err(error),
             Err(error) => {
                 let (job, error_type) = (&claim.job, ErrorType::JobUnreadable);
@@ -59,23 +62,27 @@ impl Executor {
                 };
                 let why = format!("The {what} cannot be read; the log says why");
                 let message = request_failed("", "InternalError", &why);
-                return Ok(self.failed_at_once(CauseKind::JobUnreadable, message));
+                return Ok(Some(self.failed_at_once(CauseKind::JobUnreadable, message)));
             }
         };
-        place.set_origin(&target.origin());
+        let origin = target.origin();
+        place.set_origin(&origin);
         let completion_url = self.completion_url(claim, loaded).await?;
         let context = AttemptContext { completion_url, ..self.context(claim, loaded) };
         self.ports.store.attempts.may_act(claim).await?;
+        if !self.takes_call(&origin).await? {
+            return Ok(None);
+        }
         let started_at = self.ports.clock.now();
         let Claim { job, attempt, .. } = claim;
         let late = started_at - attempt.due_at;
         self.ports.events.note(Event::Started { job, attempt, late });
-        let ended = self.ports.sender.send(&target, &context).await?;
+        let ended = self.call(&origin, &target, &context).await?;
         let is_cause = |kind| ended.cause.as_ref().is_some_and(|cause| cause.kind == kind);
         place.ended(!is_cause(CauseKind::Timeout));
         let ActionOutcome { outcome, is_accepted, cause, message, retry_after, body } = ended;
         let ended_at = None;
-        Ok(ActionResult {
+        Ok(Some(ActionResult {
             started_at,
             ended_at,
             outcome,
@@ -85,7 +92,7 @@ impl Executor {
             retry_after,
             body,
             kept_bytes: 0,
-        })
+        }))
     }
 
     /// The target of an attempt, or the message of an attempt whose action is gone.

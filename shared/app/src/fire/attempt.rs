@@ -22,7 +22,7 @@
 //! So every worker that finds the record does the same, however often it does it.
 //!
 //! Where the collection has limits, an attempt that may start waits for its [slot](super::slot), or for a
-//! [seat](super::seat).
+//! [seat](super::seat). Where processes share brakes, it waits while its origin [hangs](super::hanging).
 //!
 //! An attempt may be claimed up to two seconds before it is due. A worker that is told to stop
 //! releases the claims of attempts that are not due yet. The next worker that gets such a message
@@ -65,7 +65,7 @@ pub(super) enum NotNow {
     Skipped(LastSkip, Option<Box<LoadedJob>>),
     /// The job lets none overlap, and the attempt has not taken its turn.
     OutOfTurn,
-    /// The limits of its collection let it wait.
+    /// The limits of its collection let it wait, or its origin hangs.
     Waits(LimitWait),
 }
 
@@ -109,6 +109,7 @@ impl Executor {
             None => None,
             Some(Waited::Slot(slot)) => Box::pin(self.before_slot(job, slot, stop)).await?,
             Some(Waited::Seat) => Box::pin(self.before_seat(job, attempt)).await?,
+            Some(Waited::Place) => Box::pin(self.before_place(job, attempt)).await?,
             Some(Waited::Completion) => return Box::pin(self.end(job, attempt, place, stop)).await,
         };
         if let Some(performed) = waits {
@@ -235,8 +236,10 @@ impl Executor {
             }
             Err(why) => return Err(self.skipped(claim, why, Some(loaded), &outages).await),
         }
-        let result = self.act(claim, &loaded, place).await?;
-        Ok((result, loaded))
+        match self.act(claim, &loaded, place).await? {
+            Some(result) => Ok((result, loaded)),
+            None => Err(NotNow::Waits(LimitWait::Place)),
+        }
     }
 
     /// Records what an attempt leaves out that may not start.
@@ -285,18 +288,31 @@ impl Executor {
                 self.give_back(held).await;
                 Ok(None)
             }
-            NotNow::Waits(wait) => self.postpone(held.claim, wait).await.map(Some),
+            NotNow::Waits(wait) => {
+                self.give_back_seat(self.ask_again_until(), held).await;
+                self.postpone(held.claim, wait).await.map(Some)
+            }
         }
     }
 
     /// The origin that an attempt calls. `None` if it does not get that far.
     async fn origin(&self, job: &JobRef, attempt: &Attempt) -> Result<Option<String>, AppError> {
         let Some(loaded) = self.load(job).await? else { return Ok(None) };
+        self.origin_of(job, attempt, &loaded).await
+    }
+
+    /// The same of a job that is loaded.
+    pub(super) async fn origin_of(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+        loaded: &LoadedJob,
+    ) -> Result<Option<String>, AppError> {
         if attempt.role == Role::Notice {
             let found = if_readable(self.failure_action(&job.collection_uid).await)?.flatten();
             return Ok(found.map(|(_, action)| action.target().origin()));
         }
-        let definition = if_readable(self.definition(job, &loaded).await)?;
+        let definition = if_readable(self.definition(job, loaded).await)?;
         let action = definition.and_then(|definition| action(definition, attempt.role));
         Ok(action.map(|action| action.target.origin()))
     }

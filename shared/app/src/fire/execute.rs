@@ -11,6 +11,7 @@ use minutehand_ports::QueueMessage;
 use minutehand_ports::store::PulseOf;
 
 use super::counting_turns::CountingTurns;
+use super::shared_brakes::SharedBrakes;
 use super::sighting::Noticed;
 use super::skip_log::SkipLog;
 use super::{DeliveryPlace, FirePorts, FireSettings, Heartbeat, Stop, Wait};
@@ -28,6 +29,8 @@ pub struct Executor {
     pub(super) noticed: Arc<Noticed>,
     /// Tells when pings could be taken; `None` if that was always so.
     pub(super) presence: Option<Arc<ApiPresence>>,
+    /// The brakes of origins, if processes share them.
+    pub(super) brakes: Option<Arc<SharedBrakes>>,
 }
 
 /// How the work on a work item ended.
@@ -52,6 +55,7 @@ impl Executor {
         let (pulses, clock) = (ports.store.pulses.clone(), ports.clock.clone());
         let heartbeat = Heartbeat::new(pulses, clock, PulseOf::Workers).keeping(settings.history);
         let heartbeat = if settings.is_alone { heartbeat.alone() } else { heartbeat };
+        let brakes = ports.brakes.clone().map(|it| SharedBrakes::new(it, ports.clock.clone()));
         Self {
             ports,
             settings: Arc::new(settings),
@@ -60,6 +64,7 @@ impl Executor {
             counting: Arc::default(),
             noticed: Arc::default(),
             presence: None,
+            brakes: brakes.map(Arc::new),
         }
     }
 

@@ -28,6 +28,7 @@ use minutehand_domain::alert::{
     AlertLog, CollectionAlert, Hold, LostAlert, NextTry, Tells, TestResult, log_uid,
 };
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Role};
+use minutehand_domain::firing::Waited;
 use minutehand_domain::firing::limits::LEASE;
 use minutehand_domain::incident::{INCIDENT_MIN, Incident};
 use minutehand_domain::work_item::{JobRef, WorkItem};
@@ -56,8 +57,8 @@ impl Executor {
     ) -> Result<(), AppError> {
         let by = record.started_at - attempt.due_at;
         let incident = match attempt.waited {
+            None | Some(Waited::Place) => Incident::Late { by },
             Some(_) => Incident::Behind { by },
-            None => Incident::Late { by },
         };
         self.notice_wait(job, attempt, loaded, (incident, by, record.started_at)).await
     }

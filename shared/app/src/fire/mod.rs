@@ -15,6 +15,7 @@ mod expected;
 mod finish;
 mod follow;
 mod forgotten;
+mod hanging;
 mod heal;
 mod heartbeat;
 mod held;
@@ -28,6 +29,7 @@ mod record;
 mod rendered;
 mod schedules;
 mod seat;
+mod shared_brakes;
 mod sighting;
 mod skip;
 mod skip_log;
@@ -46,9 +48,9 @@ use crate::completion::CompletionUrls;
 use minutehand_domain::firing::limits::Spans;
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_ports::{
-    ActionSender, Alerts, Attempts, Clock, Counters, DispatchQueue, EventSink, FailureBodies,
-    History, IdSource, OpenAttempts, Pulses, Removal, RetryTimers, Sealer, Seats, SettleStep,
-    Slots, Snapshots, Timers, Turns,
+    ActionSender, Alerts, Attempts, Brakes, Clock, Counters, DispatchQueue, EventSink,
+    FailureBodies, History, IdSource, OpenAttempts, Pulses, Removal, RetryTimers, Sealer, Seats,
+    SettleStep, Slots, Snapshots, Timers, Turns,
 };
 
 pub(crate) use body::put_in_time;
@@ -88,6 +90,8 @@ pub struct FirePorts {
     pub bodies: Option<Arc<dyn FailureBodies>>,
     /// Where targets report the end of their work, if they can.
     pub completions: Option<Arc<CompletionUrls>>,
+    /// What processes share of origins that hang. A process that is alone has the places of its host instead.
+    pub brakes: Option<Arc<dyn Brakes>>,
 }
 
 /// Declares what firing needs of a store: each trait once, with the field that has it.

@@ -18,7 +18,7 @@ use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::limits::EARLY;
 use minutehand_domain::firing::{
     NO_SLOT_PAUSE, Outage, SLOT_LOOK, SLOTS_AHEAD, SkipReason, Slot, SlotBook, SlotStep,
-    StartCheck, Waited, may_start, next_slot, seat_pause,
+    StartCheck, Waited, may_start, next_slot, place_pause, seat_pause,
 };
 use minutehand_domain::limits::PerSecond;
 use minutehand_domain::work_item::JobRef;
@@ -34,7 +34,7 @@ use crate::error::AppError;
 /// How often an attempt asks again at once, because others took the slot that it saw.
 const ROUNDS_MAX: usize = 12;
 
-/// What an attempt that may start has to wait for, under the limits of its collection.
+/// What an attempt that may start has to wait for.
 pub(super) enum LimitWait {
     /// For its slot.
     Slot(Slot),
@@ -42,6 +42,8 @@ pub(super) enum LimitWait {
     Full,
     /// For a seat.
     Seat,
+    /// For a call to its origin, which hangs.
+    Place,
 }
 
 /// What the limits say of an attempt that may start: what it waits for, if for anything, or why it may not
@@ -126,8 +128,8 @@ impl Executor {
         }
     }
 
-    /// Gives back the claim of an attempt that waits under a limit. It comes again with its message: in time
-    /// for its slot, or to look for a seat or a slot again.
+    /// Gives back the claim of an attempt that waits. It comes again with its message: in time for its slot, or to
+    /// look again.
     pub(super) async fn postpone(
         &self,
         claim: &Claim,
@@ -142,8 +144,14 @@ impl Executor {
                 let pause = seat_pause(&claim.job.uid, &claim.attempt, self.ports.clock.now());
                 self.postpone_for(claim, TimeDelta::zero(), Waited::Seat, pause).await
             }
+            LimitWait::Place => {
+                let pause = place_pause(&claim.job.uid, &claim.attempt, self.ports.clock.now());
+                self.postpone_for(claim, TimeDelta::zero(), Waited::Place, pause).await
+            }
             LimitWait::Full => {
-                self.hold(claim, TimeDelta::zero()).await?;
+                // It may have waited for something else before.
+                let attempt = Attempt { waited: None, ..claim.attempt.clone() };
+                self.hold(&Claim { attempt, ..claim.clone() }, TimeDelta::zero()).await?;
                 Ok(Performed::Waits(Wait::For(NO_SLOT_PAUSE.to_std().unwrap_or_default())))
             }
         }
@@ -157,11 +165,12 @@ impl Executor {
         waited: Waited,
         wait: TimeDelta,
     ) -> Result<Performed, AppError> {
-        self.hold(claim, hold).await?;
         let attempt = Attempt { waited: Some(waited), ..claim.attempt.clone() };
+        let claim = Claim { attempt, ..claim.clone() };
+        self.hold(&claim, hold).await?;
         let clock = &self.ports.clock;
         let due_at = clock.now() + clock.scheduled_during(wait);
-        let QueueMessage { work_item, .. } = attempt_message(&claim.job, attempt);
+        let QueueMessage { work_item, .. } = attempt_message(&claim.job, claim.attempt);
         self.send(&[QueueMessage { work_item, due_at }]).await?;
         Ok(Performed::Done)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Record, Role};
 use minutehand_domain::earlier_timing::{HeldTiming, created_at};
-use minutehand_domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
+use minutehand_domain::firing::{Outage, Waited, Why, WhyFacts, occurrence_before, why};
 use minutehand_domain::goes_on::GoesOn;
 use minutehand_domain::pause::Paused;
 use minutehand_domain::refusal::Refusal;
@@ -113,7 +113,10 @@ impl Manage {
         let rule = definition.recurrence.as_deref().map(Rule::canonical).transpose();
         let found = self.ports.browse.attempts(&job.uid, at).await?;
         let waits = |entry: &HistoryEntry| entry.waits && entry.attempt.role == Role::Main;
-        let waits_for_limit = found.iter().any(waits);
+        let waiting = found.iter().filter(|entry| waits(entry));
+        let (for_place, for_limit): (Vec<_>, Vec<_>) =
+            waiting.partition(|entry| entry.attempt.waited == Some(Waited::Place));
+        let (waits_for_limit, waits_for_place) = (!for_limit.is_empty(), !for_place.is_empty());
         let mut attempts: Vec<_> = found
             .into_iter()
             .filter(|entry| entry.is_answered(since_kept) && !entry.waits)
@@ -141,6 +144,7 @@ impl Manage {
             collection_on_since: is_on.then_some(collection.on_since),
             attempts: &attempts,
             waits_for_limit,
+            waits_for_place,
             left_out: &left_out,
             last_skip: job.timer.counters.last_skip,
             retries: definition.retries(

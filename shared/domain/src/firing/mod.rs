@@ -23,6 +23,7 @@ mod slot;
 mod turn;
 mod why;
 
+pub use brake::{ANSWERS_WITHIN, BRAKED_AT_ONCE, BRAKED_EVERY, BRAKED_FOR, SharedBrake};
 pub use failed_in_row::{FailedInRow, failed_in_row};
 pub use finish_check::{
     FinishCheck, JobProgress, check_finished, held_up, last_occurrence, seen_before_outages,
@@ -37,7 +38,7 @@ pub use next_step::{
 pub use outage::{Around, LeftOut, LeftOutReason, OUTAGES_MAX, Outage, Pulse, overtaken_in};
 pub use places::{HANGING_AT_ONCE, Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
-pub use seat::{SEAT_LOOK_MAX, SEAT_LOOK_MIN, Waited, seat_pause};
+pub use seat::{PLACE_LOOK_MAX, SEAT_LOOK_MAX, SEAT_LOOK_MIN, Waited, place_pause, seat_pause};
 pub use sent_before::sent_before;
 pub use slot::{
     NO_SLOT_PAUSE, SLOT_KEEPS, SLOT_LOOK, SLOTS_AHEAD, Slot, SlotBook, SlotStep, next_slot,

@@ -18,6 +18,8 @@ use crate::ids::fnv1a;
 pub const SEAT_LOOK_MIN: TimeDelta = TimeDelta::seconds(5);
 /// The longest time after which any attempt looks again.
 pub const SEAT_LOOK_MAX: TimeDelta = TimeDelta::minutes(1);
+/// The same of one that waits for an origin that hangs.
+pub const PLACE_LOOK_MAX: TimeDelta = TimeDelta::minutes(5);
 /// An attempt waits for this part of the time that it is late.
 const PART: i32 = 4;
 
@@ -28,6 +30,8 @@ pub enum Waited {
     Slot(Slot),
     /// A seat.
     Seat,
+    /// A call to an origin that hangs, of which only a few are made.
+    Place,
     /// Its end: its target is at work, or has reported the end. The message asks to end it.
     Completion,
 }
@@ -36,7 +40,17 @@ pub enum Waited {
 /// instant look one after the other: each waits for a part of its own between three quarters and all.
 #[must_use]
 pub fn seat_pause(job_uid: &str, attempt: &Attempt, now: DateTime<Utc>) -> TimeDelta {
-    let pause = ((now - attempt.due_at) / PART).clamp(SEAT_LOOK_MIN, SEAT_LOOK_MAX);
+    pause(job_uid, attempt, now, SEAT_LOOK_MAX)
+}
+
+/// The same for a call to an origin that hangs. Many more wait for that, so they look less often.
+#[must_use]
+pub fn place_pause(job_uid: &str, attempt: &Attempt, now: DateTime<Utc>) -> TimeDelta {
+    pause(job_uid, attempt, now, PLACE_LOOK_MAX)
+}
+
+fn pause(job_uid: &str, attempt: &Attempt, now: DateTime<Utc>, max: TimeDelta) -> TimeDelta {
+    let pause = ((now - attempt.due_at) / PART).clamp(SEAT_LOOK_MIN, max);
     let [.., part] = fnv1a(format!("{job_uid}.{}", attempt.id()).as_bytes()).to_be_bytes();
     pause - pause / 1_024 * i32::from(part)
 }
@@ -62,5 +76,8 @@ mod tests {
             assert!(pauses.len() > 35, "{now}: {pauses:?}");
         }
         assert_eq!(seat_pause("j", &first, at(60)), seat_pause("j", &first, at(60)));
+        assert_eq!(place_pause("j", &first, at(60)), seat_pause("j", &first, at(60)));
+        let longest = place_pause("j", &first, at(100_000));
+        assert!((PLACE_LOOK_MAX / 4 * 3..=PLACE_LOOK_MAX).contains(&longest), "{longest}");
     }
 }

@@ -61,6 +61,8 @@ pub struct WhyFacts<'a> {
     pub attempts: &'a [(Attempt, Option<Record>)],
     /// Whether an attempt at its action waits for its slot or a seat.
     pub waits_for_limit: bool,
+    /// Whether it waits for a call to an origin that hangs.
+    pub waits_for_place: bool,
     /// What was left out around the instant.
     pub left_out: &'a [LeftOut],
     /// What the job left out last.
@@ -115,6 +117,8 @@ pub enum Why {
     Waiting,
     /// It is due, and waits until its collection lets it start.
     WaitsForLimit,
+    /// It is due, and waits because its origin hangs.
+    WaitsForPlace,
     /// It is due later.
     NotYet,
     /// The job did not exist yet.
@@ -202,6 +206,7 @@ impl Why {
             Self::UnderWay { .. } => "underWay",
             Self::Waiting => "waiting",
             Self::WaitsForLimit => "waitsForLimit",
+            Self::WaitsForPlace => "waitsForPlace",
             Self::NotYet => "notYet",
             Self::NotCreated { .. } => "notCreated",
             Self::HistoryGone { .. } => "historyGone",
@@ -245,6 +250,9 @@ impl WhyFacts<'_> {
 pub fn why(facts: &WhyFacts<'_>) -> Why {
     if facts.waits_for_limit {
         return Why::WaitsForLimit;
+    }
+    if facts.waits_for_place {
+        return Why::WaitsForPlace;
     }
     by_attempts(facts)
         .or_else(|| by_left_out(facts))
@@ -538,6 +546,7 @@ mod tests {
             last_skip: None,
             attempts: &[],
             waits_for_limit: false,
+            waits_for_place: false,
             retries: Retries::new(2, Span::seconds(300)),
             outages: [&[], &[]],
             beats: [Some(at("05T11:59")); 2],
@@ -652,8 +661,9 @@ mod tests {
 
     #[test]
     fn without_an_attempt_there_is_a_reason() {
-        let cases: [(&str, Change, Why); 18] = [
+        let cases: [(&str, Change, Why); 19] = [
             ("its collection has limits", |it| it.waits_for_limit = true, Why::WaitsForLimit),
+            ("its origin hangs", |it| it.waits_for_place = true, Why::WaitsForPlace),
             ("due just now", |it| it.now = at("05T09:30"), Why::Waiting),
             ("no sweeper since", |it| it.beats[0] = Some(at("05T09:10")), Why::Waiting),
             ("no worker ever", |it| it.beats[1] = None, Why::Waiting),

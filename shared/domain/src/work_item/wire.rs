@@ -21,9 +21,10 @@
 //! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant), `l` (waits in a
 //! timer), `s` (when it was first sent, if it was due before), `p` (under policies), `o` (takes turns), `b`
 //! (what it waited for: its slot, as the instant in ticks and the number of the book, `true` for a
-//! seat, or `false` for its end), `k` (alert), `q` (the caller who asked for the run) and `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none, `false`, none and the job of the message.
+//! seat or a call to an origin that hangs, or `false` for its end), `h` (such a call), `k` (alert), `q` (the caller who asked for the run) and `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`, `false`, none, `false`, `false`, none and the job of the message.
 //!
-//! A reader that does not know `q` makes the same attempt, and its record does not name the caller.
+//! A reader that does not know `q` makes the same attempt, and its record does not name the caller. One that
+//! does not know `h` looks for a seat, and then makes the attempt although its origin hangs.
 //!
 //! A reader that knows neither cannot read the switch of a collection with limits either, and starts
 //! none of its attempts.
@@ -241,6 +242,10 @@ fn write_attempt(attempt: &Attempt) -> Value {
         None => {}
         Some(Waited::Slot(Slot { at, book })) => insert("b", json!([ticks(at), book])),
         Some(Waited::Seat) => insert("b", true.into()),
+        Some(Waited::Place) => {
+            insert("b", true.into());
+            insert("h", true.into());
+        }
         Some(Waited::Completion) => insert("b", false.into()),
     }
     if attempt.is_alert {
@@ -295,7 +300,11 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
         },
         under_policy: flag(wire, "p")?,
         takes_turn: flag(wire, "o")?,
-        waited: non_null(wire, "b").map(read_waited).transpose()?,
+        waited: if flag(wire, "h")? {
+            Some(Waited::Place)
+        } else {
+            non_null(wire, "b").map(read_waited).transpose()?
+        },
         is_alert: flag(wire, "k")?,
         asked_by: non_null(wire, "q").map(|_| text(wire, "q")).transpose()?,
     })
@@ -424,6 +433,10 @@ mod tests {
             (
                 attempt(Attempt { waited: Some(Waited::Seat), ..first() }),
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"b":true}]}"#,
+            ),
+            (
+                attempt(Attempt { waited: Some(Waited::Place), ..first() }),
+                r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"b":true,"h":true}]}"#,
             ),
             (
                 attempt(Attempt { asked_by, ..Attempt::first(4, run.clone()) }),

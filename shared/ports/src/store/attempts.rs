@@ -78,7 +78,7 @@ pub struct HistoryEntry {
     pub attempt: Attempt,
     /// How it ended; `None` while it is only claimed, or waits for its slot or a seat.
     pub record: Option<Record>,
-    /// Whether it waits for its slot or a seat: no worker has claimed it.
+    /// Whether it waits for its slot or a seat, or because its origin hangs: no worker has claimed it.
     pub waits: bool,
 }
 
@@ -110,7 +110,7 @@ pub trait Attempts: Send + Sync {
     /// happens.
     async fn release(&self, claim: &Claim) -> Result<(), StoreError>;
 
-    /// Gives back a claim under which nothing was done because the attempt waits for its slot or a seat.
+    /// Gives back a claim under which nothing was done because of what its attempt now waits for.
     /// The attempt leaves a trace, so that it is not taken for lost, and the claim does not count as one
     /// that led to nothing. For this much work time, only who has waited gets the attempt. If the caller no
     /// longer holds the claim, nothing happens.

@@ -66,7 +66,7 @@ pub enum WaitsFor {
     Limit,
     /// Another attempt of its job, as the job lets none overlap.
     Turn,
-    /// A place among the attempts under way: its collection, or what it calls, has its share.
+    /// A place among the attempts under way: its collection, or what it calls, has its share, or hangs.
     Place,
     /// A worker that takes it.
     Worker,

@@ -12,6 +12,7 @@
 
 mod alerts;
 mod attempts;
+mod brakes;
 mod browse;
 mod cloud_services;
 mod collections;
@@ -37,6 +38,7 @@ pub use attempts::{
     Attempts, AttemptsLayer, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry,
     HistoryLayer, Recorded,
 };
+pub use brakes::{Brakes, BrakesLayer};
 pub use browse::{
     Browse, BrowseLayer, CountedQuarters, PresentAttempt, PresentAttempts, Standing, WaitsFor,
 };

@@ -205,6 +205,7 @@ impl Told<'_> {
             (None, Some(Waited::Slot(_) | Waited::Seat)) => {
                 ", because the limits of its job collection held it up".to_owned()
             }
+            (None, Some(Waited::Place)) => ", because its origin did not answer".to_owned(),
             (None, None | Some(Waited::Completion)) if started_at - self.found.at > LATE => {
                 ", because it waited to be sent or for a worker".to_owned()
             }
@@ -279,6 +280,11 @@ impl Told<'_> {
             Why::Waiting => "It is due, and waits to be sent or for a worker.".to_owned(),
             Why::WaitsForLimit => {
                 "It is due, and waits until the limits of its job collection let it start."
+                    .to_owned()
+            }
+            Why::WaitsForPlace => {
+                "It is due, and waits: the origin hangs. Its calls have no answer, so only two \
+                are under way at a time until one is answered."
                     .to_owned()
             }
             Why::NotYet => "It is not due yet.".to_owned(),

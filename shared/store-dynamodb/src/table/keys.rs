@@ -77,6 +77,14 @@ pub(crate) fn seats(collection_uid: &str) -> Key {
     key(inside(collection_uid), "Y")
 }
 
+/// The partition of the brakes of origins.
+pub(crate) const BRAKES: &str = "B";
+
+/// The brake of an origin. Origins are short: a host name has 253 characters at most.
+pub(crate) fn brake(origin: &str) -> Key {
+    key(BRAKES.to_owned(), origin)
+}
+
 /// The definition of a job.
 pub(crate) fn job(collection_uid: &str, name: &Name) -> Key {
     job_of_key(collection_uid, &name.key())

@@ -52,6 +52,10 @@ pub enum MeteredCall {
     Seats,
     /// Reading how many seats are taken.
     ReadSeats,
+    /// Counting calls without an answer, and taking those that origins get that hang.
+    Brakes,
+    /// Reading which origins hang.
+    ReadBrakes,
     /// Counting attempts.
     Count,
     /// Looking for attempts that were counted long ago.
@@ -99,6 +103,7 @@ impl MeteredCall {
             | Self::Postpone
             | Self::Slots
             | Self::Seats
+            | Self::Brakes
             | Self::Count
             | Self::Finish
             | Self::Pause
@@ -115,6 +120,7 @@ impl MeteredCall {
             | Self::ReadAlerts
             | Self::ReadSlots
             | Self::ReadSeats
+            | Self::ReadBrakes
             | Self::FindEvicted
             | Self::FindAttempts
             | Self::ListRetries

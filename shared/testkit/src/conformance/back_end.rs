@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_app::fire::StoreOfFiring;
 use minutehand_ports::store::{CollectionRecord, JobRecord};
-use minutehand_ports::{ApiSigns, Browse, CloudServices, Collections, Installation, Jobs, Pings};
+use minutehand_ports::{
+    ApiSigns, Brakes, Browse, CloudServices, Collections, Installation, Jobs, Pings,
+};
 
 /// The ports that firing and managing cannot do without, as one store.
 pub trait CoreStore: StoreOfFiring + Collections + Jobs {}
@@ -28,6 +30,8 @@ pub struct StorePorts {
     pub pings: Option<Arc<dyn Pings>>,
     /// The signs of who takes pings, if it needs any.
     pub signs: Option<Arc<dyn ApiSigns>>,
+    /// The brakes of origins, if processes share them.
+    pub brakes: Option<Arc<dyn Brakes>>,
 }
 
 impl StorePorts {
@@ -43,6 +47,7 @@ impl StorePorts {
             installation: store,
             pings: None,
             signs: None,
+            brakes: None,
         }
     }
 
@@ -56,6 +61,12 @@ impl StorePorts {
     #[must_use]
     pub fn with_signs(self, store: Arc<impl ApiSigns + 'static>) -> Self {
         Self { signs: Some(store), ..self }
+    }
+
+    /// The same, of a store with brakes.
+    #[must_use]
+    pub fn with_brakes(self, store: Arc<impl Brakes + 'static>) -> Self {
+        Self { brakes: Some(store), ..self }
     }
 }
 

@@ -8,7 +8,7 @@ use minutehand_ports::store::{
     CollectionRecord, Due, DueTimer, JobRecord, Page, PageRequest, Recount, SaveJob, Saved,
 };
 use minutehand_ports::{
-    ApiSigns, Browse, CloudServices, Collections, Installation, Jobs, Pings, StoreError,
+    ApiSigns, Brakes, Browse, CloudServices, Collections, Installation, Jobs, Pings, StoreError,
 };
 use tokio::task::JoinSet;
 
@@ -74,6 +74,11 @@ impl Subject {
     /// The signs of those who take pings.
     pub(crate) fn signs(&self) -> Arc<dyn ApiSigns> {
         self.ports.signs.clone().unwrap()
+    }
+
+    /// The brakes of origins.
+    pub(crate) fn brakes(&self) -> Arc<dyn Brakes> {
+        self.ports.brakes.clone().unwrap()
     }
 
     /// What moves an installation.

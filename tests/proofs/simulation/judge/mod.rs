@@ -37,6 +37,7 @@ mod counters;
 mod ends;
 mod floods;
 mod goes_on;
+mod hanging;
 mod kept;
 mod late;
 mod limits;
@@ -147,6 +148,7 @@ pub(super) fn judge_counted(run: &Run) -> (Vec<String>, Excused) {
     judge.overlapped();
     judge.too_many();
     judge.too_many_at_once();
+    judge.hanging();
     judge.stale();
     judge.chains();
     judge.notices();
@@ -267,9 +269,11 @@ impl<'a> Judge<'a> {
             gone: BTreeMap::new(),
             lag: match run.scenario {
                 // Many runs at once wait for their slots or seats, and others behind them.
-                Scenario::Harsh | Scenario::Limits | Scenario::Seats | Scenario::Completion => {
-                    LAG_HARSH
-                }
+                Scenario::Harsh
+                | Scenario::Limits
+                | Scenario::Seats
+                | Scenario::Hanging
+                | Scenario::Completion => LAG_HARSH,
                 Scenario::Lossy | Scenario::Parts => LAG_LOSSY,
                 Scenario::Burst => LAG_BURST,
                 Scenario::Mixed

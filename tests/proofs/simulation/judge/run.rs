@@ -10,6 +10,7 @@ use minutehand_ports::Timers as _;
 use minutehand_ports::store::TimerRecord;
 
 use crate::simulation::earlier::is_forgotten;
+use crate::simulation::hanging::BrakeNote;
 use crate::simulation::machine::Life;
 use crate::simulation::memory::{Changed, JobItem, Tables};
 use crate::simulation::pings::{ApiLife, PingNote};
@@ -61,6 +62,8 @@ pub(in crate::simulation) struct Run {
     pub(in crate::simulation) left_out: Vec<Row>,
     /// The turns of jobs that let no attempts overlap.
     pub(in crate::simulation) turns: Vec<TurnNote>,
+    /// What happened to origins, where workers share their brakes.
+    pub(in crate::simulation) brakes: Vec<BrakeNote>,
     pub(in crate::simulation) kept: Kept,
     /// The processes that take pings, and what happened to pings, in order.
     pub(in crate::simulation) api_lives: Vec<ApiLife>,
@@ -222,6 +225,7 @@ impl Run {
                 })
                 .collect(),
             turns: world.turns.lock().unwrap().clone(),
+            brakes: world.hanging.notes.lock().unwrap().clone(),
             records: records.clone(),
             lives,
             redrives: world.redrives.lock().unwrap().clone(),

@@ -77,6 +77,7 @@ impl Judge<'_> {
             Why::Failed { .. } | Why::Retrying { .. } => !is_open,
             // If it is not tried, a worker died with it.
             Why::UnderWay { .. } => is_tried && !is_open,
+            Why::WaitsForPlace => true,
             Why::WaitsForLimit => is_done || !self.may_wait_at_the_end(segment, nominal),
             _ if is_tried => true,
             Why::Waiting => nominal < self.horizon - self.lag && !self.is_excused(segment, nominal),
