@@ -41,7 +41,9 @@ impl WatchArgs {
         let grace = grace.map(|text| instant::written_span("--grace", text)).transpose()?;
         let span = self.grace.as_deref().and_then(instant::span_of);
         if span.is_some_and(|span| span < GRACE_MIN || span > GRACE_MAX) {
-            return Err(Failure::refused("--grace is 1 second to 1 day: a ping that comes later is missing"));
+            return Err(Failure::refused(
+                "--grace is 1 second to 1 day: a ping that comes later is missing",
+            ));
         }
         let window = grace.map_or_else(|| json!({}), |grace| json!({"grace": grace}));
         Ok(self.watch.then_some(window))
@@ -110,8 +112,11 @@ mod tests {
 
     #[test]
     fn a_ping_is_waited_for_a_second_to_a_day() {
-        let window = |grace: &str| WatchArgs { watch: true, grace: Some(grace.to_owned()) }.window();
-        for (grace, is_allowed) in [("0s", false), ("1s", true), ("24h", true), ("1D", true), ("25h", false)] {
+        let window =
+            |grace: &str| WatchArgs { watch: true, grace: Some(grace.to_owned()) }.window();
+        for (grace, is_allowed) in
+            [("0s", false), ("1s", true), ("24h", true), ("1D", true), ("25h", false)]
+        {
             assert_eq!(window(grace).is_ok(), is_allowed, "{grace}");
         }
     }
