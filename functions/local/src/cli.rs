@@ -67,8 +67,8 @@ Shutdown: SIGTERM, SIGINT and SIGHUP stop the server. It starts no more actions,
 under way for the seconds of --drain, and exits within 3 s more; a second signal stops it \
 immediately. Actions that are interrupted are sent again at the next start.
 
-Guarantees: every occurrence that is due runs at least once, and never early. If \
-occurrences of a job fell due while no server ran, the last one runs. GET /metrics reports what fires.
+Guarantees: every occurrence that is due runs at least once, and never early. If occurrences of a \
+job fell due while no server ran, the last one runs. GET /metrics reports what fires.
 
 Data: the data directory contains everything, including the key that seals secrets. Anyone with a \
 copy of it can read them. Only one process can use it at a time. With --database, any number of \

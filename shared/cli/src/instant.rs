@@ -160,10 +160,19 @@ fn refused(text: &str, why: &str) -> Failure {
 
 /// A span as a job document has it.
 pub(crate) fn written_span(option: &str, text: &str) -> Result<Value> {
-    let span = span_of(&text.to_ascii_lowercase()).ok_or_else(|| {
+    Ok(as_written(given_span(option, text)?))
+}
+
+/// The span that an option says.
+pub(crate) fn given_span(option: &str, text: &str) -> Result<TimeDelta> {
+    span_of(&text.to_ascii_lowercase()).ok_or_else(|| {
         Failure::refused(format!("{option} '{text}' is not a span; write it like 30s, 5m or 1h"))
-    })?;
-    Ok(format!("PT{}S", span.num_seconds()).into())
+    })
+}
+
+/// The same of a span that is read already.
+pub(crate) fn as_written(span: TimeDelta) -> Value {
+    format!("PT{}S", span.num_seconds()).into()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use minutehand_ports::{ActionOutcome, AttemptContext, ErrorType, Event, FailureB
 
 use super::DeliveryPlace;
 use super::execute::Executor;
+use super::hanging::is_answered;
 use super::loaded_job::{LoadedJob, action, job_path};
 use super::rendered::execution_id;
 use crate::error::AppError;
@@ -78,8 +79,7 @@ impl Executor {
         let late = started_at - attempt.due_at;
         self.ports.events.note(Event::Started { job, attempt, late });
         let ended = self.call(&origin, &target, &context).await?;
-        let is_cause = |kind| ended.cause.as_ref().is_some_and(|cause| cause.kind == kind);
-        place.ended(!is_cause(CauseKind::Timeout));
+        place.ended(is_answered(&ended));
         let ActionOutcome { outcome, is_accepted, cause, message, retry_after, body } = ended;
         let ended_at = None;
         Ok(Some(ActionResult {

@@ -73,8 +73,7 @@ impl Executor {
         };
         let is_counted = is_counted.load(Ordering::Relaxed);
         if let Ok(ended) = &ended {
-            let is_answered = !ended.cause.as_ref().is_some_and(|it| it.kind == CauseKind::Timeout);
-            if is_answered {
+            if is_answered(ended) {
                 brakes.answered(origin, is_counted).await;
             } else if !is_counted {
                 brakes.unanswered(origin).await;
@@ -82,4 +81,9 @@ impl Executor {
         }
         ended
     }
+}
+
+/// Whether a call was answered in its time, even with an error.
+pub(super) fn is_answered(ended: &ActionOutcome) -> bool {
+    ended.cause.as_ref().is_none_or(|cause| cause.kind != CauseKind::Timeout)
 }

@@ -113,10 +113,9 @@ impl Manage {
         let rule = definition.recurrence.as_deref().map(Rule::canonical).transpose();
         let found = self.ports.browse.attempts(&job.uid, at).await?;
         let waits = |entry: &HistoryEntry| entry.waits && entry.attempt.role == Role::Main;
-        let waiting = found.iter().filter(|entry| waits(entry));
-        let (for_place, for_limit): (Vec<_>, Vec<_>) =
-            waiting.partition(|entry| entry.attempt.waited == Some(Waited::Place));
-        let (waits_for_limit, waits_for_place) = (!for_limit.is_empty(), !for_place.is_empty());
+        let for_place = |entry: &HistoryEntry| entry.attempt.waited == Some(Waited::Place);
+        let waits_for_place = found.iter().any(|entry| waits(entry) && for_place(entry));
+        let waits_for_limit = found.iter().any(|entry| waits(entry) && !for_place(entry));
         let mut attempts: Vec<_> = found
             .into_iter()
             .filter(|entry| entry.is_answered(since_kept) && !entry.waits)

@@ -38,14 +38,14 @@ impl WatchArgs {
     /// The window of the jobs, if pings are expected.
     pub(super) fn window(&self) -> Result<Option<Value>> {
         let grace = self.grace.as_deref();
-        let grace = grace.map(|text| instant::written_span("--grace", text)).transpose()?;
-        let span = self.grace.as_deref().and_then(instant::span_of);
-        if span.is_some_and(|span| span < GRACE_MIN || span > GRACE_MAX) {
+        let grace = grace.map(|text| instant::given_span("--grace", text)).transpose()?;
+        if grace.is_some_and(|grace| grace < GRACE_MIN || grace > GRACE_MAX) {
             return Err(Failure::refused(
                 "--grace is 1 second to 1 day: a ping that comes later is missing",
             ));
         }
-        let window = grace.map_or_else(|| json!({}), |grace| json!({"grace": grace}));
+        let window =
+            grace.map_or_else(|| json!({}), |grace| json!({"grace": instant::as_written(grace)}));
         Ok(self.watch.then_some(window))
     }
 }
@@ -114,9 +114,14 @@ mod tests {
     fn a_ping_is_waited_for_a_second_to_a_day() {
         let window =
             |grace: &str| WatchArgs { watch: true, grace: Some(grace.to_owned()) }.window();
-        for (grace, is_allowed) in
-            [("0s", false), ("1s", true), ("24h", true), ("1D", true), ("25h", false)]
-        {
+        for (grace, is_allowed) in [
+            ("0s", false),
+            ("1s", true),
+            ("24h", true),
+            ("1D", true),
+            ("25h", false),
+            ("25H", false),
+        ] {
             assert_eq!(window(grace).is_ok(), is_allowed, "{grace}");
         }
     }

@@ -56,8 +56,8 @@ type Answer = (u64, Vec<Row>);
 /// A connection, and the statements that have names on it.
 pub(super) struct Session {
     client: Client,
-    /// `None` if a pooler may stand between, so that another program may get the session next. A statement has a name for each way in which its parameters are
-    /// null, whose types PostgreSQL finds itself.
+    /// `None` if a pooler may stand between, so that another program may get the session next. A statement has a
+    /// name for each way in which its parameters are null, whose types PostgreSQL finds itself.
     named: Option<HashMap<(&'static str, Vec<Type>), Named>>,
 }
 
