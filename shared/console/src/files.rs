@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
+        name: "app.3192e91f9fdb.js",
+        bytes: include_bytes!("../dist/app.3192e91f9fdb.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"3192e91f9fdb4f3cec6fd7a539c7115d\"",
+        is_hashed: true,
+    },
+    File {
         name: "app.a7f126d85265.css",
         bytes: include_bytes!("../dist/app.a7f126d85265.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"a7f126d85265ea7bf4721441682193d4\"",
-        is_hashed: true,
-    },
-    File {
-        name: "app.ca0e34f53b64.js",
-        bytes: include_bytes!("../dist/app.ca0e34f53b64.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"ca0e34f53b6402f88d022d940cfad4fc\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"911f336d6aa4281407da8ff5626defed\"",
+        etag: "\"48ec55eb69eb8fbb0a467b353cbe1f41\"",
         is_hashed: false,
     },
     File {

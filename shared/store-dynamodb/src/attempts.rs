@@ -442,7 +442,7 @@ pub(crate) fn read_present(
     let OpenAttempt { attempt, open, progress, .. } = read_open(item, attempt)?;
     let standing = match open {
         Some(span) => Standing::Open { span, progress },
-        None if attempt.waited == Some(Waited::Place) => Standing::Waits(WaitsFor::Place),
+        None if attempt.waited == Some(Waited::Place) => Standing::Waits(WaitsFor::Origin),
         None => Standing::of_claim(waits, lease_until, work_now),
     };
     Ok(Some(PresentAttempt { job: job.clone(), attempt, standing }))

@@ -2,6 +2,7 @@
 //! time and costs next to nothing, so that what a pass of the sweeper takes is its own.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub(crate) struct Far {
     due: Arc<Mutex<Option<Value>>>,
     /// The calls that it refuses.
     pub(crate) throttle: Arc<Throttle>,
+    /// How often attempts were looked up: each timer is healed by one query.
+    looked_up: Arc<AtomicU32>,
 }
 
 impl Far {
@@ -35,7 +38,8 @@ impl Far {
     pub(crate) fn start(away: Duration) -> Self {
         let due: Arc<Mutex<Option<Value>>> = Arc::default();
         let throttle: Arc<Throttle> = Arc::default();
-        let (timer, refused) = (due.clone(), throttle.clone());
+        let looked_up: Arc<AtomicU32> = Arc::default();
+        let (timer, refused, queries) = (due.clone(), throttle.clone(), looked_up.clone());
         let address = http::serve(move |request| {
             std::thread::sleep(away);
             if let Some(refused) = refused.answer(&request.action) {
@@ -43,14 +47,22 @@ impl Far {
             }
             let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
             let answer = match request.action.as_str() {
-                "Query" if body["ExpressionAttributeValues"][":shard"].is_null() => attempts(&body),
+                "Query" if body["ExpressionAttributeValues"][":shard"].is_null() => {
+                    queries.fetch_add(1, Ordering::Relaxed);
+                    attempts(&body)
+                }
                 "Query" => page(&body, timer.lock().expect("nobody trips").as_ref()),
                 "SendMessageBatch" => json!({"Successful": done(&body), "Failed": []}),
                 _ => json!({}),
             };
             Answer::from(answer.to_string())
         });
-        Self { address, due, throttle }
+        Self { address, due, throttle, looked_up }
+    }
+
+    /// How often attempts were looked up since the last time.
+    pub(crate) fn take_looked_up(&self) -> u32 {
+        self.looked_up.swap(0, Ordering::Relaxed)
     }
 
     /// From now on copies of this timer are due in all shards, or none is.

@@ -48,13 +48,16 @@ pub(crate) fn passes(functions: &Path, services: &Services) {
         ("minute", true, 0),
         ("minute", true, ONE_IN),
     ] {
-        far.set_due(Some(timer(&api, services, frequency, ran)));
+        let name = format!("{frequency}-{ran}-{one_in}");
+        far.set_due(Some(timer(&api, services, (frequency, &name), ran)));
         far.throttle.refuse(one_in);
         far.throttle.take_refused();
         let healed = if ran { ", healed" } else { "" };
         let refused = if one_in > 0 { ", throttled" } else { "" };
         let what = format!("each {frequency}{healed}{refused}: {TIMERS}");
         let (time, spent) = measure(&sweeper, &what, TIMERS, one_in > 0);
+        let looked_up = far.take_looked_up();
+        assert_eq!(looked_up > 0, ran, "{looked_up} timers were healed");
         let second = f64::from(TIMERS) / time.as_secs_f64();
         println!("  a second; in µs each {second:>24.0} {:>17}", (spent / TIMERS).as_micros());
         if one_in > 0 {
@@ -92,18 +95,30 @@ fn measure(
 
 /// The timer of a job that fires so often, as the table has it. Of one that ran before, the sweeper looks for
 /// what was sent the last time.
-fn timer(api: &Function, services: &Services, frequency: &str, ran: bool) -> Value {
+fn timer(api: &Function, services: &Services, (frequency, name): (&str, &str), ran: bool) -> Value {
     // What the API cannot hand over is left to the sweep.
     services.refuses.store(true, Ordering::Release);
     let due_at = minutehand_runtime::system_now() + DUE_IN;
     let start = if ran { due_at - RAN_FOR } else { due_at };
     let start = start.to_rfc3339_opts(SecondsFormat::Secs, true);
-    let name = format!("{frequency}-{ran}");
-    let job = load::put_recurring(&name, "http://127.0.0.1/", &start, frequency);
+    let job = load::put_recurring(name, "http://127.0.0.1/", &start, frequency);
     let (answer, _) = api.invoke(&job);
     assert_eq!(answer["statusCode"], 201, "{answer}");
     services.refuses.store(false, Ordering::Release);
-    services.system.block_on(stored(&services.dynamodb, &name))
+    let timer = services.system.block_on(stored(&services.dynamodb, name));
+    if ran { aged(timer) } else { timer }
+}
+
+/// The timer as if its job had been made when it first ran. What is older than a job is not healed.
+fn aged(mut timer: Value) -> Value {
+    let texts = timer.as_object_mut().expect("it has attributes").values_mut();
+    let line = texts.filter_map(|it| it.get_mut("S")).find(|it| it.to_string().contains(" since="));
+    let line = line.expect("it has a line of its schedule");
+    let (what, since) =
+        line.as_str().unwrap_or_default().split_once(" since=").expect("it was found");
+    let made_at: i64 = since.parse().expect("it ends with the time when the job was made");
+    *line = format!("{what} since={}", made_at - RAN_FOR.num_seconds()).into();
+    timer
 }
 
 async fn stored(client: &Client, job_key: &str) -> Value {
@@ -111,10 +126,9 @@ async fn stored(client: &Client, job_key: &str) -> Value {
         .scan()
         .table_name(TABLE)
         .filter_expression("job_key = :key")
-        .expression_attribute_values(":key", AttributeValue::S(job_key.to_owned()))
-        .send();
-    let found = found.await.expect("the table answers").items.unwrap_or_default();
-    let timer = found.into_iter().next().expect("the job has a timer");
+        .expression_attribute_values(":key", AttributeValue::S(job_key.to_owned()));
+    let found = found.into_paginator().items().send().next().await;
+    let timer = found.expect("the job has a timer").expect("the table answers");
     let attributes = timer.into_iter().map(|(name, value)| (name, in_json(value)));
     Value::Object(attributes.collect::<Map<_, _>>())
 }

@@ -69,7 +69,7 @@ async fn an_attempt_that_waits_says_that_its_origin_hangs_and_is_not_taken_for_l
     let job = (&place(), &named("jc"), &named("j"));
     let (of, now) = (world.job("j").await, world.now());
     let present = world.store.present_of(&of, now, now).await.unwrap();
-    let waits = Standing::Waits(WaitsFor::Place);
+    let waits = Standing::Waits(WaitsFor::Origin);
     assert!(!present.is_empty() && present.iter().all(|it| it.standing == waits), "{present:?}");
     for waiting in &present {
         let explained =

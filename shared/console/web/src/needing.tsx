@@ -175,6 +175,7 @@ export function waitsFor(what: string | null, { maxConcurrent, maxPerSecond }: P
     limit: `the limit of the collection${limits.length > 0 ? `, ${limits.join(' and ')}` : ''}`,
     turn: 'another attempt of the job, which lets none overlap',
     place: 'a place among the attempts under way',
+    origin: 'its target, which hangs',
     worker: 'a worker',
   };
   return words[what ?? ''] ?? what ?? '';

@@ -68,6 +68,8 @@ pub enum WaitsFor {
     Turn,
     /// A place among the attempts under way: its collection, or what it calls, has its share, or hangs.
     Place,
+    /// What it calls hangs, and gets few calls until it answers.
+    Origin,
     /// A worker that takes it.
     Worker,
 }
@@ -80,6 +82,7 @@ impl WaitsFor {
             Self::Limit => "limit",
             Self::Turn => "turn",
             Self::Place => "place",
+            Self::Origin => "origin",
             Self::Worker => "worker",
         }
     }
