@@ -55,6 +55,7 @@ endef
 export CALLS
 
 run: ## build the binary and serve with it; prints commands to try; Ctrl-C ends it
+	@echo 'building the server: two to four minutes on two cores the first time, then seconds'
 	cargo build -p minutehand --locked
 	@echo "$$CALLS"
 	@exec $(TARGET_DIR)/debug/minutehand serve --listen $(LISTEN) --data '$(DATA)'
@@ -225,6 +226,7 @@ else
 endif
 
 dist: ## the binary as it is released: optimised, stripped
+	@echo 'building the optimised server: four to eight minutes on two cores'
 	cargo build --release -p minutehand --locked
 	@wc -c $(BINARY) | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
 
