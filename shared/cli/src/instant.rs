@@ -170,7 +170,7 @@ pub(crate) fn given_span(option: &str, text: &str) -> Result<TimeDelta> {
     })
 }
 
-/// The same of a span that is read already.
+/// A span that is read already, as a job document has it.
 pub(crate) fn as_written(span: TimeDelta) -> Value {
     format!("PT{}S", span.num_seconds()).into()
 }
