@@ -103,7 +103,8 @@ def backups(stack, s3, bucket, folder):
     """A backup, which is whole, and which an installation that has jobs refuses."""
     said = invoke(stack, {"backup": True})
     assert said["jobs"] > 0, said
-    equal((said["unreadable"], said["removed"]), (0, 0), "what a backup left out, and what it removed")
+    equal((said["done"], said["unreadable"], said["removed"]), (True, 0, 0), "what a backup left out and removed")
+    equal(invoke(stack, {"backup": "due"}), {"backup": None, "done": True}, "what is due after the backup of the day")
     read = s3.get_object(Bucket=bucket, Key=f"backup/{said['backup']}/manifest.json")["Body"].read()
     manifest = json.loads(read)
     equal(sum(it["lines"] for it in manifest["files"] if it["kind"] == "jobs"), said["jobs"], "jobs of the manifest")

@@ -15,8 +15,8 @@ use futures_util::TryStreamExt as _;
 use minutehand_archive::{BackupAbout, SealedWith};
 use minutehand_archive_objects::{Location, Objects};
 use minutehand_carry::{
-    Backup, Export, Import, ImportHow, Imported, MoveFailed, Resealing, StoreOfMoves,
-    backup_entries, bring, kind, sealed, to_line,
+    Backup, BackupPosition, Export, Import, ImportHow, Imported, MoveFailed, Resealing,
+    StoreOfMoves, backup_entries, backup_page, bring, kind, sealed, to_line,
 };
 use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_domain::collection::{Collection, CollectionDefinition, CollectionState};
@@ -376,6 +376,22 @@ async fn a_daily_backup_becomes_an_installation_of_either_store_with_the_same_ke
         target.import(None, &folder).await.unwrap();
         let expected = everything(&source.sealer).into_iter().map(moved).collect();
         assert_eq!(target.lines().await, opened(expected, &source.sealer));
+    }
+}
+
+#[tokio::test]
+async fn the_pages_of_a_backup_are_its_entries_if_each_is_read_by_another_process() {
+    let dynamo = Dynamo::new().await;
+    for side in [Side::sql().full().await, dynamo.side().full().await] {
+        let store = &*side.store;
+        let entries: Vec<_> = backup_entries(store, now()).try_collect().await.unwrap();
+        let (mut read, mut position) = (Vec::new(), BackupPosition::default());
+        while let Some((page, next)) = backup_page(store, now(), position).await.unwrap() {
+            read.extend(page);
+            position = BackupPosition::read(&next.to_text()).unwrap();
+        }
+        assert_eq!(read, entries);
+        assert_eq!(read.len(), everything(&side.sealer).len());
     }
 }
 

@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use minutehand_ports::StoreError;
 use minutehand_store_dynamodb::JsonItem;
 use serde::Deserialize;
+use serde_json::Value;
 
 /// An event: a batch, or a request to write a day again from the table, to sort what is over, to write a
 /// backup, or to move the installation.
@@ -20,14 +21,35 @@ pub struct Event {
     #[serde(default)]
     pub(crate) sort: bool,
     /// Whether a backup is to be written.
-    #[serde(default)]
-    pub(crate) backup: bool,
+    pub(crate) backup: Option<BackupRequest>,
     /// The export that is to be written.
     pub(crate) export: Option<ExportRequest>,
     /// The backup that is to be imported.
     pub(crate) import: Option<ImportRequest>,
     /// Where the answer to the last request ended.
     pub(crate) from: Option<String>,
+}
+
+/// A request for a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(crate) enum BackupRequest {
+    /// `true`, of an operator: one begins now.
+    Now,
+    /// `"due"`, of the rule of each hour: an unfinished one goes on, and the one of the day begins.
+    IfDue,
+}
+
+impl TryFrom<Value> for BackupRequest {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        match &value {
+            Value::Bool(true) => Ok(Self::Now),
+            Value::String(text) if text == "due" => Ok(Self::IfDue),
+            _ => Err("'backup' is neither true, for one now, nor \"due\", for what is due"),
+        }
+    }
 }
 
 /// A request to export.

@@ -15,7 +15,7 @@
 //! | a record cannot be read | it is written as it is below `failed/records/`, and the rest is archived |
 //! | a batch is 12 hours old | Lambda writes it below `aws/lambda/`, and goes on |
 //! | the stream has lost records | an operator asks to write the day again |
-//! | a day is over | a rule asks to sort its objects by jobs, and another one for a backup |
+//! | a day is over | a rule asks each hour to sort its objects by jobs, and another one for a backup |
 //! | the installation moves | an operator asks for an export, or for an import |
 //!
 //! | step | a crash after it leaves |
@@ -25,7 +25,9 @@
 //! | write a part of a day again | lines twice, which a reader has once; the next request goes on from the last answer |
 
 mod backup;
+mod due;
 mod event;
+mod failed;
 mod moving;
 mod settings;
 mod sort;
@@ -46,8 +48,8 @@ use minutehand_sealer_kms::KmsSealer;
 use minutehand_store_dynamodb::{DynamoStore, WalkPosition, read_ended};
 use serde_json::{Value, json};
 
-pub use backup::BackupFailed;
 pub use event::{Event, StreamRecord};
+pub use failed::BackupFailed;
 pub use moving::MovingFailed;
 pub use settings::ArchiverSettings;
 
@@ -150,7 +152,7 @@ impl Function {
                 self.repair(&day, from.as_deref(), until).await
             }
             Event { sort: true, .. } => self.sort(until).await,
-            Event { backup: true, .. } => Ok(self.back_up(until).await?),
+            Event { backup: Some(request), .. } => Ok(self.back_up(request, until).await?),
             Event { export: Some(export), .. } => Ok(self.export(&export, until).await?),
             Event { import: Some(import), .. } => Ok(self.import(&import, until).await?),
             Event { records: Some(records), .. } => {

@@ -2,19 +2,121 @@
 //!
 //! Every file is created, and none is overwritten. A request that is repeated because its answer was lost
 //! finds that the file exists, and then its content decides. The manifest comes last.
+//!
+//! A backup may be written in parts, by one process after another: see [`BackupWriter::pause`] and
+//! [`Objects::resume_backup`]. If two go on at the same time, the second to write other content under a name
+//! stops there with [`ArchiveError::BackupExists`]. A manifest names only files that exist as it says: its
+//! writer has written each, or found it with this content, and so had the writer of the progress.
 
 use std::pin::pin;
 
 use futures_util::stream::{Stream, StreamExt as _};
 use minutehand_archive::{
-    BACKUPS, BackupAbout, BackupChunk, BackupEntry, BackupFile, BackupPart, BackupParts, MANIFEST,
-    Manifest, backup_name, backup_time, sha256,
+    BACKUPS, BackupAbout, BackupChunk, BackupEntry, BackupFile, BackupPart, BackupParts,
+    BackupProgress, MANIFEST, Manifest, backup_name, backup_time, progress_name, progress_number,
+    sha256,
 };
 
 use crate::error::ArchiveError;
 use crate::objects::Objects;
 
+/// Writes a backup: gathers entries, and writes a file of a kind when it is full.
+#[derive(Debug)]
+pub struct BackupWriter<'a> {
+    objects: &'a Objects,
+    name: String,
+    parts: BackupParts,
+    /// The number of the file of progress that comes next.
+    next_progress: u32,
+}
+
+impl BackupWriter<'_> {
+    /// Adds an entry. Returns the file, if that was written.
+    ///
+    /// # Errors
+    ///
+    /// If the place does not accept the file. What is written by then is not a backup.
+    pub async fn add(&mut self, entry: BackupEntry) -> Result<Option<BackupFile>, ArchiveError> {
+        let full = match entry {
+            BackupEntry::Line(line) => self.parts.add(&line),
+            BackupEntry::Unreadable => {
+                self.parts.leave_out();
+                None
+            }
+        };
+        match full {
+            Some(chunk) => self.write(chunk).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Ends a part of the backup: writes what is gathered, and then the progress, with the position from which
+    /// the rest is read.
+    ///
+    /// # Errors
+    ///
+    /// If the place does not accept a file. Then the backup goes on from the progress before.
+    pub async fn pause(mut self, position: String) -> Result<Manifest, ArchiveError> {
+        while self.write_rest().await?.is_some() {}
+        let (objects, manifest) = (self.objects, self.parts.into_manifest());
+        let progress = BackupProgress { manifest, position };
+        let file = progress_name(self.next_progress);
+        objects.create_in_backup(&self.name, &file, progress.to_bytes()).await?;
+        Ok(progress.manifest)
+    }
+
+    /// Writes what is gathered, and then the manifest.
+    ///
+    /// # Errors
+    ///
+    /// If the place does not accept a file. What is written by then is not a backup.
+    pub async fn finish(mut self) -> Result<Manifest, ArchiveError> {
+        while self.write_rest().await?.is_some() {}
+        let manifest = self.parts.into_manifest();
+        self.objects.create_in_backup(&self.name, MANIFEST, manifest.to_bytes()).await?;
+        Ok(manifest)
+    }
+
+    /// Writes what is gathered of some kind; `None` if nothing is left.
+    pub(crate) async fn write_rest(&mut self) -> Result<Option<BackupFile>, ArchiveError> {
+        match self.parts.take_rest() {
+            Some(chunk) => self.write(chunk).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Packs lines, and writes them as a file.
+    async fn write(&mut self, chunk: BackupChunk) -> Result<BackupFile, ArchiveError> {
+        let packed = self.objects.packed(|| chunk.pack(), "pack a file of a backup in").await;
+        let BackupPart { file, bytes } = packed?;
+        self.objects.create_in_backup(&self.name, &file.name, bytes).await?;
+        self.parts.note_written(file.clone());
+        Ok(file)
+    }
+}
+
 impl Objects {
+    /// Begins a backup. Nothing is written yet.
+    #[must_use]
+    pub fn begin_backup(&self, about: BackupAbout) -> BackupWriter<'_> {
+        let name = backup_name(about.at);
+        BackupWriter { objects: self, name, parts: BackupParts::new(about), next_progress: 1 }
+    }
+
+    /// Goes on with a backup that was paused.
+    ///
+    /// # Errors
+    ///
+    /// If the place does not answer.
+    pub async fn resume_backup(&self, from: Manifest) -> Result<BackupWriter<'_>, ArchiveError> {
+        let name = backup_name(from.about.at);
+        let folder = self.names_in(&backup_path(&name, "")).await?;
+        let last = folder.iter().filter_map(|file| progress_number(file)).max();
+        let next_progress = last.unwrap_or(0).saturating_add(1);
+        let parts = BackupParts::resumed(from, folder);
+        Ok(BackupWriter { objects: self, name, parts, next_progress })
+    }
+
     /// Writes a backup, with its manifest last. `written` is told of each file.
     ///
     /// # Errors
@@ -26,28 +128,18 @@ impl Objects {
         entries: impl Stream<Item = Result<BackupEntry, E>>,
         mut written: impl FnMut(&BackupFile),
     ) -> Result<Manifest, E> {
-        let name = backup_name(about.at);
-        let mut parts = BackupParts::new(about);
+        let mut writer = self.begin_backup(about);
         let mut entries = pin!(entries);
         // Bounded by the entries.
         while let Some(entry) = entries.next().await {
-            let full = match entry? {
-                BackupEntry::Line(line) => parts.add(&line),
-                BackupEntry::Unreadable => {
-                    parts.leave_out();
-                    None
-                }
-            };
-            if let Some(chunk) = full {
-                self.write_chunk(&name, chunk, &mut parts, &mut written).await?;
+            if let Some(file) = writer.add(entry?).await? {
+                written(&file);
             }
         }
-        while let Some(chunk) = parts.take_rest() {
-            self.write_chunk(&name, chunk, &mut parts, &mut written).await?;
+        while let Some(file) = writer.write_rest().await? {
+            written(&file);
         }
-        let manifest = parts.into_manifest();
-        self.create_in_backup(&name, MANIFEST, manifest.to_bytes()).await?;
-        Ok(manifest)
+        Ok(writer.finish().await?)
     }
 
     /// The names of the folders of backups, the oldest first. One without a manifest is not a backup.
@@ -97,22 +189,6 @@ impl Objects {
     pub fn bad_backup(&self, name: &str, why: String) -> ArchiveError {
         let (backup, location) = (backup_path(name, ""), self.location().clone());
         ArchiveError::BadBackup { backup, location, why }
-    }
-
-    /// Packs lines, and writes them as a file.
-    async fn write_chunk(
-        &self,
-        name: &str,
-        chunk: BackupChunk,
-        parts: &mut BackupParts,
-        written: &mut impl FnMut(&BackupFile),
-    ) -> Result<(), ArchiveError> {
-        let packed = self.packed(|| chunk.pack(), "pack a file of a backup in").await;
-        let BackupPart { file, bytes } = packed?;
-        self.create_in_backup(name, &file.name, bytes).await?;
-        written(&file);
-        parts.note_written(file);
-        Ok(())
     }
 
     async fn create_in_backup(

@@ -23,6 +23,7 @@
 //! | write the objects of a repaired day | lines twice, and the view has them once |
 //! | delete what was repaired | the same, for what is left |
 //! | write the files of a backup | a folder without a manifest, which is not a backup; the next backup has another folder |
+//! | write the progress of a backup | a paused backup, which another run ends |
 //! | write the manifest of a backup | the backup |
 //! | delete the manifest of an old backup | files that are not backups, which a later run deletes, as those of a backup that broke off |
 //! | delete its files | the same, for what is left |
@@ -37,12 +38,15 @@ mod listing;
 mod location;
 mod objects;
 mod old_backups;
+mod paused_backups;
 mod writer;
 
+pub use backups::BackupWriter;
 pub use bodies::ArchivedBodies;
 pub use error::ArchiveError;
 pub use history::ArchivedHistory;
 pub use location::Location;
 pub use objects::Objects;
-pub use old_backups::RemovedBackups;
+pub use old_backups::{BACKUP_TIME_MAX, RemovedBackups};
+pub use paused_backups::BegunBackup;
 pub use writer::{ArchiveWriter, Written};

@@ -14,7 +14,8 @@
 //! | delete its folder, if there are folders | nothing | |
 //!
 //! A folder without a manifest that is a day old is from a backup that broke off, or from such a crash. A
-//! younger one may be from a backup that is being written.
+//! younger one may be from a backup that is being written, or that is paused. What a folder has beside the
+//! files of the manifest, such as progress, goes with it.
 //!
 //! Two runs may delete at the same time: what one has deleted is gone for the other, which is not an error.
 
@@ -28,9 +29,11 @@ use crate::backups::backup_path;
 use crate::error::ArchiveError;
 use crate::objects::Objects;
 
-/// How long a backup may take. A folder that is older and has no manifest is from one that broke off.
-const WRITING_TIME_MAX: TimeDelta = TimeDelta::days(1);
-/// The most files that one run deletes. The next run deletes more.
+/// How long a backup may take, with all its parts. A folder that is older and has no manifest is from one
+/// that broke off.
+pub const BACKUP_TIME_MAX: TimeDelta = TimeDelta::days(1);
+/// The most files that one run deletes, or twice as many as the newest backup has, so that deletions do not
+/// fall behind. The next run deletes more.
 const FILES_MAX: usize = 1_000;
 
 /// What was deleted.
@@ -43,7 +46,7 @@ pub struct RemovedBackups {
 }
 
 /// What a folder below `backup/` holds.
-enum Standing {
+pub(crate) enum Standing {
     /// A backup by the schedule of the installation.
     Ours,
     /// A folder without a manifest.
@@ -84,7 +87,8 @@ impl Objects {
         newest: &Manifest,
         kept: NonZeroU32,
     ) -> Result<RemovedBackups, ArchiveError> {
-        self.remove_some_old_backups(newest, kept, FILES_MAX).await
+        let files_max = FILES_MAX.max(newest.files.len().saturating_mul(2));
+        self.remove_some_old_backups(newest, kept, files_max).await
     }
 
     async fn remove_some_old_backups(
@@ -105,7 +109,7 @@ impl Objects {
             let Some(at) = at else { continue };
             match self.standing(&name, installation).await? {
                 Standing::Ours => older.push_back(name),
-                Standing::Unfinished if newest.about.at - at > WRITING_TIME_MAX => {
+                Standing::Unfinished if newest.about.at - at > BACKUP_TIME_MAX => {
                     unfinished.push(name);
                 }
                 Standing::Unfinished | Standing::NotOurs => {}
@@ -141,7 +145,11 @@ impl Objects {
         self.delete_folder(&folder).await
     }
 
-    async fn standing(&self, name: &str, installation: &str) -> Result<Standing, ArchiveError> {
+    pub(crate) async fn standing(
+        &self,
+        name: &str,
+        installation: &str,
+    ) -> Result<Standing, ArchiveError> {
         match self.manifest(name).await {
             Ok(None) => Ok(Standing::Unfinished),
             Ok(Some((manifest, _)))

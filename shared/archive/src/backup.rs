@@ -3,7 +3,8 @@
 //! A backup is a folder, `backup/2026-11-23T141000Z`. Its files hold lines of JSON in gzip, one for each
 //! thing: `collections.jsonl.gz`, `jobs.jsonl.gz`, and `jobs-2.jsonl.gz` when the first is full. What the
 //! lines say is a matter of the store. The file `manifest.json` names all others, with their lengths and
-//! their SHA-256. It is written last, so a folder without it is not a backup.
+//! their SHA-256. It is written last, so a folder without it is not a backup. One that is written in parts
+//! has files of [`BackupProgress`](crate::BackupProgress) beside them, which no reader needs.
 //!
 //! A backup contains secrets only as they are sealed.
 
@@ -126,6 +127,8 @@ pub struct BackupParts {
     open: Vec<Open>,
     part_max: usize,
     manifest: Manifest,
+    /// The names in the folder when it began or went on.
+    taken: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -154,7 +157,14 @@ impl BackupParts {
     #[must_use]
     pub fn new(about: BackupAbout) -> Self {
         let manifest = Manifest { about, secrets: 0, unreadable: 0, files: Vec::new() };
-        Self { open: Vec::new(), part_max: PART_BYTES_MAX, manifest }
+        Self::resumed(manifest, Vec::new())
+    }
+
+    /// No lines beside those of this manifest. The numbers of files go on after those in the folder: a run
+    /// that crashed may have left some that the manifest does not name.
+    #[must_use]
+    pub const fn resumed(manifest: Manifest, folder: Vec<String>) -> Self {
+        Self { open: Vec::new(), part_max: PART_BYTES_MAX, manifest, taken: folder }
     }
 
     /// Adds a line. Returns the lines of a file that is full.
@@ -163,7 +173,8 @@ impl BackupParts {
         let BackupLine { kind, text, has_secret } = line;
         self.manifest.secrets += u64::from(*has_secret);
         let place = self.open.iter().position(|it| it.kind == *kind).unwrap_or_else(|| {
-            self.open.push(Open { kind, files: 0, lines: 0, text: Vec::new() });
+            let files = last_number(&self.taken, kind);
+            self.open.push(Open { kind, files, lines: 0, text: Vec::new() });
             self.open.len() - 1
         });
         let open = self.open.get_mut(place)?;
@@ -199,7 +210,7 @@ impl BackupParts {
 impl Open {
     fn take(&mut self) -> BackupChunk {
         let (text, lines) = (std::mem::take(&mut self.text), std::mem::take(&mut self.lines));
-        self.files += 1;
+        self.files = self.files.saturating_add(1);
         let kind = self.kind;
         let name = match self.files {
             1 => format!("{kind}{EXTENSION}"),
@@ -207,6 +218,15 @@ impl Open {
         };
         BackupChunk { kind, name, lines, text }
     }
+}
+
+/// The number of the last of these files that has lines of a kind; 0 without one.
+fn last_number(names: &[String], kind: &str) -> usize {
+    let number = |name: &String| match name.strip_prefix(kind)?.strip_suffix(EXTENSION)? {
+        "" => Some(1),
+        number => number.strip_prefix('-')?.parse().ok(),
+    };
+    names.iter().filter_map(number).max().unwrap_or(0)
 }
 
 impl BackupChunk {
@@ -232,12 +252,16 @@ impl Manifest {
     /// The manifest as the content of its file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
+        format!("{:#}\n", self.to_json()).into_bytes()
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
         let Self { about, secrets, unreadable, files } = self;
         let BackupAbout { at, written_by, sealed_with, schedule_of } = about;
         let files = files.iter().map(|BackupFile { name, kind, lines, bytes, sha256 }| {
             json!({"name": name, "kind": kind, "lines": lines, "bytes": bytes, "sha256": sha256})
         });
-        let manifest = json!({
+        json!({
             "format": FORMAT,
             "at": at.to_rfc3339_opts(SecondsFormat::AutoSi, true),
             "written_by": written_by,
@@ -246,8 +270,7 @@ impl Manifest {
             "secrets": secrets,
             "unreadable": unreadable,
             "files": files.collect::<Vec<_>>(),
-        });
-        format!("{manifest:#}\n").into_bytes()
+        })
     }
 
     /// Reads the content of a manifest's file.

@@ -23,6 +23,7 @@ mod line;
 mod merge;
 mod name;
 mod object;
+mod progress;
 mod view;
 
 pub use backup::{
@@ -35,4 +36,5 @@ pub use line::{ArchivedChange, Execution, Line, Stream};
 pub use merge::{DamagedObject, DayMerge};
 pub use name::{date_folder, day_folder, day_of_folder, has_several_letters, letter, may_contain};
 pub use object::{Contents, Unreadable, unpack};
+pub use progress::{BackupProgress, progress_name, progress_number};
 pub use view::{JobHistory, Position};

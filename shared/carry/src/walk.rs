@@ -1,7 +1,5 @@
 //! A walk over everything that an export carries: first all collections, then all jobs, and then the retries.
 
-use std::collections::VecDeque;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use minutehand_archive::BackupEntry;
@@ -18,6 +16,7 @@ use minutehand_ports::store::{
 use minutehand_ports::{History, Pings, StoreError, chain};
 
 use crate::line::to_line;
+use crate::position::{BackupPosition, Step};
 use crate::store::StoreOfMoves;
 
 /// Things that one request lists.
@@ -37,12 +36,7 @@ pub fn carried(
     store: &dyn StoreOfMoves,
     now: DateTime<Utc>,
 ) -> BoxStream<'_, Result<Found, StoreError>> {
-    let walk = Walk {
-        store,
-        now,
-        steps: VecDeque::from([Step::Subscriptions(None)]),
-        shards: 0..store.timer_shards(),
-    };
+    let walk = Walk { store, now, position: BackupPosition::default() };
     let pages = stream::try_unfold(walk, async |mut walk| {
         let page = walk.next_page().await?;
         Ok::<_, StoreError>(page.map(|page| (stream::iter(page.into_iter().map(Ok)), walk)))
@@ -57,60 +51,77 @@ pub fn backup_entries(
     store: &dyn StoreOfMoves,
     now: DateTime<Utc>,
 ) -> BoxStream<'_, Result<BackupEntry, StoreError>> {
-    let entries = carried(store, now).map_ok(|found| match found {
-        Found::Carried(mut carried) => to_line(&mut carried).map_or_else(
-            |error| {
-                tracing::error!(
-                    error = chain(&error),
-                    "a thing is not a line, and is not exported"
-                );
-                BackupEntry::Unreadable
-            },
-            BackupEntry::Line,
-        ),
-        Found::Unreadable(_) => BackupEntry::Unreadable,
-    });
-    entries.boxed()
+    carried(store, now).map_ok(entry).boxed()
+}
+
+/// The entries of a page of a backup, which began at `now`, and the position behind it; `None` at the end.
+/// A page may be empty. All pages together are [`backup_entries`].
+///
+/// # Errors
+///
+/// If the store does not answer.
+pub async fn backup_page(
+    store: &dyn StoreOfMoves,
+    now: DateTime<Utc>,
+    from: BackupPosition,
+) -> Result<Option<(Vec<BackupEntry>, BackupPosition)>, StoreError> {
+    let mut walk = Walk { store, now, position: from };
+    let page = walk.next_page().await?;
+    Ok(page.map(|page| (page.into_iter().map(entry).collect(), walk.position)))
+}
+
+fn entry(found: Found) -> BackupEntry {
+    let Found::Carried(mut carried) = found else {
+        return BackupEntry::Unreadable;
+    };
+    to_line(&mut carried).map_or_else(
+        |error| {
+            tracing::error!(error = chain(&error), "a thing is not a line, and is not exported");
+            BackupEntry::Unreadable
+        },
+        BackupEntry::Line,
+    )
 }
 
 /// A walk over what is carried.
 struct Walk<'a> {
     store: &'a dyn StoreOfMoves,
     now: DateTime<Utc>,
-    /// What is to be listed. Collections come before the jobs of any.
-    steps: VecDeque<Step>,
-    /// The shards whose retries are still to be read, when all else is done.
-    shards: std::ops::Range<u32>,
-}
-
-/// A page that is to be listed, from a position on.
-enum Step {
-    Subscriptions(Option<String>),
-    Part(Part, Option<String>),
+    position: BackupPosition,
 }
 
 impl Walk<'_> {
     /// The next page, which may be empty; `None` at the end.
     async fn next_page(&mut self) -> Result<Option<Vec<Found>>, StoreError> {
-        let next = self.steps.pop_front();
-        let retries = |shard| Step::Part(Part::Retries(shard), None);
-        match next.or_else(|| self.shards.next().map(retries)) {
+        match self.next_step() {
             None => Ok(None),
             Some(Step::Subscriptions(from)) => self.subscriptions(from).await.map(Some),
             Some(Step::Part(part, from)) => self.part(part, from).await.map(Some),
         }
     }
 
+    fn next_step(&mut self) -> Option<Step> {
+        let BackupPosition { steps, next_shard } = &mut self.position;
+        let step = steps.pop_front();
+        if step.is_some() || *next_shard >= self.store.timer_shards() {
+            return step;
+        }
+        let retries = Part::Retries(*next_shard);
+        *next_shard += 1;
+        Some(Step::Part(retries, None))
+    }
+
     async fn subscriptions(&mut self, from: Option<String>) -> Result<Vec<Found>, StoreError> {
         let request = PageRequest { from, items_max: PAGE_ITEMS };
         let page = self.store.subscriptions(request).await?;
         if let Some(next) = page.next {
-            self.steps.push_front(Step::Subscriptions(Some(next)));
+            self.position.steps.push_front(Step::Subscriptions(Some(next)));
         }
         let parts = |subscription: PathSegment| {
             [Part::CloudServices(subscription.clone()), Part::Collections(subscription)]
         };
-        self.steps.extend(page.items.into_iter().flat_map(parts).map(|it| Step::Part(it, None)));
+        let parts = page.items.into_iter().flat_map(parts);
+        self.position.steps.extend(parts.map(|it| Step::Part(it, None)));
         Ok(Vec::new())
     }
 
@@ -118,7 +129,7 @@ impl Walk<'_> {
         let request = PageRequest { from, items_max: PAGE_ITEMS };
         let page = self.store.part(&part, self.now, request).await?;
         if let Some(next) = page.next {
-            self.steps.push_front(Step::Part(part, Some(next)));
+            self.position.steps.push_front(Step::Part(part, Some(next)));
         }
         let mut all = Vec::with_capacity(page.items.len());
         for found in page.items {
@@ -129,7 +140,7 @@ impl Walk<'_> {
             match &found {
                 Found::Carried(Carried::Collection(record)) => {
                     let jobs = Part::Jobs(record.collection.uid.clone());
-                    self.steps.push_back(Step::Part(jobs, None));
+                    self.position.steps.push_back(Step::Part(jobs, None));
                 }
                 Found::Carried(Carried::Job { collection_uid, job }) => {
                     let retries = self.retries_in_queue(collection_uid, job).await?.into_iter();

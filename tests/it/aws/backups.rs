@@ -1,11 +1,14 @@
-//! The daily backup of the archiver, over the table and a place of an archive: what it writes, when it
-//! fails, and with which requests.
+//! The daily backup of the archiver, over the table and a place of an archive: what it writes, in one part
+//! and in many, when it fails, and with which requests.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
@@ -16,13 +19,13 @@ use futures_util::{TryStreamExt as _, stream};
 use minutehand_archive::{BackupAbout, SealedWith};
 use minutehand_archive_objects::{ArchiveError, Location, Objects};
 use minutehand_archiver::{BackupFailed, Event, Function, RequestFailed};
-use minutehand_carry::{carried, read_line};
-use minutehand_ports::Clock as _;
+use minutehand_carry::{Backup, carried, read_line};
+use minutehand_ports::Clock;
 use minutehand_ports::store::Found;
 use minutehand_testkit::aws::AwsCall;
 use serde_json::{Value, json};
 
-use super::world::World;
+use super::world::{TestClock, World};
 use crate::template::Template;
 
 const SECRET: &str = "correct horse battery staple";
@@ -35,6 +38,11 @@ pub(super) fn objects(folder: &Path) -> Objects {
 
 fn backup() -> Event {
     serde_json::from_value(json!({"backup": true})).unwrap()
+}
+
+/// As the rule of each hour asks.
+fn due() -> Event {
+    serde_json::from_value(json!({"backup": "due"})).unwrap()
 }
 
 /// An installation with jobs that have secrets, and its archiver, which keeps two backups.
@@ -89,7 +97,7 @@ async fn a_backup_has_all_that_an_export_carries_and_two_of_the_schedule_stay() 
         assert_eq!(
             said,
             json!({
-                "backup": written.last(), "collections": 1, "jobs": 3, "retries": 0,
+                "backup": written.last(), "done": true, "collections": 1, "jobs": 3, "retries": 0,
                 "unreadable": 0, "removed": removed,
             })
         );
@@ -115,7 +123,7 @@ async fn a_backup_has_all_that_an_export_carries_and_two_of_the_schedule_stay() 
 }
 
 #[tokio::test]
-async fn a_backup_without_time_or_place_is_an_error_and_trouble_and_none_is_left() {
+async fn a_backup_without_a_place_is_an_error_and_trouble_and_none_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let (world, archiver) = installation(folder.path()).await;
     let objects = objects(folder.path());
@@ -127,27 +135,182 @@ async fn a_backup_without_time_or_place_is_an_error_and_trouble_and_none_is_left
         }
         false
     };
-    let error = archiver.handle(backup(), world.clock.work_now()).await.unwrap_err();
-    assert!(matches!(error, RequestFailed::Backup(BackupFailed::TooLong(0))), "{error}");
-    assert!(error.to_string().contains("larger Size"), "{error}");
-    assert_eq!(error.error_type().to_string(), "BackupFailed");
-    let troubles = || {
-        let line = world.counted(archiver.tally());
-        [line["Trouble"].clone(), line["BackupsFailed"].clone()]
-    };
-    assert_eq!(troubles(), [json!(1), json!(1)]);
-    assert!(!is_complete().await);
-
     fs::write(folder.path().join("backup"), "in the way").unwrap();
-    let error = archiver.handle(backup(), in_time(&world)).await.unwrap_err();
-    assert!(matches!(error, RequestFailed::Backup(BackupFailed::Archive(_))), "{error}");
-    assert_eq!(troubles(), [json!(1), json!(1)]);
+    for event in [backup(), due()] {
+        let error = archiver.handle(event, in_time(&world)).await.unwrap_err();
+        assert!(matches!(error, RequestFailed::Backup(BackupFailed::Archive(_))), "{error}");
+        assert_eq!(error.error_type().to_string(), "BackupFailed");
+        assert_eq!(failed(&world, &archiver), 1);
+    }
     fs::remove_file(folder.path().join("backup")).unwrap();
 
     let without = archiver.with_backups(None);
     let error = without.handle(backup(), in_time(&world)).await.unwrap_err();
     assert!(error.to_string().contains("BackupsKept above 0"), "{error}");
     assert!(!is_complete().await);
+    for other in [json!(false), json!("now"), json!({})] {
+        let error = serde_json::from_value::<Event>(json!({"backup": other})).unwrap_err();
+        assert!(error.to_string().contains("'backup' is neither true"), "{error}");
+    }
+}
+
+/// How many failures were counted since the last call, each as trouble.
+fn failed(world: &World, archiver: &Function) -> u64 {
+    let line = world.counted(archiver.tally());
+    assert_eq!(line["Trouble"], line["BackupsFailed"]);
+    line["BackupsFailed"].as_u64().unwrap_or_default()
+}
+
+/// The lines of a backup that can be imported, in order, each with its kind.
+async fn lines(world: &World, objects: &Objects, name: &str) -> Vec<(String, String)> {
+    let chosen = Backup::choose(objects, Some(name), &()).await.unwrap();
+    chosen.check(objects, world.clock.now(), &()).await.unwrap();
+    let (manifest, _) = objects.manifest(name).await.unwrap().unwrap();
+    let mut all = Vec::new();
+    for file in &manifest.files {
+        let lines = objects.backup_lines(name, file).await.unwrap();
+        all.extend(lines.into_iter().map(|line| (file.kind.clone(), line)));
+    }
+    all.sort_unstable();
+    all
+}
+
+/// Goes on with a backup, a page in each part, so many times. Returns the last answer.
+async fn parts(world: &World, archiver: &Function, count: usize) -> Value {
+    let mut said = Value::Null;
+    for _ in 0..count {
+        said = archiver.handle(due(), world.clock.work_now()).await.unwrap();
+        assert_eq!((&said["done"], &said["removed"]), (&json!(false), &json!(0)), "{said}");
+    }
+    said
+}
+
+fn file(folder: &Path, said: &Value, name: &str) -> PathBuf {
+    folder.join("backup").join(said["backup"].as_str().unwrap()).join(name)
+}
+
+#[tokio::test]
+async fn a_backup_in_parts_has_what_one_run_has_also_after_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let (world, archiver) = installation(folder.path()).await;
+    let objects = objects(folder.path());
+    // Jobs of two pages.
+    let sku = json!({"properties": {"sku": {"name": "P20Premium"}}});
+    assert_eq!(world.put("", &sku).await, 201);
+    let names: Vec<_> = (0..120).map(|n| format!("job-{n}")).collect();
+    put_jobs(&world, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let whole = archiver.handle(backup(), in_time(&world)).await.unwrap();
+    let expected = lines(&world, &objects, whole["backup"].as_str().unwrap()).await;
+    assert_eq!(expected.len(), 1 + 123);
+
+    world.clock.0.advance(DAY);
+    let begun = archiver.handle(backup(), world.clock.work_now()).await.unwrap();
+    assert_eq!((&begun["done"], &begun["jobs"]), (&json!(false), &json!(0)));
+    // Cloud services, collections, and a page of jobs.
+    let said = parts(&world, &archiver, 3).await;
+    assert_eq!((&said["collections"], &said["jobs"]), (&json!(1), &json!(100)));
+    assert_eq!(said["backup"], begun["backup"]);
+    // A part that crashed after its file, and before its progress.
+    let left = file(folder.path(), &said, "jobs-2.jsonl.gz");
+    fs::write(&left, "left").unwrap();
+    let said = parts(&world, &archiver, 3).await;
+    assert_eq!((&said["collections"], &said["jobs"]), (&json!(1), &json!(123)));
+    let said = archiver.handle(due(), in_time(&world)).await.unwrap();
+    assert_eq!((&said["backup"], &said["done"]), (&begun["backup"], &json!(true)));
+    assert_eq!(lines(&world, &objects, said["backup"].as_str().unwrap()).await, expected);
+    assert_eq!(fs::read(&left).unwrap(), b"left", "nothing is overwritten");
+    assert!(file(folder.path(), &said, "jobs-3.jsonl.gz").exists());
+
+    let nothing = archiver.handle(due(), in_time(&world)).await.unwrap();
+    assert_eq!(nothing, json!({"backup": null, "done": true}));
+    assert_eq!(failed(&world, &archiver), 0);
+    // The day after tomorrow it is removed, with all that it has.
+    for _ in 0..2 {
+        world.clock.0.advance(DAY + TimeDelta::hours(3));
+        archiver.handle(due(), in_time(&world)).await.unwrap();
+    }
+    assert!(!file(folder.path(), &begun, "").exists());
+}
+
+#[tokio::test]
+async fn a_backup_that_cannot_go_on_is_trouble_and_another_one_begins() {
+    let folder = tempfile::tempdir().unwrap();
+    let (world, archiver) = installation(folder.path()).await;
+    archiver.handle(backup(), world.clock.work_now()).await.unwrap();
+    let begun = parts(&world, &archiver, 2).await;
+    // A later backup may delete it when its day is over, so no part goes on until then.
+    world.clock.0.advance(DAY - TimeDelta::minutes(1));
+    let last = archiver.handle(due(), in_time(&world)).await.unwrap();
+    assert_eq!((&last["backup"], &last["done"]), (&begun["backup"], &json!(false)));
+    world.clock.0.advance(TimeDelta::minutes(1));
+    assert_eq!(failed(&world, &archiver), 0);
+    let said = archiver.handle(due(), world.clock.work_now()).await.unwrap();
+    assert_ne!(said["backup"], begun["backup"], "its day is over");
+    assert_eq!(failed(&world, &archiver), 1);
+
+    for (damaged, count) in [("nextShard", 1), ("\"format\":2", 2)] {
+        world.clock.0.advance(TimeDelta::hours(1));
+        let said = parts(&world, &archiver, count).await;
+        let progress = file(folder.path(), &said, &format!("progress-{}.jsonl", count + 1));
+        let text = fs::read_to_string(&progress).unwrap();
+        fs::write(&progress, text.replace(damaged, "\"format\":0")).unwrap();
+        world.clock.0.advance(TimeDelta::hours(1));
+        let next = archiver.handle(due(), world.clock.work_now()).await.unwrap();
+        assert_ne!(next["backup"], said["backup"], "{damaged}");
+        assert_eq!(failed(&world, &archiver), 1, "{damaged}");
+    }
+    let said = archiver.handle(due(), in_time(&world)).await.unwrap();
+    assert_eq!((&said["done"], &said["jobs"]), (&json!(true), &json!(3)));
+    assert_eq!(failed(&world, &archiver), 0);
+}
+
+/// A clock that copies a file the first time that the time of work is asked for: then another run, of the
+/// same event, has written it.
+struct OtherRun {
+    clock: TestClock,
+    copied: Mutex<Option<[PathBuf; 2]>>,
+}
+
+#[async_trait]
+impl Clock for OtherRun {
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn work_now(&self) -> DateTime<Utc> {
+        if let Some([from, to]) = self.copied.lock().unwrap().take() {
+            fs::copy(from, to).unwrap();
+        }
+        self.clock.work_now()
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        self.clock.wait_until(at).await;
+    }
+
+    async fn wait(&self, work: Duration) {
+        self.clock.wait(work).await;
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_is_handed_over_twice_is_no_failure_and_the_backup_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (world, archiver) = installation(folder.path()).await;
+    let objects = objects(folder.path());
+    let begun = archiver.handle(backup(), world.clock.work_now()).await.unwrap();
+    let progress = |n| file(folder.path(), &begun, &format!("progress-{n}.jsonl"));
+    let copied = Mutex::new(Some([progress(1), progress(2)]));
+    let clock = Arc::new(OtherRun { clock: world.clock.clone(), copied });
+    let second = Function::new("jobs".to_owned(), objects.clone(), &world.dynamodb, clock)
+        .with_backups(NonZeroU32::new(2));
+    let said = second.handle(due(), world.clock.work_now()).await.unwrap();
+    assert_eq!(said, json!({"backup": null, "done": false}));
+    assert_eq!(failed(&world, &second), 0);
+
+    let said = archiver.handle(due(), in_time(&world)).await.unwrap();
+    assert_eq!((&said["backup"], &said["done"]), (&begun["backup"], &json!(true)));
+    assert_eq!(lines(&world, &objects, said["backup"].as_str().unwrap()).await.len(), 1 + 3);
 }
 
 /// What a policy names of a request: its action, and its index.

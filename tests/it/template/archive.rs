@@ -221,7 +221,7 @@ pub(crate) fn filters(template: &Template) -> Vec<Value> {
 }
 
 #[test]
-fn a_backup_is_written_each_day_after_the_archive_is_sorted_and_age_deletes_none() {
+fn each_hour_a_backup_is_written_if_it_is_due_and_age_deletes_none() {
     let template = Template::read();
     let default = &template.parameter("BackupsKept")["Default"];
     assert_eq!(*default, 35);
@@ -236,10 +236,11 @@ fn a_backup_is_written_each_day_after_the_archive_is_sorted_and_age_deletes_none
         assert_eq!(template.resource(name)["Condition"], "KeepsBackups", "{name}");
     }
     let rule = template.properties("DailyBackup");
-    // Two hours after what sorts, which takes 15 minutes at most.
-    assert_eq!(rule["ScheduleExpression"], "cron(30 3 * * ? *)");
+    // A part takes 15 minutes at most, so that each hour's is over before the next one.
+    assert_eq!(rule["ScheduleExpression"], "cron(30 * * * ? *)");
+    assert_eq!(template.properties("ArchiverFunction")["Timeout"], 900);
     let [target] = rule["Targets"].as_array().unwrap().as_slice() else { panic!("{rule}") };
-    assert_eq!(target["Input"], "{\"backup\":true}");
+    assert_eq!(target["Input"], "{\"backup\":\"due\"}");
     assert_eq!(target["Arn"], template.properties("Sorting")["Targets"][0]["Arn"]);
     let kept = &template.properties("ArchiverFunction")["Environment"]["Variables"]["MINUTEHAND_BACKUPS_KEPT"];
     assert_eq!(*kept, json!({"Ref": "BackupsKept"}));
