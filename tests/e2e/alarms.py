@@ -19,6 +19,7 @@ HOUR, DAY = 60, 24 * 60
 SOON = 10
 COMPARISONS = {
     "GreaterThanThreshold": operator.gt,
+    "GreaterThanOrEqualToThreshold": operator.ge,
     "LessThanThreshold": operator.lt,
 }
 OPERATORS = {
@@ -216,6 +217,10 @@ def situations():
     yield "requests that succeed", HOUR, {"5xx of HttpApi": each(hour, 0, 0)}, set()
     yield "one dead letter", HOUR, {DEAD: {**each(hour, 0), **each(range(30, HOUR), 1)}}, {"DeadLettersAlarm"}
     yield "an occurrence is healed", DAY, {"Trouble of Table": {700: [1]}}, {"TroubleAlarm"}
+    yield "seven calls stay throttled in each minute", HOUR, {"Trouble of Table": each(hour, 0.5, 0.375)}, set()
+    yield "eight calls of two functions stay throttled in a minute", DAY, {
+        "Trouble of Table": {700: [0.5, 0.5]},
+    }, {"TroubleAlarm"}
     yield "the sweeper fails once", HOUR, {
         "Errors of SweeperFunction": {**each(hour, 0), 30: [1]},
         SWEPT: each(hour, 1, but=[30]),

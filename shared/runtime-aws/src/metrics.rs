@@ -69,8 +69,8 @@ named! {
         DeadLetters,
         /// Events that could not be sent to the event bus. A kind of trouble.
         EventsLost,
-        /// Requests that the table or its index refused as too many, with all their tries. A kind of
-        /// trouble.
+        /// Requests that the table or its index refused as too many, with all their tries. Eight of them are
+        /// a trouble.
         Throttled,
         /// Batches that could not be archived, and come again. A kind of trouble.
         ArchivesFailed,
@@ -97,6 +97,11 @@ impl Metric {
                 | Self::RecordsUnreadable
                 | Self::BackupsFailed
         )
+    }
+
+    /// How many eighths of a trouble one of it is. The alarm rings for a whole one in a minute.
+    const fn eighths(self) -> u64 {
+        if matches!(self, Self::Throttled) { 1 } else { 8 }
     }
 
     /// The names of all metrics in CloudWatch.
@@ -157,7 +162,7 @@ impl Tally {
     /// Returns the lines with everything counted since the last call, and starts again at zero.
     #[must_use]
     pub fn take(&self, table: &str, now: DateTime<Utc>) -> Vec<String> {
-        let (mut counted, mut kinds, mut trouble) = (Vec::new(), Vec::new(), 0);
+        let (mut counted, mut kinds, mut eighths) = (Vec::new(), Vec::new(), 0_u64);
         for (metric, count) in Metric::ALL.into_iter().zip(&self.counts) {
             let count = count.swap(0, Ordering::Relaxed);
             if count == 0 {
@@ -165,13 +170,15 @@ impl Tally {
             }
             if metric.is_trouble() {
                 kinds.push((metric.name(), json!(count)));
-                trouble += count;
+                eighths += metric.eighths() * count;
             } else {
                 counted.push((metric.name(), "Count", json!(count)));
             }
         }
-        if trouble > 0 {
-            counted.push((TROUBLE, "Count", json!(trouble)));
+        if eighths > 0 {
+            let parts = f64::from(u32::try_from(eighths).unwrap_or(u32::MAX)) / 8.0;
+            let whole = (eighths % 8 == 0).then_some(eighths / 8);
+            counted.push((TROUBLE, "Count", whole.map_or_else(|| json!(parts), Value::from)));
         }
         let causes = CauseKind::ALL.into_iter().zip(&self.causes);
         let causes: Map<String, Value> = causes
@@ -355,7 +362,7 @@ mod tests {
         let line: Value = serde_json::from_str(line).unwrap();
         let metrics = &line["_aws"]["CloudWatchMetrics"][0]["Metrics"];
         assert_eq!(*metrics, json!([{"Name": "Trouble", "Unit": "Count"}]));
-        assert_eq!(line["Trouble"], 45);
+        assert_eq!(line["Trouble"], 40.625);
         for (kind, n) in kinds {
             assert_eq!(line[kind.name()], n, "{kind:?}");
             assert!(!Metric::published().any(|name| name == kind.name()), "{kind:?}");
