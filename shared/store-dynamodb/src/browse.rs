@@ -16,7 +16,7 @@ use minutehand_ports::{Browse, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, number};
-use crate::table::{Consistency, List, MeteredCall, keys};
+use crate::table::{Consistency, List, MeteredCall, keys, newest_of};
 use crate::{attempts, collections, failures, jobs, journal, left_out, pulses};
 use minutehand_domain::attempt_key::nominal_key;
 
@@ -167,8 +167,11 @@ impl Browse for DynamoStore {
         day: NaiveDate,
         page: PageRequest,
     ) -> Result<Page<FailedOccurrence>, StoreError> {
-        let list = List::new(keys::failures(subscription.as_str(), day), "").for_people();
-        let page = List { newest_first: true, ..list }.page(&self.table, page).await?;
+        let list = |part| {
+            let list = List::new(keys::failures(subscription.as_str(), day, part), "");
+            List { newest_first: true, ..list.for_people() }
+        };
+        let page = newest_of(&self.table, (0..keys::FAILURE_PARTS).map(list), page).await?;
         let items = page.items.iter().map(failures::read).collect::<Result<_, _>>()?;
         Ok(Page { items, next: page.next })
     }

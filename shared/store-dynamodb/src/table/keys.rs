@@ -235,9 +235,13 @@ pub(crate) fn journal_entry(
     key(journal(collection_uid), format!("{at:016x}.{job_key}.{request_id}"))
 }
 
-/// The occurrences of a subscription that failed for good on a day.
-pub(crate) fn failures(subscription: &str, day: NaiveDate) -> String {
-    format!("F#{}#{day}", subscription.to_lowercase())
+/// The partitions of a day's failures: a partition has a thousand writes a second, and the newest ones all
+/// go to its end.
+pub(crate) const FAILURE_PARTS: u32 = 4;
+
+/// The occurrences of a subscription that failed for good on a day, of the jobs of one part.
+pub(crate) fn failures(subscription: &str, day: NaiveDate, part: u32) -> String {
+    format!("F#{}#{day}#{part}", subscription.to_lowercase())
 }
 
 /// An occurrence that failed for good: by the time of its end, then by its instant and job.
@@ -248,7 +252,8 @@ pub(crate) fn failure(
 ) -> Key {
     let sorted = |at| ticks(at).cast_unsigned() ^ (1 << 63);
     let sk = format!("{:016x}.{:016x}.{job_uid}", sorted(ended_at), sorted(nominal_at));
-    key(failures(subscription, ended_at.date_naive()), sk)
+    let part = shard(job_uid) % FAILURE_PARTS;
+    key(failures(subscription, ended_at.date_naive(), part), sk)
 }
 
 /// The partition of the subscriptions in use.

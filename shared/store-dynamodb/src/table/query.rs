@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use aws_sdk_dynamodb::operation::query::QueryInput;
 use aws_sdk_dynamodb::operation::query::builders::QueryInputBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
+use futures_util::future::try_join_all;
 use minutehand_ports::StoreError;
 use minutehand_ports::store::{Page, PageRequest};
 
@@ -173,6 +174,35 @@ impl List {
         let sk = Reader::new(last).text("sk")?;
         Ok(sk.strip_prefix(self.prefix.as_ref()).unwrap_or(sk).to_owned())
     }
+}
+
+/// One page of whole partitions whose sort keys are in one order: the newest items of all of them, read at
+/// the same time.
+pub(crate) async fn newest_of(
+    table: &Table,
+    lists: impl Iterator<Item = List>,
+    PageRequest { from, items_max }: PageRequest,
+) -> Result<Page<Item>, StoreError> {
+    let pages = lists.map(|list| {
+        let page = PageRequest { from: from.clone(), items_max };
+        async move { list.page(table, page).await }
+    });
+    // A partition with a further page may have items behind the last one that was read, and no others.
+    let (mut found, mut known_from) = (Vec::new(), None);
+    for Page { items, next } in try_join_all(pages).await? {
+        known_from = known_from.max(next);
+        for item in items {
+            found.push((Reader::new(&item).text("sk")?.to_owned(), item));
+        }
+    }
+    found.sort_by(|(one, _), (other, _)| other.cmp(one));
+    let known =
+        found.iter().take_while(|(sk, _)| known_from.as_ref().is_none_or(|from| sk >= from));
+    let shown = known.count().min(usize::try_from(items_max).unwrap_or(usize::MAX));
+    let is_more = known_from.is_some() || shown < found.len();
+    found.truncate(shown);
+    let next = found.last().filter(|_| is_more).map(|(sk, _)| sk.clone()).or(known_from);
+    Ok(Page { items: found.into_iter().map(|(_, item)| item).collect(), next })
 }
 
 #[cfg(test)]

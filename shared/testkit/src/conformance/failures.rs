@@ -16,10 +16,10 @@ behaviours! { $ failures as conformance_of_failures:
     a_failure_that_is_mended_leaves_the_list,
 }
 
-/// An occurrence that ended at this second.
+/// An occurrence that ended at this second, each of another job.
 fn failed(second: i64) -> FailedOccurrence {
     FailedOccurrence {
-        job_uid: JOB.to_owned(),
+        job_uid: format!("{JOB}-{second}"),
         collection_path: CollectionPlace::read("sub/group/jc").unwrap(),
         job: "Job".to_owned(),
         nominal_at: at(second - 60),
