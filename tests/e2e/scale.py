@@ -16,8 +16,10 @@ DOCS = Path(__file__).resolve().parent.parent.parent / "shared" / "docs"
 PAGE = DOCS / "aws-costs.md"
 LOADS = [10_000, 100_000, 1_000_000, 10_000_000]
 PACKET = 25
+# Attempts of a message if some dozens of jobs fire in each second: tests/it/fill.rs plays it.
+FILLED = 21
 # Seconds: an invocation with a full packet, the least look ahead of a pass, a pass, the time between two.
-PACKET_SECONDS, AHEAD, PASS, TICK = 0.6, 30, 50, 60
+PACKET_SECONDS, AHEAD, PASS, TICK = 0.6, 90, 50, 60
 # Write units of a firing without and with the move of its timer, and of the move.
 MINUTELY, HOURLY, MOVE = 3.24, 6.03, 2
 MINUTELY_MOVE = 2 / 14
@@ -78,9 +80,14 @@ def sweeper():
 
 
 def fill(jobs):
-    """Attempts of a message, with minutely jobs on random seconds. They are planned in 13 phases."""
-    together = jobs / 60 / 13
-    return together / math.ceil(together / PACKET) if together > 1 else 1
+    """Attempts of a message, with minutely jobs on random seconds.
+
+    Those of a second are planned together, unless each of 13 phases of plans fills messages.
+    """
+    together, of_phase = jobs / 60, jobs / 60 / 13
+    if of_phase >= 2 * PACKET:
+        return of_phase / math.ceil(of_phase / PACKET)
+    return max(1, min(together, FILLED))
 
 
 def sums():

@@ -110,19 +110,22 @@ struct Counts {
 const SQS_CHUNK: usize = 64 * 1024;
 /// Messages of a request to SQS.
 const SQS_BATCH: f64 = 10.0;
-/// Attempts of a minutely job that a pass dispatches together.
-const PLANNED: f64 = 14.0;
+/// Attempts of a minutely job that a pass dispatches together, if messages are full, and if not.
+const PLANNED: [f64; 2] = [14.0, 12.0];
 
 /// The columns of the table: minutely, hourly and one-time, each in packets of so many and alone.
 fn columns(packet: f64) -> [Counts; 6] {
     // A claim, a record and a count, what a fortieth of the counts stores, and the move of the timer:
-    // each 14 minutes, each hour.
+    // with each plan, each hour.
     let firing = 3.0 + 1.0 / 40.0;
-    let (minutely, hourly, one_time) = (firing + 3.0 / PLANNED, firing + 3.0, 9.0);
+    let [in_full, alone] = PLANNED;
+    let in_packets = if packet < full() { alone } else { in_full };
+    let minutely = |planned| firing + 3.0 / planned;
+    let (hourly, one_time) = (firing + 3.0, 9.0);
     // With the timer, what was sent before is looked up: some twenty attempts, or one.
-    let (some, one) = (2.5 / PLANNED, 0.5);
+    let (some, one) = (|planned| 2.5 / planned, 0.5);
     // A message is received and deleted in a request each. The messages of a pass are sent together.
-    let (planned, single) = ((PLANNED / SQS_BATCH).ceil() / PLANNED, 1.0);
+    let (sent, single) = (|planned: f64| (planned / SQS_BATCH).ceil() / planned, 1.0);
     let counts = |attempts: f64, writes, reads: f64, sent: f64| {
         // An invocation looks which origins hang.
         let reads = reads + 0.5 / attempts;
@@ -130,8 +133,8 @@ fn columns(packet: f64) -> [Counts; 6] {
         Counts { attempts, writes, reads, sqs_requests }
     };
     [
-        counts(packet, minutely, 1.71 + some, planned),
-        counts(1.0, minutely, 2.5 + some, planned),
+        counts(packet, minutely(in_packets), 1.71 + some(in_packets), sent(in_packets)),
+        counts(1.0, minutely(alone), 2.5 + some(alone), sent(alone)),
         counts(packet, hourly, 1.68 + one, single),
         counts(1.0, hourly, 2.5 + one, single),
         counts(packet, one_time, 3.70, single),

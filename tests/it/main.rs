@@ -14,6 +14,8 @@ mod conformance;
 #[cfg(test)]
 mod costs;
 #[cfg(test)]
+mod fill;
+#[cfg(test)]
 mod fire;
 #[cfg(test)]
 mod glossary;

@@ -23,7 +23,7 @@ use minutehand_domain::firing::limits::OCCURRENCES_MAX;
 use minutehand_domain::firing::{LeftOut, Outage, SkipReason, Window, plan_dispatch};
 use minutehand_domain::incident::Incident;
 use minutehand_domain::schedule::Schedule;
-use minutehand_domain::work_item::{JobRef, WorkItem};
+use minutehand_domain::work_item::{JobRef, WorkItem, planned_until};
 use minutehand_ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
 use minutehand_ports::{
     Clock, DispatchQueue, DispatchStep, ErrorType, Event, EventSink, History, QueueMessage,
@@ -50,6 +50,8 @@ pub struct Dispatcher {
     timers: Arc<dyn Timers>,
     snapshots: Arc<dyn Snapshots>,
     step: Arc<dyn DispatchStep>,
+    /// Whether attempts of one second share messages, so that their timers are better planned together.
+    packs: bool,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
     /// Tells what has run of what an outage seems to have cost.
@@ -131,13 +133,14 @@ impl Dispatcher {
     ) -> Self {
         let step = Arc::new(SendThenMove { queue, timers: timers.clone() });
         let noticed = Arc::default();
-        Self { timers, snapshots, step, events, clock, history: None, noticed }
+        Self { timers, snapshots, step, packs: true, events, clock, history: None, noticed }
     }
 
-    /// Sets how it sends and moves, where queue and store are one.
+    /// Sets how it sends and moves, where queue and store are one. Such a queue has a message for each
+    /// attempt.
     #[must_use]
     pub fn with_step(self, step: Arc<dyn DispatchStep>) -> Self {
-        Self { step, ..self }
+        Self { step, packs: false, ..self }
     }
 
     /// Sets what tells which occurrences were sent, though their timers did not move. A dispatcher that sends
@@ -178,13 +181,21 @@ impl Dispatcher {
         outages: &[Outage],
     ) -> Result<(DispatchReport, Vec<(usize, AppError)>), AppError> {
         let mut batch = Batch::default();
+        let horizon = self.near_until();
+        let of_second = timers_of_seconds(due);
         // Collected first, because a stream of futures that borrow is not `Send`.
         let facts: Vec<_> = due.iter().map(|due| self.plan_facts(due, outages)).collect();
         let mut facts = iter(facts).buffered(DEFINITIONS_AT_ONCE).enumerate();
         while let Some((place, facts)) = facts.next().await {
             let Some(due) = due.get(place) else { break };
             match facts {
-                Ok(facts) => self.plan_timer(due, facts, outages, &mut batch),
+                Ok(facts) => {
+                    let until = match of_second.get(&due.due_at.timestamp()) {
+                        Some(timers) if self.packs => planned_until(due.due_at, *timers, horizon),
+                        Some(_) | None => horizon,
+                    };
+                    self.plan_timer(due, facts, (outages, until), &mut batch);
+                }
                 Err(error) => batch.unplanned.push((place, error)),
             }
             batch.places.resize(batch.advances.len(), place);
@@ -309,7 +320,8 @@ impl Dispatcher {
         let Some(history) = self.history.as_ref().filter(|_| !outages.is_empty()) else {
             return Ok(None);
         };
-        let plan = plan_dispatch(schedule, timer.generation, from, &self.window(outages, None));
+        let window = self.window(outages, None, self.near_until());
+        let plan = plan_dispatch(schedule, timer.generation, from, &window);
         let (Some(first), Some(last)) = (plan.left_out.first(), plan.left_out.last()) else {
             return Ok(None);
         };
@@ -323,15 +335,19 @@ impl Dispatcher {
         Ok(seen.into_iter().filter_map(nominal_at).max())
     }
 
-    fn window<'a>(&self, outages: &'a [Outage], sent_until: Option<DateTime<Utc>>) -> Window<'a> {
-        let (now, spans) = (self.clock.now(), spans(self.clock.as_ref()));
+    fn window<'a>(
+        &self,
+        outages: &'a [Outage],
+        sent_until: Option<DateTime<Utc>>,
+        until: DateTime<Utc>,
+    ) -> Window<'a> {
         Window {
-            now,
-            until: now + spans.horizon,
+            now: self.clock.now(),
+            until,
             outages,
             sent_until,
             occurrences_max: OCCURRENCES_MAX,
-            look_again: spans.look_again,
+            look_again: spans(self.clock.as_ref()).look_again,
         }
     }
 
@@ -339,7 +355,7 @@ impl Dispatcher {
         &self,
         due: &Due,
         PlanFacts { schedule, sent_until }: PlanFacts,
-        outages: &[Outage],
+        (outages, until): (&[Outage], DateTime<Utc>),
         batch: &mut Batch,
     ) {
         let now = self.clock.now();
@@ -365,7 +381,7 @@ impl Dispatcher {
             DueTimer::Job(timer) => {
                 match schedule {
                     Some(FoundSchedule::Known(schedule)) => {
-                        let window = self.window(outages, sent_until);
+                        let window = self.window(outages, sent_until, until);
                         self.plan_occurrences((timer, &schedule), due.due_at, &window, batch);
                     }
                     Some(FoundSchedule::Unreadable(error)) => {
@@ -430,6 +446,15 @@ impl Dispatcher {
         let key = job_timer_key(timer, plan.next.is_spent(), plan.left_out);
         batch.advances.push(Advance { timer: key, from, to: plan.next.at(), at: window.now });
     }
+}
+
+/// How many of these timers are due in each second.
+fn timers_of_seconds(due: &[Due]) -> HashMap<i64, usize> {
+    let mut timers = HashMap::new();
+    for due in due {
+        *timers.entry(due.due_at.timestamp()).or_default() += 1;
+    }
+    timers
 }
 
 fn job_timer_key(timer: &JobTimer, is_spent: bool, left_out: Vec<LeftOut>) -> TimerKey {

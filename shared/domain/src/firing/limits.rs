@@ -1,17 +1,18 @@
 //! The numbers of the firing protocol, in one place. They depend on each other:
 //!
 //! an action < a function < a lease < the visibility of a message, so that a message is delivered again
-//! when the claim of its worker has ended and not before; and the horizon < the longest delay of a
-//! message.
+//! when the claim of its worker has ended and not before; and the horizon is not above the longest delay of
+//! a message.
 
 use chrono::TimeDelta;
 
-/// How far ahead occurrences are sent to the queue: a minute less than a message may be delayed.
-pub const HORIZON: TimeDelta = TimeDelta::minutes(14);
+/// How far ahead occurrences are sent to the queue: as long as a message may be delayed.
+pub const HORIZON: TimeDelta = TimeDelta::minutes(15);
 /// The most occurrences of one timer that a pass sends.
 pub const OCCURRENCES_MAX: usize = 16;
-/// A pass dispatches timers that are due within this time, as the next tick may be late or missing.
-pub const AHEAD: TimeDelta = TimeDelta::seconds(90);
+/// A pass dispatches timers that are due within this time: until the tick after the next, as the next one may
+/// be missing, and half a minute more for a late one.
+pub const AHEAD: TimeDelta = TimeDelta::seconds(150);
 /// How long a pass begins further pages. Passes do not overlap.
 pub const PASS: TimeDelta = TimeDelta::seconds(50);
 /// Hard limit of a pass, including the time to finish pages that are in progress.

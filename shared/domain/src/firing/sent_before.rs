@@ -68,12 +68,12 @@ mod tests {
         let minutely = json!({"frequency": "minute"});
         assert_eq!(
             found(&minutely, "2027-03-01T10:14", "2027-03-01T10:13"),
-            some(19, "03-01T09:53", "03-01T10:11")
+            some(20, "03-01T09:52", "03-01T10:11")
         );
         // The timer is late.
         assert_eq!(
             found(&minutely, "2027-03-01T10:14", "2027-03-01T12:00"),
-            some(21, "03-01T09:53", "03-01T10:13")
+            some(22, "03-01T09:52", "03-01T10:13")
         );
         let hourly = json!({"frequency": "hour"});
         assert_eq!(

@@ -3,12 +3,14 @@
 //! [`encode`], [`encode_waiting`] and [`decode`] define how work items are written into messages, and
 //! [`pack`] which of them share a message.
 
+mod common_end;
 mod packet;
 mod wire;
 
 use crate::alert::CollectionAlert;
 use crate::attempt::Attempt;
 
+pub use common_end::planned_until;
 pub use packet::{PACKET_ATTEMPTS_MAX, PACKET_RECEIVES_MAX, Packet, SHARED_GROUP, pack};
 pub use wire::{UnreadableMessage, decode, decode_one, deliveries_before, encode, encode_waiting};
 

@@ -79,7 +79,7 @@ const LAG_HARSH: i64 = 1_500 * SECOND;
 /// may be lost as well.
 const LAG_LOSSY: i64 = 2_700 * SECOND;
 /// A retry that is further away than this waits in a timer.
-const LONG: i64 = 840 * SECOND;
+const LONG: i64 = 900 * SECOND;
 /// How long a job that is over is kept.
 const KEPT: i64 = 60 * 24 * 3_600 * SECOND;
 /// The largest difference between two clocks.

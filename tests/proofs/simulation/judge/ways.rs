@@ -104,9 +104,11 @@ impl Judge<'_> {
             found.extend(holds.iter().flat_map(|hold| self.held(way, hold)));
         }
         for (_, losses) in way.among(&self.run.obstacles.lost) {
-            // Sweepers send again what they plan, and nothing else.
+            // Sweepers send again what they plan, and nothing else. They send a horizon ahead, and look for it
+            // from when it was due.
             let found_after = way.planned_since.map_or(EVER, |_| LAG_LOSSY);
-            found.extend(losses.iter().map(|at| (*at, at + found_after)));
+            let ends_at = |at: i64| at.max(way.due.at) + found_after;
+            found.extend(losses.iter().map(|at| (*at, ends_at(*at))));
         }
         found.retain(|(from, ends_at)| *from < until && *ends_at > way.due.at);
         found
