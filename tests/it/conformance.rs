@@ -11,10 +11,11 @@ use minutehand_testkit::conformance::{BACK_ENDS, behaviours, queue_behaviours};
 
 /// The traits that a [`Subject`](minutehand_testkit::conformance::Subject) gives by functions of these
 /// names. It has all others as one.
-const APART: [(&str, &str); 8] = [
+const APART: [(&str, &str); 9] = [
     ("Brakes", "brakes"),
     ("Browse", "browse"),
     ("CloudServices", "cloud_services"),
+    ("HangingOrigins", "hanging"),
     ("Installation", "installation"),
     ("Deliveries", "deliveries"),
     ("DeadLetters", "letters"),

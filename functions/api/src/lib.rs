@@ -97,7 +97,7 @@ impl Function {
         clients: ApiClients,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let tally = Arc::new(Tally::default());
+        let tally: Arc<Tally> = Arc::default();
         let dynamodb = clients.dynamodb.counting_throttles(&tally);
         let store = DynamoStore::new(dynamodb.client(), &settings.table)
             .with_connector(dynamodb.connector())
@@ -110,13 +110,9 @@ impl Function {
         };
         let queue = Arc::new(queue);
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
-        let dispatcher = Dispatcher::new(
-            store.clone(),
-            store.clone(),
-            queue.clone(),
-            tally.clone(),
-            clock.clone(),
-        );
+        let events = tally.clone();
+        let dispatcher =
+            Dispatcher::new(store.clone(), store.clone(), queue.clone(), events, clock.clone());
         let bodies = kept_bodies(settings.archive.as_ref());
         let sealer = KmsSealer::new(clients.kms, &settings.key_id);
         let sealer: Arc<dyn Sealer> = Arc::new(sealer.sharing(store.clone(), clock.clone()));
@@ -131,9 +127,10 @@ impl Function {
             alerts: store.clone(),
             open: store.clone(),
             history: with_archive(&store, settings.archive),
-            browse: store,
+            browse: store.clone(),
             queue,
             dead_letters,
+            hanging: store,
             dispatcher,
             sealer,
             certificates: Arc::new(PfxReader),

@@ -132,6 +132,9 @@ impl Seen {
             let says = format!("late: {}, since {}", count(late, "job"), times.written(oldest));
             lines.push(work.screen.bad(&says));
         }
+        if let Some(hanging @ [_, ..]) = overview.hanging.as_deref() {
+            lines.push(work.screen.bad(&format!("hangs: {}", hanging.join(", "))));
+        }
         if overview.collections.off > 0 {
             let says = format!("off: {}", count(overview.collections.off, "collection"));
             lines.push(work.screen.warn(&says));

@@ -409,6 +409,8 @@ pub struct OverviewAnswer {
     pub sweep: Beat,
     /// About how many messages are no longer delivered.
     pub dead_letters: Option<u64>,
+    /// The targets that hang.
+    pub hanging: Option<Vec<String>>,
     /// The collections whose alerts do not arrive.
     #[serde(default)]
     pub alerts: Vec<AlertsOf>,

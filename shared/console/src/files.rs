@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 6] = [
     File {
-        name: "app.3192e91f9fdb.js",
-        bytes: include_bytes!("../dist/app.3192e91f9fdb.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"3192e91f9fdb4f3cec6fd7a539c7115d\"",
-        is_hashed: true,
-    },
-    File {
         name: "app.a7f126d85265.css",
         bytes: include_bytes!("../dist/app.a7f126d85265.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"a7f126d85265ea7bf4721441682193d4\"",
+        is_hashed: true,
+    },
+    File {
+        name: "app.e8b3c61f764e.js",
+        bytes: include_bytes!("../dist/app.e8b3c61f764e.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"e8b3c61f764e9194be1aef07fd2c291f\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 6] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"48ec55eb69eb8fbb0a467b353cbe1f41\"",
+        etag: "\"8a25a53495402cd2470237aa7b9dfbb3\"",
         is_hashed: false,
     },
     File {

@@ -37,7 +37,7 @@ pub use queue::{DispatchQueue, QueueError, QueueMessage};
 pub use seal::{DataKeys, GivenKey, PurposeKey, PurposeKeyError, SealError, Sealer};
 pub use steps::{DispatchStep, SettleStep, Settled, Settlement, StepError};
 pub use store::{
-    Alerts, ApiSigns, Attempts, Brakes, Browse, CloudServices, Collections, Counters, History,
-    Installation, Jobs, OpenAttempts, Pings, Pulses, Removal, RetryTimers, Seats, Slots, Snapshots,
-    StoreError, Timers, Turns,
+    Alerts, ApiSigns, Attempts, Brakes, Browse, CloudServices, Collections, Counters,
+    HangingOrigins, History, Installation, Jobs, OpenAttempts, Pings, Pulses, Removal, RetryTimers,
+    Seats, Slots, Snapshots, StoreError, Timers, Turns,
 };

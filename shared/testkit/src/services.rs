@@ -53,6 +53,7 @@ where
         browse: Arc::new(NothingToBrowse),
         queue,
         dead_letters: Arc::new(()),
+        hanging: Arc::new(()),
         dispatcher,
         sealer: Arc::new(PlainSealer),
         certificates: Arc::new(NoCertificates),

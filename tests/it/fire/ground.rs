@@ -12,8 +12,8 @@ use minutehand_domain::work_item::encode;
 use minutehand_ports::store::{Advance, StoreError};
 use minutehand_ports::{
     ApiSigns, Brakes, Browse, CloudServices, Collections, Deliveries, DispatchQueue, DispatchStep,
-    Jobs, Pings, QueueError, QueueMessage, ReceiptHandle, SettleStep, Settled, Settlement,
-    StepError,
+    HangingOrigins, Jobs, Pings, QueueError, QueueMessage, ReceiptHandle, SettleStep, Settled,
+    Settlement, StepError,
 };
 use minutehand_store_dynamodb::{DynamoStore, Meter, ensure_table};
 use minutehand_store_sql::queue::RECEIVE_MAX;
@@ -91,6 +91,14 @@ impl Ground {
         match self {
             Self::Shared(_) | Self::Machine(_) => None,
             Self::Table(table) => Some(table.store.clone()),
+        }
+    }
+
+    /// What knows which origins hang.
+    pub(super) fn hanging(&self) -> Arc<dyn HangingOrigins> {
+        match self {
+            Self::Shared(_) | Self::Machine(_) => Arc::new(()),
+            Self::Table(table) => table.store.clone(),
         }
     }
 

@@ -597,6 +597,11 @@ impl World {
         self.failures(self.now()).await;
     }
 
+    /// The origins that hang, as the overview says.
+    pub(super) async fn hanging(&self) -> Vec<String> {
+        self.manage.overview(place().subscription).await.unwrap().hanging.unwrap()
+    }
+
     /// What failed for good since then.
     pub(super) async fn failures(&self, since: DateTime<Utc>) -> Vec<FailedOccurrence> {
         let wanted = WantedFailures {
@@ -768,6 +773,7 @@ fn services(
         browse: store.clone(),
         queue,
         dead_letters: Arc::new(()),
+        hanging: ground.hanging(),
         dispatcher: dispatcher.clone(),
         sealer: ports.sealer.clone(),
         certificates: Arc::new(NoCertificates),

@@ -127,6 +127,7 @@ fn manage(
         certificates: Arc::new(Opener),
         browse: store.clone(),
         dead_letters: queue.clone(),
+        hanging: Arc::new(()),
         dispatcher: dispatcher.with_step(store.clone()),
         ..manage_ports(store, queue, clock)
     };

@@ -41,6 +41,7 @@ impl OpenedStore for OpenedMemory {
             pings: Some(self.0.clone()),
             signs: Some(self.0.clone()),
             brakes: Some(self.0.clone()),
+            hanging: Some(self.0.clone()),
         }
     }
 

@@ -116,6 +116,7 @@ impl World {
                 browse: jobs.clone(),
                 queue: letters.clone(),
                 dead_letters: Arc::new(()),
+                hanging: Arc::new(()),
                 dispatcher: dispatcher.clone(),
                 sealer: sealer.clone(),
                 certificates: Arc::new(PfxReader),

@@ -3,7 +3,7 @@
 //! Store and queue are one database, of this process alone or of several. So what a sweep or the end of an attempt changes in both is one
 //! transaction.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, Result};
 use minutehand_actions::Actions;
@@ -31,6 +31,7 @@ use super::home::Home;
 use super::http::PrometheusPage;
 use super::live::{Telling, telling};
 use super::peers::Peers;
+use super::places::SharedPlaces;
 use super::secrets::{self, KeyFound};
 use super::settings::{ClockSettings, ServeSettings, Storage};
 use super::starts::with_limited_starts;
@@ -57,6 +58,8 @@ pub(super) struct Parts {
     pub(super) under_way: UnderWay,
     pub(super) condition: Arc<Condition>,
     pub(super) state_count: StateCount,
+    /// The places of attempts, once this process performs some.
+    pub(super) places: OnceLock<Arc<SharedPlaces>>,
     newest_backup: NewestBackup,
     pub(super) live: Arc<Live>,
     pub(super) presence: Arc<ApiPresence>,
@@ -89,6 +92,7 @@ impl Parts {
             under_way: UnderWay::default(),
             condition: Arc::new(Condition::of(queue.clone(), peers)),
             state_count: StateCount::default(),
+            places: OnceLock::new(),
             newest_backup: NewestBackup::default(),
             live: Arc::new(Live::new(&RandomIds.new_id())),
             timer_changes: Arc::default(),
@@ -142,6 +146,10 @@ impl Parts {
             browse: self.jobs.clone(),
             queue: Arc::new(self.queue.clone()),
             dead_letters: Arc::new(self.queue.clone()),
+            hanging: match self.places.get() {
+                Some(places) => places.clone(),
+                None => Arc::new(()),
+            },
             dispatcher: self.dispatcher(Arc::new(ToldStep {
                 step: self.jobs.clone(),
                 changes: self.timer_changes.clone(),

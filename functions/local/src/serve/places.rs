@@ -4,10 +4,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_app::fire::{DeliveryPlace, Waiting};
 use minutehand_domain::firing::{Place, Places, Share};
-use minutehand_ports::{Clock, ReceiptHandle};
+use minutehand_ports::{Clock, HangingOrigins, ReceiptHandle, StoreError};
 use tokio::sync::Notify;
 
 use super::alarm::Alarm;
@@ -93,6 +94,16 @@ impl SharedPlaces {
 
     fn lock(&self) -> MutexGuard<'_, Places<ReceiptHandle>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Those that hang for this process: each has its own calls.
+#[async_trait]
+impl HangingOrigins for SharedPlaces {
+    async fn hanging_origins(&self, _work_now: DateTime<Utc>) -> Result<Vec<String>, StoreError> {
+        let mut found: Vec<_> = self.lock().hanging().map(str::to_owned).collect();
+        found.sort();
+        Ok(found)
     }
 }
 

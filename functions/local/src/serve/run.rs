@@ -24,6 +24,7 @@ use super::http::{Clients, ServerTls, listen, prepare_tls};
 use super::live::follow_others;
 use super::mcp::with_tools;
 use super::parts::Parts;
+use super::places::SharedPlaces;
 use super::secrets::{CERTIFICATES, GeneratedToken, Kind, TOKENS, WatchedFile, access_of};
 use super::settings::{Auth, ServeSettings, Tls};
 use super::signals::Signals;
@@ -143,7 +144,9 @@ fn start_firing(
         let (worker, heartbeat) = parts.worker(settings, files.idle)?;
         tasks.start_dropped("pulse", beat(heartbeat, clock()));
         let queue = Arc::new(parts.queue.clone());
-        tasks.start("executor", |stop| work(queue, worker, files.attempts, clock(), stop));
+        let places = SharedPlaces::new(files.attempts, clock());
+        let places = parts.places.get_or_init(|| places).clone();
+        tasks.start("executor", |stop| work(queue, worker, places, clock(), stop));
     }
     if settings.roles.sweeper {
         let (sweeper, changes) = (parts.sweeper(), parts.timer_changes());

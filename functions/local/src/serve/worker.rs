@@ -37,16 +37,15 @@ const FULL_PAUSE: Duration = Duration::from_secs(1);
 /// The pause after the queue failed. Messages are late by it when the database comes back.
 const QUEUE_FAILED_PAUSE: Duration = Duration::from_secs(1);
 
-/// Works until it is asked to stop and everything it has started has ended. At most `places_max`
-/// messages are handled concurrently; most of them wait for their instant, or for an answer.
+/// Works until it is asked to stop and everything it has started has ended. A message is handled while it holds
+/// a place; most of them wait for their instant, or for an answer.
 pub(super) async fn work<P: Performer + 'static>(
     queue: Arc<dyn Deliveries>,
     worker: Worker<P>,
-    places_max: usize,
+    places: Arc<SharedPlaces>,
     clock: Arc<dyn Clock>,
     stop: Stop,
 ) {
-    let places = SharedPlaces::new(places_max, clock.clone());
     Host { queue, worker: Arc::new(worker), places, clock, stop }.run().await;
 }
 
@@ -492,6 +491,7 @@ mod tests {
                 Worker::new(Gate { begun: tell, open: open.clone() }, clock.clone(), Arc::new(()));
             let (stop, stopped) = oneshot::channel();
             let stopped = Stop::when(async { stopped.await.unwrap() });
+            let places = SharedPlaces::new(places, clock.clone());
             let task =
                 tokio::spawn(work(Arc::new(queue.clone()), worker, places, clock.clone(), stopped));
             Self { clock, queue, begun, open, task, stop }

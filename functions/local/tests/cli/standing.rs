@@ -89,6 +89,7 @@ impl Standing {
         let ports = ManagePorts {
             browse: store.clone(),
             dead_letters: Arc::new(letters.clone()),
+            hanging: Arc::new(()),
             ..manage_ports(store, queue.clone(), shared)
         };
         let settings = ManageSettings {

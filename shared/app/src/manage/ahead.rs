@@ -97,6 +97,8 @@ pub struct Overview {
     /// About how many dead letters the installation has; `None` if that is not known, or the caller is
     /// limited to some collections.
     pub dead_letters: Option<u64>,
+    /// The origins that hang, so that attempts wait for them; `None` as above.
+    pub hanging: Option<Vec<String>>,
     /// The collections whose alerts do not arrive.
     pub alerts: Vec<(ResourceGroup, Name, AlertTrouble)>,
 }
@@ -200,6 +202,7 @@ impl Manage {
         let collections = self.collections_ahead(&Ahead { subscription, collection: None }).await?;
         let pulses = self.ports.browse.pulses().await?;
         let dead_letters = if self.is_limited() { None } else { self.count_dead_letters().await };
+        let hanging = if self.is_limited() { None } else { self.hanging_origins().await };
         let clock = &self.ports.clock;
         let before = |span| clock.now().checked_sub_signed(clock.scheduled_during(span));
         let late_before = before(LATE_AFTER).unwrap_or(DateTime::UNIX_EPOCH);
@@ -257,6 +260,7 @@ impl Manage {
             present,
             pulses,
             dead_letters,
+            hanging,
             alerts,
         })
     }
@@ -268,6 +272,17 @@ impl Manage {
             tracing::warn!(error, "the dead letters cannot be counted");
             None
         })
+    }
+
+    /// The origins that hang. The rest of an overview is worth an answer without them.
+    async fn hanging_origins(&self) -> Option<Vec<String>> {
+        let found = self.ports.hanging.hanging_origins(self.ports.clock.work_now()).await;
+        found
+            .inspect_err(|error| {
+                let error = minutehand_ports::chain(error);
+                tracing::warn!(error, "the origins that hang cannot be read");
+            })
+            .ok()
     }
 
     /// The collections whose jobs are asked about.

@@ -58,8 +58,8 @@ use minutehand_domain::reach::Reach;
 use minutehand_ports::store::ResourceGroup;
 use minutehand_ports::{
     ActionSender, Alerts, Browse, CertificateReader, Clock, CloudServices, Collections,
-    DeadLetters, Disk, DispatchQueue, FailureBodies, History, IdSource, Jobs, OpenAttempts, Pings,
-    Sealer,
+    DeadLetters, Disk, DispatchQueue, FailureBodies, HangingOrigins, History, IdSource, Jobs,
+    OpenAttempts, Pings, Sealer,
 };
 
 use crate::completion::CompletionUrls;
@@ -117,6 +117,8 @@ pub struct ManagePorts {
     pub queue: Arc<dyn DispatchQueue>,
     /// The messages that are no longer delivered.
     pub dead_letters: Arc<dyn DeadLetters>,
+    /// Knows which origins hang.
+    pub hanging: Arc<dyn HangingOrigins>,
     /// Dispatches occurrences that are due soon, as a sweep does.
     pub dispatcher: Dispatcher,
     /// Seals secrets.

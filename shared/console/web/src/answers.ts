@@ -282,6 +282,8 @@ export interface OverviewData {
   work: { at: string | null };
   /** How many messages were given up, where the server counts them. */
   deadLetters?: number | null;
+  /** The targets that hang; `null` for a token that is limited to collections. An older server does not say it. */
+  hanging?: string[] | null;
   /** The collections whose alerts do not arrive. An older server does not say it. */
   alerts?: { resourceGroup: string; collection: string; trouble: AlertTrouble }[];
 }

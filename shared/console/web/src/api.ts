@@ -332,7 +332,7 @@ export const api = {
   failures(place: Place, since: Date, from: string | null = null, only: Record<string, string> = {}) {
     const query = new URLSearchParams({ ...only, limit: String(FAILURES_MAX), since: since.toISOString() });
     if (from !== null) query.set('position', from);
-    return json<{ items: Failure[]; position?: string | null }>('GET', `${ownSubscription(place)}/failures?${query}`);
+    return json<{ items: Failure[]; position: string | null }>('GET', `${ownSubscription(place)}/failures?${query}`);
   },
   deadLetters: () => json<{ about: number; items: DeadLetter[] }>('GET', '/minutehand/v1/deadletters'),
   redrive: (letters: Letters) => json<{ moved: number }>('POST', '/minutehand/v1/deadletters/redrive', letters),

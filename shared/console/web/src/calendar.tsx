@@ -320,12 +320,11 @@ interface Failed {
   since: number;
 }
 
-/** When what failed for good was due, since an instant; `null` if that is over, or the server keeps none. */
+/** When what failed for good was due, since an instant; `null` if it is still to come. */
 async function failedIn(begins: number, only: Record<string, string>): Promise<Failed | null> {
   if (begins >= now()) return null;
   const since = Math.max(begins, oldestFailure());
   const found = await failuresSince(new Date(since), only);
-  if (found === null) return null;
   const at = found.all.map((one) => Date.parse(one.at));
   return { at, since: found.isWhole ? since : Math.min(now(), ...at) };
 }

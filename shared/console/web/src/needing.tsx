@@ -68,10 +68,10 @@ export function Needs({ of, found, max = Infinity }: { of: OverviewData; found: 
     const text = 'The list of a collection shows them with the filter “Late”.';
     rows.push(<Need key="late" kind="late" title={<b>{grouped(more)} more are late</b>} text={text} />);
   }
-  const letters = of.deadLetters ?? 0;
-  if (letters > 0) {
+  const letters = of.deadLetters;
+  if (letters) {
     const title = `${grouped(letters)} dead letter${letters === 1 ? '' : 's'}`;
-    const text = 'Messages that were delivered again and again, and never finished.';
+    const text = 'A dead letter is a message that was delivered again and again, and never finished.';
     rows.push(<Linked key="dead" kind="bad" title={title} href={inPlace('dead')} text={text} />);
   }
   for (const { resourceGroup, collection, trouble } of troubledIn(of)) {

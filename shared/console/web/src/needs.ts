@@ -49,7 +49,7 @@ export const needs = signal<Loaded<Needed> | null>(null);
 
 /** Reads which jobs need someone. */
 export async function readNeeds(): Promise<Needed> {
-  const failing = byJob((await failuresSince(new Date(oldestFailure())))?.all ?? []);
+  const failing = byJob((await failuresSince(new Date(oldestFailure()))).all);
   const byCollection = Map.groupBy(failing, ({ last }) => `${last.resourceGroup}/${last.collection}`.toLowerCase());
   const found: Needing[] = [];
   await each(
@@ -75,25 +75,20 @@ export async function readNeeds(): Promise<Needed> {
   };
 }
 
-/** Failures of a time until now, the newest first, and whether they are all; `null` of a server that keeps none. */
+/** Failures of a time until now, the newest first, and whether they are all. */
 export async function failuresSince(
   since: Date,
   only: Record<string, string> = {},
-): Promise<{ all: Failure[]; isWhole: boolean } | null> {
+): Promise<{ all: Failure[]; isWhole: boolean }> {
   const all: Failure[] = [];
   let from: string | null = null;
-  try {
-    for (let read = 0; read < FAILURE_PAGES_MAX; read += 1) {
-      const page: { items: Failure[]; position?: string | null } = await api.failures(place.value, since, from, only);
-      all.push(...page.items);
-      from = page.position ?? null;
-      if (from === null) break;
-    }
-  } catch (thrown) {
-    if (thrown instanceof ApiError && thrown.status === 404) return null;
-    throw thrown;
+  for (let read = 0; read < FAILURE_PAGES_MAX; read += 1) {
+    const page: { items: Failure[]; position: string | null } = await api.failures(place.value, since, from, only);
+    all.push(...page.items);
+    from = page.position;
+    if (!from) break;
   }
-  return { all, isWhole: from === null };
+  return { all, isWhole: !from };
 }
 
 /** The start of the first day of which failures are read: the answer is the same one until something fails. */

@@ -25,29 +25,27 @@ export function headline(found: OverviewData): string {
   const { headline, sweep } = found;
   if (headline.kind === 'noJobs') return 'No jobs yet.';
   if (isSilent(found)) {
-    return sweep.at === null
-      ? 'Nothing fires: no sweeper has run yet.'
-      : `Nothing fires: no sweeper has run for ${span(now() - Date.parse(sweep.at))}.`;
+    return `Nothing fires: no sweeper has run ${sweep.at ? `for ${span(now() - Date.parse(sweep.at))}` : 'yet'}.`;
   }
   const late = lateTimers(found);
   if (late > 0) return late === 1 ? 'One occurrence is late.' : `${grouped(late)} occurrences are late.`;
+  if (found.hanging?.length) return `No answer from ${found.hanging.join(', ')}.`;
   const behind = behindIn(found);
   const [first] = behind;
   if (first?.waiting?.since) {
-    return behind.length === 1
-      ? `${capital(first.collection)} is ${span(now() - Date.parse(first.waiting.since))} behind.`
-      : `${capital(inWords(behind.length))} collections are behind.`;
+    return behind.length > 1
+      ? `${capital(inWords(behind.length))} collections are behind.`
+      : `${capital(first.collection)} is ${span(now() - Date.parse(first.waiting.since))} behind.`;
   }
-  const waiting = found.late.waiting ?? 0;
-  if (waiting > 0) return `${grouped(waiting)} occurrences wait.`;
+  const { waiting } = found.late;
+  if (waiting) return `${grouped(waiting)} occurrences wait.`;
   const count = countOf(found);
   // Where the server does not know what waits, nobody can say that nothing does.
   const onTime = found.waiting ? ' Everything else is on time.' : '';
-  if (count === 0 && !needs.value?.data) return '';
-  if (count === 0) return found.waiting ? 'Everything is on time.' : 'Nothing needs you.';
-  const jobs = needs.value?.data?.jobs.length ?? 0;
+  const jobs = needs.value?.data?.jobs.length;
+  if (!count) return jobs === undefined ? '' : found.waiting ? 'Everything is on time.' : 'Nothing needs you.';
   const things = jobs === count ? 'job' : 'thing';
-  return `${capital(inWords(count))} ${count === 1 ? `${things} needs` : `${things}s need`} you.${onTime}`;
+  return `${capital(inWords(count))} ${things}${count > 1 ? 's need' : ' needs'} you.${onTime}`;
 }
 
 export function Overview() {

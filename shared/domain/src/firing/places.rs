@@ -149,6 +149,11 @@ impl<T> Places<T> {
         Some((self.take(name, None), it))
     }
 
+    /// The origins that hang.
+    pub fn hanging(&self) -> impl Iterator<Item = &str> {
+        self.origins.iter().filter(|(_, it)| it.unanswered.hangs()).map(|(origin, _)| &**origin)
+    }
+
     /// Whether places are so few that an origin may hold as many as it may, or an origin hangs. Otherwise
     /// [`try_origin`](Self::try_origin) does not refuse any.
     #[must_use]
@@ -413,6 +418,7 @@ mod tests {
         assert!(places.is_scarce(), "each attempt tells its origin first");
         let hanging: Vec<Place> = (0..100).filter_map(|_| arrive(&mut places, "hangs")).collect();
         assert_eq!((hanging.len(), places.waiting()), (HANGING_AT_ONCE, 92));
+        assert_eq!(places.hanging().collect::<Vec<_>>(), ["hangs"]);
         assert!(places.start_next().is_none());
         assert!(arrive(&mut places, "answers").is_some());
         // One that has ended makes room for one; an answer makes room for all.

@@ -1,3 +1,4 @@
+use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::firing::SharedBrake;
 use minutehand_ports_macro::port;
@@ -26,4 +27,26 @@ pub trait Brakes: Send + Sync {
 
     /// Forgets what is known of an origin, because it has answered.
     async fn release_brake(&self, origin: &str) -> Result<(), StoreError>;
+}
+
+/// Tells which origins hang. `()` knows of none.
+#[async_trait]
+pub trait HangingOrigins: Send + Sync {
+    /// Those that hang at this work time, as it was a moment ago: of a thousand at most.
+    async fn hanging_origins(&self, work_now: DateTime<Utc>) -> Result<Vec<String>, StoreError>;
+}
+
+#[async_trait]
+impl HangingOrigins for () {
+    async fn hanging_origins(&self, _work_now: DateTime<Utc>) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+#[async_trait]
+impl<S: Brakes> HangingOrigins for S {
+    async fn hanging_origins(&self, work_now: DateTime<Utc>) -> Result<Vec<String>, StoreError> {
+        let brakes = self.read_brakes().await?.into_iter();
+        Ok(brakes.filter(|(_, brake)| brake.hangs(work_now)).map(|(origin, _)| origin).collect())
+    }
 }

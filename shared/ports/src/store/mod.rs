@@ -38,7 +38,7 @@ pub use attempts::{
     Attempts, AttemptsLayer, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry,
     HistoryLayer, Recorded,
 };
-pub use brakes::{Brakes, BrakesLayer};
+pub use brakes::{Brakes, BrakesLayer, HangingOrigins};
 pub use browse::{
     Browse, BrowseLayer, CountedQuarters, PresentAttempt, PresentAttempts, Standing, WaitsFor,
 };

@@ -30,6 +30,8 @@ const COLLECTIONS_MAX: usize = 1_000;
 const COLLECTIONS: usize = 100;
 /// The most jobs that an overview names because they are late.
 const LATE_MAX: usize = 20;
+/// The most targets that an overview names because they hang.
+const HANGING_MAX: usize = 20;
 /// The sweepers give a sign of life each minute. Without one for this long, nothing fires.
 const NOT_SWEEPING_AFTER: TimeDelta = TimeDelta::minutes(5);
 
@@ -61,6 +63,7 @@ pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
         "sweep": {"at": beat(found.pulses.sweepers.beat_at)},
         "work": {"at": beat(found.pulses.workers.beat_at)},
         "deadLetters": found.dead_letters,
+        "hanging": found.hanging.as_ref().map(|all| all.iter().take(HANGING_MAX).collect::<Vec<_>>()),
         "alerts": found.alerts.iter().map(alert).collect::<Vec<_>>(),
     });
     Ok(tagged(&document, &call.head.headers))
@@ -120,7 +123,10 @@ fn headline(found: &Overview, now: DateTime<Utc>) -> Value {
         _ if found.pulses.sweepers.is_silent(now, NOT_SWEEPING_AFTER) => {
             json!({"kind": "notSweeping"})
         }
-        (0, 0) => json!({"kind": "allWell"}),
+        (0, 0) => match found.hanging.as_ref().map_or(0, Vec::len) {
+            0 => json!({"kind": "allWell"}),
+            n => json!({"kind": "hanging", "n": n}),
+        },
         (0, behind) => json!({"kind": "behind", "n": behind}),
         (late, _) => json!({"kind": "late", "n": late}),
     }

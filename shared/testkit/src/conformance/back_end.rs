@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use minutehand_app::fire::StoreOfFiring;
 use minutehand_ports::store::{CollectionRecord, JobRecord};
 use minutehand_ports::{
-    ApiSigns, Brakes, Browse, CloudServices, Collections, Installation, Jobs, Pings,
+    ApiSigns, Brakes, Browse, CloudServices, Collections, HangingOrigins, Installation, Jobs, Pings,
 };
 
 /// The ports that firing and managing cannot do without, as one store.
@@ -32,6 +32,8 @@ pub struct StorePorts {
     pub signs: Option<Arc<dyn ApiSigns>>,
     /// The brakes of origins, if processes share them.
     pub brakes: Option<Arc<dyn Brakes>>,
+    /// What tells which of them hang.
+    pub hanging: Option<Arc<dyn HangingOrigins>>,
 }
 
 impl StorePorts {
@@ -48,6 +50,7 @@ impl StorePorts {
             pings: None,
             signs: None,
             brakes: None,
+            hanging: None,
         }
     }
 
@@ -66,7 +69,7 @@ impl StorePorts {
     /// The same, of a store with brakes.
     #[must_use]
     pub fn with_brakes(self, store: Arc<impl Brakes + 'static>) -> Self {
-        Self { brakes: Some(store), ..self }
+        Self { brakes: Some(store.clone()), hanging: Some(store), ..self }
     }
 }
 

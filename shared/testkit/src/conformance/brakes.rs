@@ -11,6 +11,7 @@ behaviours! { $ brakes as conformance_of_brakes:
     calls_without_an_answer_are_counted_until_the_origin_answers,
     an_origin_gets_one_call_of_all_that_ask_and_the_next_one_later,
     what_is_forgotten_is_counted_anew,
+    an_origin_hangs_after_five_calls_without_an_answer_until_it_is_forgotten,
 }
 
 const ORIGIN: &str = "request https://hangs.example:8443";
@@ -76,4 +77,20 @@ async fn what_is_forgotten_is_counted_anew(subject: &Subject) {
     let later = last + BRAKED_FOR + chrono::TimeDelta::seconds(1);
     assert_eq!(counted(subject, ORIGIN, later).await, SharedBrake::first(later));
     assert_eq!(known(subject).await, [(ORIGIN.to_owned(), SharedBrake::first(later))]);
+}
+
+async fn an_origin_hangs_after_five_calls_without_an_answer_until_it_is_forgotten(
+    subject: &Subject,
+) {
+    let hanging = async |now| subject.hanging().hanging_origins(now).await.unwrap();
+    counted(subject, OTHER, at(60)).await;
+    for n in 1..=5 {
+        assert_eq!(hanging(at(60)).await, [""; 0], "before call {n}");
+        counted(subject, ORIGIN, at(60 + n)).await;
+    }
+    let until = at(65) + BRAKED_FOR;
+    for now in [at(65), until] {
+        assert_eq!(hanging(now).await, [ORIGIN]);
+    }
+    assert_eq!(hanging(until + chrono::TimeDelta::seconds(1)).await, [""; 0]);
 }

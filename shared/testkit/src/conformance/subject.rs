@@ -8,7 +8,8 @@ use minutehand_ports::store::{
     CollectionRecord, Due, DueTimer, JobRecord, Page, PageRequest, Recount, SaveJob, Saved,
 };
 use minutehand_ports::{
-    ApiSigns, Brakes, Browse, CloudServices, Collections, Installation, Jobs, Pings, StoreError,
+    ApiSigns, Brakes, Browse, CloudServices, Collections, HangingOrigins, Installation, Jobs,
+    Pings, StoreError,
 };
 use tokio::task::JoinSet;
 
@@ -79,6 +80,11 @@ impl Subject {
     /// The brakes of origins.
     pub(crate) fn brakes(&self) -> Arc<dyn Brakes> {
         self.ports.brakes.clone().unwrap()
+    }
+
+    /// Which origins hang.
+    pub(crate) fn hanging(&self) -> Arc<dyn HangingOrigins> {
+        self.ports.hanging.clone().unwrap()
     }
 
     /// What moves an installation.
