@@ -76,7 +76,7 @@ async fn an_attempt_that_waits_says_that_its_origin_hangs_and_is_not_taken_for_l
             world.manage.explain(job, waiting.attempt.occurrence.nominal_at()).await.unwrap();
         assert_eq!(explained.why.name(), "waitsForPlace", "{waiting:?}");
     }
-    assert_eq!(world.hanging().await, ["request http://j"]);
+    assert_eq!(world.hanging().await, ["http://j"]);
     world.targets.always("http://j/", Succeed);
     world.tick_until("2027-03-01T10:25:30").await;
     assert_eq!(world.hanging().await, [""; 0]);

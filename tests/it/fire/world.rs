@@ -597,9 +597,16 @@ impl World {
         self.failures(self.now()).await;
     }
 
-    /// The origins that hang, as the overview says.
+    /// The targets that hang, as the overview says.
     pub(super) async fn hanging(&self) -> Vec<String> {
-        self.manage.overview(place().subscription).await.unwrap().hanging.unwrap()
+        self.manage
+            .overview(place().subscription)
+            .await
+            .unwrap()
+            .hanging
+            .unwrap()
+            .into_iter()
+            .collect()
     }
 
     /// What failed for good since then.

@@ -101,9 +101,7 @@ impl SharedPlaces {
 #[async_trait]
 impl HangingOrigins for SharedPlaces {
     async fn hanging_origins(&self, _work_now: DateTime<Utc>) -> Result<Vec<String>, StoreError> {
-        let mut found: Vec<_> = self.lock().hanging().map(str::to_owned).collect();
-        found.sort();
-        Ok(found)
+        Ok(self.lock().hanging().map(str::to_owned).collect())
     }
 }
 

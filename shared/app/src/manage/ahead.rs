@@ -3,7 +3,7 @@
 //! with excluded or extra dates are read.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -97,8 +97,8 @@ pub struct Overview {
     /// About how many dead letters the installation has; `None` if that is not known, or the caller is
     /// limited to some collections.
     pub dead_letters: Option<u64>,
-    /// The origins that hang, so that attempts wait for them; `None` as above.
-    pub hanging: Option<Vec<String>>,
+    /// The targets that hang, so that attempts wait for them; `None` as above.
+    pub hanging: Option<BTreeSet<String>>,
     /// The collections whose alerts do not arrive.
     pub alerts: Vec<(ResourceGroup, Name, AlertTrouble)>,
 }
@@ -202,7 +202,7 @@ impl Manage {
         let collections = self.collections_ahead(&Ahead { subscription, collection: None }).await?;
         let pulses = self.ports.browse.pulses().await?;
         let dead_letters = if self.is_limited() { None } else { self.count_dead_letters().await };
-        let hanging = if self.is_limited() { None } else { self.hanging_origins().await };
+        let hanging = if self.is_limited() { None } else { self.hanging_targets().await };
         let clock = &self.ports.clock;
         let before = |span| clock.now().checked_sub_signed(clock.scheduled_during(span));
         let late_before = before(LATE_AFTER).unwrap_or(DateTime::UNIX_EPOCH);
@@ -274,15 +274,20 @@ impl Manage {
         })
     }
 
-    /// The origins that hang. The rest of an overview is worth an answer without them.
-    async fn hanging_origins(&self) -> Option<Vec<String>> {
+    /// The destinations of the origins that hang. The rest of an overview is worth an answer without them.
+    async fn hanging_targets(&self) -> Option<BTreeSet<String>> {
         let found = self.ports.hanging.hanging_origins(self.ports.clock.work_now()).await;
-        found
-            .inspect_err(|error| {
-                let error = minutehand_ports::chain(error);
-                tracing::warn!(error, "the origins that hang cannot be read");
-            })
-            .ok()
+        match found {
+            // An origin begins with the type of its actions.
+            Ok(found) => {
+                Some(found.iter().filter_map(|it| Some(it.split_once(' ')?.1.to_owned())).collect())
+            }
+            Err(error) => {
+                let error = minutehand_ports::chain(&error);
+                tracing::warn!(error, "the targets that hang cannot be read");
+                None
+            }
+        }
     }
 
     /// The collections whose jobs are asked about.

@@ -1,5 +1,7 @@
 //! `GET S/overview` and `GET S/upcoming`: how a subscription is doing, and what fires next.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::{
     Ahead, CollectionOverview, LateJob, Overview, PresentCounts, UpcomingOccurrence,
@@ -123,7 +125,7 @@ fn headline(found: &Overview, now: DateTime<Utc>) -> Value {
         _ if found.pulses.sweepers.is_silent(now, NOT_SWEEPING_AFTER) => {
             json!({"kind": "notSweeping"})
         }
-        (0, 0) => match found.hanging.as_ref().map_or(0, Vec::len) {
+        (0, 0) => match found.hanging.as_ref().map_or(0, BTreeSet::len) {
             0 => json!({"kind": "allWell"}),
             n => json!({"kind": "hanging", "n": n}),
         },
