@@ -417,7 +417,8 @@ impl StorePort {
             Some(Mutation::OverlapByEntry) => read.order.holder = other.or(read.order.holder),
             Some(Mutation::DeadRunOn) => {
                 if let Some(holder) = read.order.holder.as_mut().filter(|it| of_other(it)) {
-                    holder.lease_until = DateTime::<Utc>::MAX_UTC;
+                    // Long after the end of the run.
+                    holder.lease_until = instant(self.process.clock()) + TimeDelta::days(1_000);
                 }
             }
             Some(Mutation::OverlapSkipsBegun) => {
