@@ -6,3 +6,5 @@ pub(crate) const ASKED_BY: &str = "asked_by";
 pub(crate) const EXPIRES_AT: &str = "expires_at";
 /// Of a definition: the timings that the job had before, the oldest first.
 pub(crate) const TIMINGS: &str = "timings";
+/// When a timer last moved.
+pub(crate) const MOVED_AT: &str = "moved_at";

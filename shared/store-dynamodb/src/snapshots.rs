@@ -20,6 +20,7 @@ use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{CollectionRecord, JobSnapshot};
 use minutehand_ports::{Snapshots, StoreError};
 
+use crate::attributes::MOVED_AT;
 use crate::collections::{ALERT_USE, FAILURE_ACTION, collection_path, read_limits, read_plan};
 use crate::counters::{CHECKSUM, LIST};
 use crate::definitions::Definition;
@@ -160,6 +161,7 @@ fn snapshot(
         counters: record.counters,
         recently_counted: recently_counted.ok_or_else(|| timer.corrupt(LIST, "it is damaged"))?,
         is_spent: record.is_spent,
+        moved_at: timer.optional_ticks(MOVED_AT)?,
         plan: read_plan(&switch)?,
         collection_on_since: switch.is_set("on")?.then_some(on_since),
         has_failure_action: switch.value(FAILURE_ACTION).is_some(),

@@ -25,7 +25,7 @@ use minutehand_ports::store::{
 use minutehand_ports::{ErrorType, StoreError, Timers};
 
 use crate::DUE_INDEX;
-use crate::attributes::{EXPIRES_AT, TIMINGS};
+use crate::attributes::{EXPIRES_AT, MOVED_AT, TIMINGS};
 use crate::collections::collection_path;
 use crate::conditions::FINISH;
 use crate::journal;
@@ -300,7 +300,7 @@ fn moved(advance: &Advance) -> Write {
                 ""
             };
             // After a failover, a timer whose messages were all delivered before stays where it is.
-            let set = format!("SET due_at = :to, moved_at = :at{skipped}{spent}");
+            let set = format!("SET due_at = :to, {MOVED_AT} = :at{skipped}{spent}");
             let write = Write::update(keys::timer(job_uid), set)
                 .with(":at", ticks(*at))
                 .when(format!("{SEEN} AND generation = :generation AND #state = :state"))

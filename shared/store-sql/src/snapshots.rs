@@ -106,6 +106,7 @@ fn read(row: Row) -> Result<JobSnapshot, StoreError> {
         counters: timer.counters,
         recently_counted,
         is_spent: timer.is_spent,
+        moved_at: None,
         plan,
         collection_on_since: state.is_on().then_some(on_since),
         has_failure_action,

@@ -208,6 +208,8 @@ pub(super) struct JobItem {
     pub(super) recently_counted: RecentlyCounted,
     /// The attempts that its counters hold.
     pub(super) counted: BTreeSet<String>,
+    /// When the timer last moved.
+    moved_at: Option<DateTime<Utc>>,
     pub(super) expires_at: Option<DateTime<Utc>>,
 }
 
@@ -763,13 +765,14 @@ impl Memory {
                 }
                 let overtaken: u64 = left_out.iter().map(|it| it.occurrences).sum();
                 let Some(item) = tables.timers.get_mut(job_uid) else { return false };
-                let record = &mut item.record;
+                let JobItem { record, moved_at, .. } = item;
                 let as_seen = record.due_at == Some(advance.from)
                     && record.timing.generation == *generation
                     && record.state == *state;
                 if !as_seen && !is_upsert {
                     return false;
                 }
+                *moved_at = Some(advance.at);
                 record.due_at = Some(advance.to);
                 record.is_spent = *is_spent;
                 record.counters.skipped += overtaken;
@@ -860,6 +863,7 @@ impl Memory {
             counters: item.record.counters,
             recently_counted: if forgets { RecentlyCounted::default() } else { recently_counted },
             is_spent: item.record.is_spent,
+            moved_at: item.moved_at,
             plan: collection.collection.definition.plan,
             collection_on_since: on.then_some(collection.on_since),
             has_failure_action: collection.collection.definition.on_failure().is_some(),
@@ -1048,6 +1052,7 @@ impl Jobs for Memory {
             record: job.timer.clone(),
             recently_counted: RecentlyCounted::default(),
             counted: BTreeSet::new(),
+            moved_at: None,
             expires_at: whole(job.expires_at),
         };
         tables.timers.insert(job.uid.clone(), timer);

@@ -222,7 +222,7 @@ macro_rules! scenarios {
 scenarios! {
     jobs_that_are_enabled_again_end_as_what_they_are: Again, 80, 45;
     jobs_in_outages_are_well: Outage, 32, 5;
-    jobs_with_policies_are_well: Policies, 24, 5;
+    jobs_with_policies_are_well: Policies, 28, 5;
     jobs_whose_messages_are_lost_are_well: Lossy, 40, 30;
     jobs_of_several_sweepers_are_well: Parts, 32, 30;
     jobs_in_the_harshest_times_are_well: Harsh, 16, 15;

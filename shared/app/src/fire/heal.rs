@@ -1,8 +1,8 @@
 //! Healing: occurrences whose messages the queue has lost are sent again.
 //!
 //! Before a timer is planned again, one query finds which of the occurrences that were sent the last
-//! time have left a claim or a record. The others are sent again, as if it was for the first time, so
-//! that an outage explains their lateness as it did before. What fell into an outage of workers is sent
+//! time have left a claim or a record. The others are sent again as they were sent then, so that an outage
+//! explains their lateness as it did before: what was late already when the timer moved was sent late. What fell into an outage of workers is sent
 //! again, too, unless it is recorded as left out: workers that had nothing to do give no signs of life
 //! either, perhaps because the message was lost. The worker that gets it decides. An occurrence that was
 //! only late is claimed once, whatever the number of its messages.
@@ -144,7 +144,12 @@ impl Healer {
             missing.retain(|at| !left_out.iter().any(|it| it.contains(timer.generation, *at)));
         }
         let lost = missing.into_iter().map(|nominal_at| {
-            attempt_message(&timer.job, schedule.attempt(timer.generation, nominal_at))
+            let attempt = schedule.attempt(timer.generation, nominal_at);
+            let attempt = match job.moved_at {
+                Some(moved_at) => attempt.sent_at(moved_at),
+                None => attempt,
+            };
+            attempt_message(&timer.job, attempt)
         });
         Ok(lost.collect())
     }

@@ -39,6 +39,8 @@ pub struct JobSnapshot {
     pub recently_counted: RecentlyCounted,
     /// Whether every occurrence has been dispatched.
     pub is_spent: bool,
+    /// When its timer last moved, and so what it was due for was sent; `None` where no message is lost.
+    pub moved_at: Option<DateTime<Utc>>,
     /// The plan of its collection.
     pub plan: Plan,
     /// Since when its collection is on; `None` if it is off.
