@@ -118,6 +118,15 @@ using('a server that runs fast is not called silent', place('overview'), async (
   await heading(page, 'Six jobs need you. Everything else is on time.');
 });
 
+using('targets that hang come first', place('overview'), async (page) => {
+  await instead(page, '/overview', async (route) => {
+    const answer = await (await route.fetch()).json();
+    return route.fulfill({ json: { ...answer, hanging: ['https://a.example', 'https://b.example'] } });
+  });
+  await page.reload();
+  await heading(page, 'No answer from https://a.example, https://b.example.');
+});
+
 using('one that was paused is tried once, and resumed', place('overview'), async (page) => {
   world.target.answers.set('/503/paused', 200);
   await line(page, 'shop / paused').getByRole('button', { name: 'Try once paused' }).click();
