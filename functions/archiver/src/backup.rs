@@ -4,8 +4,8 @@
 //! When it is written, old backups of the schedule are deleted.
 //!
 //! A backup is written in parts, so that it may be of any size. When the time of an invocation is nearly over,
-//! it writes what it has gathered, and where it is. A rule asks each hour what is due: an unfinished backup
-//! goes on, or that of the day begins. Every file is created, and none is overwritten.
+//! it writes the lines that it has gathered, and its position in the table. A rule invokes the function each
+//! hour: it continues an unfinished backup, or begins the daily one. It never overwrites a file.
 //!
 //! | what happens | what comes of it |
 //! |---|---|

@@ -182,7 +182,8 @@ impl Dispatcher {
     ) -> Result<(DispatchReport, Vec<(usize, AppError)>), AppError> {
         let mut batch = Batch::default();
         let horizon = self.near_until();
-        let of_second = timers_of_seconds(due);
+        // Where each attempt has a message of its own, no end is common.
+        let of_second = if self.packs { timers_of_seconds(due) } else { HashMap::new() };
         // Collected first, because a stream of futures that borrow is not `Send`.
         let facts: Vec<_> = due.iter().map(|due| self.plan_facts(due, outages)).collect();
         let mut facts = iter(facts).buffered(DEFINITIONS_AT_ONCE).enumerate();
@@ -190,10 +191,9 @@ impl Dispatcher {
             let Some(due) = due.get(place) else { break };
             match facts {
                 Ok(facts) => {
-                    let until = match of_second.get(&due.due_at.timestamp()) {
-                        Some(timers) if self.packs => planned_until(due.due_at, *timers, horizon),
-                        Some(_) | None => horizon,
-                    };
+                    let together = of_second.get(&due.due_at.timestamp());
+                    let until = together
+                        .map_or(horizon, |timers| planned_until(due.due_at, *timers, horizon));
                     self.plan_timer(due, facts, (outages, until), &mut batch);
                 }
                 Err(error) => batch.unplanned.push((place, error)),

@@ -1,11 +1,11 @@
 //! Healing: occurrences whose messages the queue has lost are sent again.
 //!
 //! Before a timer is planned again, one query finds which of the occurrences that were sent the last
-//! time have left a claim or a record. The others are sent again as they were sent then, so that an outage
-//! explains their lateness as it did before: what was late already when the timer moved was sent late. What fell into an outage of workers is sent
-//! again, too, unless it is recorded as left out: workers that had nothing to do give no signs of life
-//! either, perhaps because the message was lost. The worker that gets it decides. An occurrence that was
-//! only late is claimed once, whatever the number of its messages.
+//! time have left a claim or a record. The others are sent again as they were sent then: what was late when
+//! the timer moved was sent late. So an outage explains their lateness as it did before. What fell into an
+//! outage of workers is sent again, too, unless it is recorded as left out: workers that had nothing to do
+//! give no signs of life either, perhaps because the message was lost. The worker that gets it decides. An
+//! occurrence that was only late is claimed once, whatever the number of its messages.
 //!
 //! Healing writes nothing. A crash in it leaves some of them sent, and the timer is due again. Where it
 //! fails, the timer waits for the next pass; one that is overdue is planned all the same, after some
