@@ -7,9 +7,11 @@
 //! | any statement | nothing: the transaction is not committed, and SQLite ignores its frames in the log |
 //! | the commit, before an answer | the whole pass; callers ask again and find what they wrote |
 //!
-//! A script of several statements has a savepoint of its own, so that one that is undone undoes nothing
-//! else. Some errors end the whole transaction (a full disk, a disk error). Then nothing of the pass is
-//! stored, and each of its scripts is performed again, alone: only what SQLite refuses fails.
+//! Mostly the need that is not met is that of a script's first statement, and nothing has to be undone. If a
+//! script fails later, the pass is undone and performed again. Then each script of several statements has
+//! a savepoint of its own, and one that is undone undoes nothing else. For a savepoint, SQLite copies every page
+//! that a script changes. Some errors end the whole transaction (a full disk, a disk error). Then nothing of
+//! the pass is stored, and each of its scripts is performed again, alone: only what SQLite refuses fails.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, ToSql, types::ToSqlOutput};
@@ -37,13 +39,15 @@ pub struct PerformedPass {
 /// `number` is stored with the commit, if the pass changes anything. A pass that is performed script by
 /// script uses the same number for all.
 pub fn perform(connection: &Connection, scripts: &[&Script], number: u32) -> PerformedPass {
-    match together(connection, scripts, number) {
+    let performed = together(connection, scripts, number, Undo::Pass);
+    match performed.or_else(|_| together(connection, scripts, number, Undo::Script)) {
         Ok(performed) => performed,
         Err(error) if scripts.len() == 1 => failed(error),
         Err(_) => {
-            let alone = scripts
-                .iter()
-                .map(|script| together(connection, &[script], number).unwrap_or_else(failed));
+            let alone = |script| {
+                together(connection, &[script], number, Undo::Script).unwrap_or_else(failed)
+            };
+            let alone = scripts.iter().copied().map(alone);
             let mut all = PerformedPass { answers: Vec::new(), is_numbered: false };
             for PerformedPass { answers, is_numbered } in alone {
                 all.answers.extend(answers);
@@ -58,19 +62,29 @@ fn failed(error: SqlError) -> PerformedPass {
     PerformedPass { answers: vec![Err(error)], is_numbered: false }
 }
 
+/// What is undone when a script fails that has changed something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Undo {
+    /// All scripts of the pass.
+    Pass,
+    /// The script.
+    Script,
+}
+
 /// Performs scripts in one transaction; an error if the transaction has ended without a commit.
 fn together(
     connection: &Connection,
     scripts: &[&Script],
     number: u32,
+    undo: Undo,
 ) -> Result<PerformedPass, SqlError> {
     let transaction = connection.unchecked_transaction()?;
     let changes_before = connection.total_changes();
     let mut answers = Vec::with_capacity(scripts.len());
     for script in scripts {
-        let answer = one(connection, script);
-        if connection.is_autocommit() {
-            // SQLite has ended the transaction: what was answered before is undone, too.
+        let answer = one(connection, script, undo);
+        if connection.is_autocommit() || (undo == Undo::Pass && answer.is_err()) {
+            // SQLite has ended the transaction, or it ends here: what was answered before is undone, too.
             return Err(answer.err().unwrap_or(SqlError::Ended));
         }
         answers.push(answer);
@@ -93,8 +107,9 @@ pub(super) fn read_number(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, NUMBER, |row| row.get::<_, i32>(0)).map(i32::cast_unsigned)
 }
 
-/// Performs one script inside the transaction. After an error nothing of it is left.
-fn one(connection: &Connection, script: &Script) -> Result<ScriptOutcome, SqlError> {
+/// Performs one script inside the transaction. After an error nothing of it is left, if the error undoes
+/// only the script.
+fn one(connection: &Connection, script: &Script, undo: Undo) -> Result<ScriptOutcome, SqlError> {
     // A single statement undoes itself if it fails. If it changed something, its need of a change is met.
     if let [statement] = script.statements.as_slice()
         && matches!(statement.need, Need::Nothing | Need::Change)
@@ -104,6 +119,16 @@ fn one(connection: &Connection, script: &Script) -> Result<ScriptOutcome, SqlErr
             Ok(ScriptOutcome::Done(vec![rows]))
         } else {
             unmet(connection, script, 0)
+        };
+    }
+    if undo == Undo::Pass {
+        let changes_before = connection.total_changes();
+        return match statements(connection, script)? {
+            Progress::Done(rows) => Ok(ScriptOutcome::Done(rows)),
+            Progress::Unmet(statement) if connection.total_changes() == changes_before => {
+                unmet(connection, script, statement)
+            }
+            Progress::Unmet(_) => Err(SqlError::Ended),
         };
     }
     connection.prepare_cached("SAVEPOINT script")?.execute([])?;
