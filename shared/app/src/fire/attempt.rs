@@ -100,9 +100,9 @@ impl Executor {
         stop: &Stop,
     ) -> Result<Performed, AppError> {
         if self.is_too_early(attempt) {
-            return self.send_again(job, attempt).await;
+            return Box::pin(self.send_again(job, attempt)).await;
         }
-        if self.is_forgotten(job, attempt).await? {
+        if Box::pin(self.is_forgotten(job, attempt)).await? {
             return Ok(Performed::Done);
         }
         let waits = match attempt.waited {
@@ -125,17 +125,17 @@ impl Executor {
             return Box::pin(self.attempt_in_turn(job, attempt, place, stop)).await;
         }
         let request = self.claim_request(job, attempt);
-        if let Some(performed) = self.claim(&request, place).await? {
+        // Each step is boxed, because the future of an attempt that waits is then small: thousands may wait.
+        if let Some(performed) = Box::pin(self.claim(&request, place)).await? {
             return Ok(performed);
         }
-        let claim = request.claim;
-        let prefetched = self.prefetch(&claim).await;
+        let claim = &request.claim;
+        let prefetched = Box::pin(self.prefetch(claim)).await;
         if !self.wait_until_due(attempt, place, stop).await {
-            self.give_back(&Held::of(&claim)).await;
+            Box::pin(self.give_back(&Held::of(claim))).await;
             return Ok(Performed::Again(Duration::ZERO));
         }
-        // Boxed, because the future of an attempt that waits is then small: thousands may wait.
-        match Box::pin(self.start(&claim, prefetched, place)).await? {
+        match Box::pin(self.start(claim, prefetched, place)).await? {
             Some(performed) => Ok(performed),
             // It was sent before the job let none overlap.
             None => Box::pin(self.take_turn(job, attempt, place)).await,

@@ -21,7 +21,7 @@
 //! deletion of its message.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use minutehand_domain::attempt::{Attempt, Occurrence, Record, Role};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use minutehand_domain::firing::limits::{LONG_RETRIES_MAX, Spans};
 use minutehand_domain::firing::{
     FinishCheck, FollowPolicy, JobProgress, LeftOut, check_finished, held_up, last_occurrence,
@@ -91,12 +91,15 @@ impl Executor {
     pub(super) async fn finish_with(
         &self,
         job: &JobRef,
-        attempt: &Attempt,
+        (attempt, record): (&Attempt, &Record),
         loaded: &LoadedJob,
     ) -> Result<Option<Finish>, AppError> {
         // The timer of a long retry would be taken for one that waits.
         if !self.ports.settle.finishes_jobs() || attempt.is_long || !may_be_last(attempt, loaded) {
             return Ok(None);
+        }
+        if record.outcome == Outcome::Succeeded && has_one_occurrence(loaded) {
+            return Ok(Some(self.to_finish(job, JobState::Completed, loaded)));
         }
         let FinishCheck { over, release, resend, .. } = self.check(job, loaded).await?;
         let is_all = release.is_empty() && resend.is_empty();
@@ -355,6 +358,15 @@ fn since(
     let open = within.checked_mul(attempts).unwrap_or(TimeDelta::MAX);
     let held_up = held_up.checked_add(&open).unwrap_or(TimeDelta::MAX);
     seen_from(last, retries, held_up, spans)
+}
+
+/// Whether a job has one occurrence. Its success then decides how the job finishes, and no history has to be
+/// read.
+fn has_one_occurrence(loaded: &LoadedJob) -> bool {
+    let LoadedJob { snapshot, schedule, .. } = loaded;
+    snapshot.state == JobState::Enabled
+        && snapshot.collection_on_since.is_some()
+        && schedule.as_ref().is_some_and(|it| it.runs_once())
 }
 
 /// Whether an attempt may have been the last of its job.

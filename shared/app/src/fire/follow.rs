@@ -88,7 +88,8 @@ impl Executor {
                 following.receipt = place.receipt();
                 let is_closed = following.is_closed;
                 if is_closed {
-                    let finish = Box::pin(self.finish_with(job, attempt, &loaded)).await?;
+                    let ended = (attempt, ended.record);
+                    let finish = Box::pin(self.finish_with(job, ended, &loaded)).await?;
                     following.finish = finish;
                 }
                 let followed = Box::pin(self.settle(job, attempt, following, loaded)).await?;
