@@ -131,8 +131,8 @@ simulate: ## play the services in simulated time on every core until stopped; SE
 judge: ## two independent judges on 2,000 simulated runs and on every mutation; they have to agree
 	@cargo test -p minutehand-proofs --profile e2e --locked -- --ignored --nocapture simulation::second simulation::calendar
 
-exhaustive: ## every order of steps of two workers on two occurrences, with one of each mishap
-	@cargo test -p minutehand-proofs --profile e2e --locked -- --ignored --nocapture exhaustive::a_large_scope
+exhaustive: ## every order of steps of two workers on two occurrences, with one of each mishap; and without each condition
+	@cargo test -p minutehand-proofs --profile e2e --locked -- --ignored --nocapture exhaustive
 
 # Stopped and started again, it goes on where it was.
 PROOF ?= $(abspath $(TARGET_DIR))/proof.json

@@ -11,7 +11,7 @@
 //! A model of its own explores attempts that stay open after a 202, with what ends them: reports, the deadline, a
 //! cancel; and the turn or the seat that they hold. A third one explores occurrences that owe pings.
 //!
-//! `make exhaustive` explores a larger scope.
+//! `make exhaustive` explores a larger scope, and leaves out each condition.
 
 mod condition;
 mod model;
@@ -185,6 +185,7 @@ fn every_order_of_steps_ends_well() {
 }
 
 #[test]
+#[ignore = "only a change of the model changes it, and it takes minutes: `make exhaustive`"]
 fn every_condition_is_needed() {
     find_all(&Mistake::ALL, &FOR_MISTAKES, |budget, it| explore_firing(budget, Some(it)));
 }
@@ -201,6 +202,7 @@ fn what_is_open_ends_once_in_every_order_of_steps() {
 }
 
 #[test]
+#[ignore = "only a change of the model changes it, and it takes minutes: `make exhaustive`"]
 fn every_condition_of_open_attempts_is_needed() {
     find_all(&OpenMistake::ALL, &OPEN_FOR_MISTAKES, |budget, it| explore_open(budget, Some(it)));
 }
@@ -217,6 +219,7 @@ fn each_occurrence_is_paid_once_in_every_order_of_steps() {
 }
 
 #[test]
+#[ignore = "only a change of the model changes it, and it takes minutes: `make exhaustive`"]
 fn every_condition_of_pings_is_needed() {
     find_all(&PingMistake::ALL, &PING_FOR_MISTAKES, |budget, it| explore_pings(budget, Some(it)));
 }
