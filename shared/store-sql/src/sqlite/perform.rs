@@ -39,14 +39,12 @@ pub struct PerformedPass {
 /// `number` is stored with the commit, if the pass changes anything. A pass that is performed script by
 /// script uses the same number for all.
 pub fn perform(connection: &Connection, scripts: &[&Script], number: u32) -> PerformedPass {
-    let performed = together(connection, scripts, number, Undo::Pass);
-    match performed.or_else(|_| together(connection, scripts, number, Undo::Script)) {
+    match together(connection, scripts, number, Undo::Pass) {
         Ok(performed) => performed,
         Err(error) if scripts.len() == 1 => failed(error),
         Err(_) => {
-            let alone = |script| {
-                together(connection, &[script], number, Undo::Script).unwrap_or_else(failed)
-            };
+            let alone =
+                |script| together(connection, &[script], number, Undo::Pass).unwrap_or_else(failed);
             let alone = scripts.iter().copied().map(alone);
             let mut all = PerformedPass { answers: Vec::new(), is_numbered: false };
             for PerformedPass { answers, is_numbered } in alone {
@@ -62,7 +60,7 @@ fn failed(error: SqlError) -> PerformedPass {
     PerformedPass { answers: vec![Err(error)], is_numbered: false }
 }
 
-/// What is undone when a script fails that has changed something.
+/// What is undone when a script fails that has changed something. With the pass, it is performed again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Undo {
     /// All scripts of the pass.
@@ -83,9 +81,13 @@ fn together(
     let mut answers = Vec::with_capacity(scripts.len());
     for script in scripts {
         let answer = one(connection, script, undo);
-        if connection.is_autocommit() || (undo == Undo::Pass && answer.is_err()) {
-            // SQLite has ended the transaction, or it ends here: what was answered before is undone, too.
+        if connection.is_autocommit() {
+            // SQLite has ended the transaction: what was answered before is undone, too.
             return Err(answer.err().unwrap_or(SqlError::Ended));
+        }
+        if undo == Undo::Pass && answer.is_err() {
+            transaction.rollback()?;
+            return together(connection, scripts, number, Undo::Script);
         }
         answers.push(answer);
     }
