@@ -98,7 +98,7 @@ impl Executor {
         if !self.ports.settle.finishes_jobs() || attempt.is_long || !may_be_last(attempt, loaded) {
             return Ok(None);
         }
-        if record.outcome == Outcome::Succeeded && has_one_occurrence(loaded) {
+        if record.outcome == Outcome::Succeeded && finishes_with_success(loaded) {
             return Ok(Some(self.to_finish(job, JobState::Completed, loaded)));
         }
         let FinishCheck { over, release, resend, .. } = self.check(job, loaded).await?;
@@ -360,9 +360,9 @@ fn since(
     seen_from(last, retries, held_up, spans)
 }
 
-/// Whether a job has one occurrence. Its success then decides how the job finishes, and no history has to be
-/// read.
-fn has_one_occurrence(loaded: &LoadedJob) -> bool {
+/// Whether a job finishes with the success of what may be its last attempt, whatever else its history has: it has
+/// one occurrence, and nothing is off.
+fn finishes_with_success(loaded: &LoadedJob) -> bool {
     let LoadedJob { snapshot, schedule, .. } = loaded;
     snapshot.state == JobState::Enabled
         && snapshot.collection_on_since.is_some()
