@@ -19,11 +19,13 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 /// A log that has so much more than the database is moved at once.
 const MOVED_AT_ONCE: u64 = 16 * MIB;
 /// A larger log is moved again and again, until less than [`LAST_STEP`] of it is left: that is what the thread
-/// that writes moves.
+/// that writes moves. Commits wait for it, for some milliseconds.
 const LARGE: u64 = 64 * MIB;
 const LAST_STEP: u64 = MIB;
-/// A larger log is moved as a whole, and commits wait for it.
+/// The keeper did not get so far: commits come as fast as it moves them. From here on, the last step is larger.
 const TOO_LARGE: u64 = 112 * MIB;
+/// More is left only after a reader was in the way: the keeper moves it, however large the log is.
+const LONGEST_STEP: u64 = 24 * MIB;
 /// How long it waits before it tries again, because a reader was in the way.
 const TRIED_EVERY: Duration = Duration::from_millis(100);
 const MIB: u64 = 1024 * 1024;
@@ -47,19 +49,21 @@ pub(super) fn run(
             let (written, moved) = log.bytes();
             let now = Instant::now();
             let is_due = now >= checkpoint_at;
-            if is_due || (now >= again_at && is_much(written, moved)) {
+            let is_moved = is_due || (now >= again_at && is_much(written, moved));
+            let no_other = is_moved.then(|| log.begin_checkpoint());
+            if is_moved {
                 checkpoint_at = now + CHECKPOINT_EVERY;
-                let no_other = log.begin_checkpoint();
                 checkpoint(connection, log, Mode::Passive);
                 sync_before_last_step(file, log);
-                drop(no_other);
                 if log.bytes().1 <= moved {
                     // A reader is in the way.
                     again_at = Instant::now() + TRIED_EVERY;
                 }
             }
-            // A failure is in the state, which the thread that writes looks at.
+            // A failure is in the state, which the thread that writes looks at. The last step syncs the log, too:
+            // now it finds little to do.
             let _ = log.sync();
+            drop(no_other);
             let (written, moved) = log.bytes();
             if log.has_failed() || (is_due && !log.is_ahead_of_disk() && written <= moved) {
                 break;
@@ -81,10 +85,16 @@ fn sync_before_last_step(file: &DatabaseFile, log: &LogState) {
     }
 }
 
-/// Whether so much of the log is not in the database that it is moved at once.
+/// Whether so much of the log is not in the database that the keeper moves it at once.
 const fn is_much(written: u64, moved: u64) -> bool {
-    let left = written.saturating_sub(moved);
-    left > MOVED_AT_ONCE || (written > LARGE && left >= LAST_STEP)
+    let is_large = written > LARGE || written.saturating_sub(moved) > MOVED_AT_ONCE;
+    is_large && !is_for_last_step(written, moved)
+}
+
+/// Whether the thread that writes moves what is left, and lets the log begin anew.
+const fn is_for_last_step(written: u64, moved: u64) -> bool {
+    let longest = if written > TOO_LARGE { LONGEST_STEP } else { LAST_STEP };
+    written > LARGE && written.saturating_sub(moved) < longest
 }
 
 /// How a checkpoint treats others.
@@ -139,44 +149,18 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Lets the log begin anew if it is time.
+    /// Lets the log begin anew if it is time, and the keeper does not move any of it.
     pub(super) fn restart(&mut self, connection: &Connection, log: &LogState) {
         let (written, moved) = log.bytes();
         let now = Instant::now();
         let is_soon = self.tried_at.is_some_and(|at| now.duration_since(at) < TRIED_EVERY);
-        let urgency = urgency(written, moved);
-        if is_soon || urgency == Urgency::None {
+        if is_soon || !is_for_last_step(written, moved) {
             return;
         }
-        // The keeper may be at it. What it moves need not be moved here.
-        let no_other = match urgency {
-            Urgency::Now => Some(log.begin_checkpoint()),
-            Urgency::None | Urgency::IfNobodyIsAtIt => log.try_checkpoint(),
-        };
-        if no_other.is_some() {
+        if let Some(_no_other) = log.try_checkpoint() {
             self.tried_at = Some(now);
             checkpoint(connection, log, Mode::Restart);
         }
-    }
-}
-
-/// How urgently the log has to begin anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Urgency {
-    None,
-    /// The step is so small that commits hardly wait for it.
-    IfNobodyIsAtIt,
-    /// Commits wait, however long it takes.
-    Now,
-}
-
-const fn urgency(written: u64, moved: u64) -> Urgency {
-    if written > TOO_LARGE {
-        Urgency::Now
-    } else if written > LARGE && written.saturating_sub(moved) < LAST_STEP {
-        Urgency::IfNobodyIsAtIt
-    } else {
-        Urgency::None
     }
 }
 
@@ -189,18 +173,23 @@ mod tests {
 
     #[test]
     fn a_large_log_is_moved_until_the_last_step_is_small() {
-        for (written, moved, expected) in [
-            (MOVED_AT_ONCE, 0, false),
-            (MOVED_AT_ONCE + 1, 0, true),
-            (LARGE, LARGE - LAST_STEP, false),
-            (LARGE + 1, LARGE + 1 - LAST_STEP, true),
-            (LARGE + 1, LARGE + 2 - LAST_STEP, false),
+        let (keeper, writer, nobody) = ((true, false), (false, true), (false, false));
+        for (written, left, expected) in [
+            (MOVED_AT_ONCE, MOVED_AT_ONCE, nobody),
+            (MOVED_AT_ONCE + 1, MOVED_AT_ONCE + 1, keeper),
+            (LARGE, MOVED_AT_ONCE, nobody),
+            (LARGE, 0, nobody),
+            (LARGE + 1, LAST_STEP, keeper),
+            (LARGE + 1, LAST_STEP - 1, writer),
+            (LARGE + 1, 0, writer),
+            (TOO_LARGE, LAST_STEP, keeper),
+            (TOO_LARGE + 1, LONGEST_STEP - 1, writer),
+            (TOO_LARGE + 1, LONGEST_STEP, keeper),
+            (16 * TOO_LARGE, 15 * TOO_LARGE, keeper),
         ] {
-            assert_eq!(is_much(written, moved), expected, "{written} {moved}");
-            assert!(
-                !expected || urgency(written, moved) == Urgency::None,
-                "one of the two moves it"
-            );
+            let moved = written - left;
+            let found = (is_much(written, moved), is_for_last_step(written, moved));
+            assert_eq!(found, expected, "{left} of {written}");
         }
     }
 
@@ -216,21 +205,6 @@ mod tests {
             log.moved(log.salt(), pages(moved));
             sync_before_last_step(&DatabaseFile::broken(), &log);
             assert_eq!(log.has_failed(), is_synced, "{moved}");
-        }
-    }
-
-    #[test]
-    fn the_last_step_is_small_or_cannot_wait() {
-        for (written, moved, expected) in [
-            (LARGE, LARGE, Urgency::None),
-            (LARGE + 1, LARGE + 1, Urgency::IfNobodyIsAtIt),
-            (LARGE + LAST_STEP, LARGE, Urgency::None),
-            (LARGE + LAST_STEP, LARGE + 1, Urgency::IfNobodyIsAtIt),
-            (TOO_LARGE, 0, Urgency::None),
-            (TOO_LARGE + 1, 0, Urgency::Now),
-            (TOO_LARGE + 1, TOO_LARGE + 1, Urgency::Now),
-        ] {
-            assert_eq!(urgency(written, moved), expected, "{written} {moved}");
         }
     }
 }
