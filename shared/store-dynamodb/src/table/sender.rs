@@ -32,8 +32,6 @@ type Sent<O> = Result<<O as Operation>::Output, SdkError<<O as Operation>::Error
 
 /// A request of an operation.
 pub(crate) trait Operation: Sized {
-    /// The request once all that it needs is set.
-    type Input: std::fmt::Debug + Send + Sync + 'static;
     /// The answer.
     type Output: std::fmt::Debug + Send + Sync + 'static;
     /// The error that the service answers.
@@ -42,8 +40,8 @@ pub(crate) trait Operation: Sized {
     /// The SDK's configuration of the operation, which has its serializer and its deserializer.
     fn config() -> Option<&'static FrozenLayer>;
 
-    /// Checks that all is set that the request needs.
-    fn input(self) -> Result<Self::Input, BuildError>;
+    /// The request, if all is set that it needs.
+    fn input(self) -> Result<Input, BuildError>;
 
     /// Sends the request with the SDK's client.
     fn send_with(self, client: &Client) -> impl Future<Output = Sent<Self>> + Send;
@@ -51,9 +49,8 @@ pub(crate) trait Operation: Sized {
 
 /// Implements [`Operation`] for the builder of its requests.
 macro_rules! operation {
-    ($module:ident, $name:ident, $builder:ident, $input:ident, $output:ident, $error:ident) => {
+    ($module:ident, $name:ident, $builder:ident, $output:ident, $error:ident) => {
         impl Operation for $module::builders::$builder {
-            type Input = $module::$input;
             type Output = $module::$output;
             type Error = $module::$error;
 
@@ -63,8 +60,8 @@ macro_rules! operation {
                 CONFIG.as_ref()
             }
 
-            fn input(self) -> Result<Self::Input, BuildError> {
-                self.build()
+            fn input(self) -> Result<Input, BuildError> {
+                self.build().map(Input::erase)
             }
 
             fn send_with(self, client: &Client) -> impl Future<Output = Sent<Self>> + Send {
@@ -78,37 +75,21 @@ operation!(
     batch_get_item,
     BatchGetItem,
     BatchGetItemInputBuilder,
-    BatchGetItemInput,
     BatchGetItemOutput,
     BatchGetItemError
 );
-operation!(
-    delete_item,
-    DeleteItem,
-    DeleteItemInputBuilder,
-    DeleteItemInput,
-    DeleteItemOutput,
-    DeleteItemError
-);
-operation!(get_item, GetItem, GetItemInputBuilder, GetItemInput, GetItemOutput, GetItemError);
-operation!(put_item, PutItem, PutItemInputBuilder, PutItemInput, PutItemOutput, PutItemError);
-operation!(query, Query, QueryInputBuilder, QueryInput, QueryOutput, QueryError);
+operation!(delete_item, DeleteItem, DeleteItemInputBuilder, DeleteItemOutput, DeleteItemError);
+operation!(get_item, GetItem, GetItemInputBuilder, GetItemOutput, GetItemError);
+operation!(put_item, PutItem, PutItemInputBuilder, PutItemOutput, PutItemError);
+operation!(query, Query, QueryInputBuilder, QueryOutput, QueryError);
 operation!(
     transact_write_items,
     TransactWriteItems,
     TransactWriteItemsInputBuilder,
-    TransactWriteItemsInput,
     TransactWriteItemsOutput,
     TransactWriteItemsError
 );
-operation!(
-    update_item,
-    UpdateItem,
-    UpdateItemInputBuilder,
-    UpdateItemInput,
-    UpdateItemOutput,
-    UpdateItemError
-);
+operation!(update_item, UpdateItem, UpdateItemInputBuilder, UpdateItemOutput, UpdateItemError);
 
 impl Table {
     /// Sends a request by the shortest way that the table has.
@@ -125,7 +106,7 @@ impl Table {
         };
         let input = request.input().map_err(SdkError::construction_failure)?;
         let request = serializer
-            .serialize_input(Input::erase(input), &mut ConfigBag::base())
+            .serialize_input(input, &mut ConfigBag::base())
             .map_err(SdkError::construction_failure)?;
         let response = connector.call(request).await.map_err(SdkError::dispatch_failure)?;
         if response.body().bytes().is_none() {
