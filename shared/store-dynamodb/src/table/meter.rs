@@ -88,45 +88,23 @@ impl MeteredCall {
     /// Whether the units it consumes are write units. Otherwise they are read units.
     #[must_use]
     pub const fn is_write(self) -> bool {
-        match self {
-            Self::Advance
-            | Self::Claim
-            | Self::Release
-            | Self::Record
-            | Self::LeaveOpen
-            | Self::SayEnding
-            | Self::TakePing
-            | Self::LeaveOut
-            | Self::AddFailure
-            | Self::Turns
-            | Self::Alerts
-            | Self::Postpone
-            | Self::Slots
-            | Self::Seats
-            | Self::Brakes
-            | Self::Count
-            | Self::Finish
-            | Self::Pause
-            | Self::Retries
-            | Self::Remove
-            | Self::Recount
-            | Self::Beat
-            | Self::Change => true,
+        !matches!(
+            self,
             Self::Due
-            | Self::Snapshot
-            | Self::See
-            | Self::FindPing
-            | Self::ReadTurns
-            | Self::ReadAlerts
-            | Self::ReadSlots
-            | Self::ReadSeats
-            | Self::ReadBrakes
-            | Self::FindEvicted
-            | Self::FindAttempts
-            | Self::ListRetries
-            | Self::History
-            | Self::Browse => false,
-        }
+                | Self::Snapshot
+                | Self::See
+                | Self::FindPing
+                | Self::ReadTurns
+                | Self::ReadAlerts
+                | Self::ReadSlots
+                | Self::ReadSeats
+                | Self::ReadBrakes
+                | Self::FindEvicted
+                | Self::FindAttempts
+                | Self::ListRetries
+                | Self::History
+                | Self::Browse
+        )
     }
 }
 
