@@ -25,74 +25,63 @@ const DUE_PROJECTION: [&str; 7] =
 ///
 /// If the service does not answer, or refuses.
 pub async fn ensure_table(client: &Client, table: &str) -> Result<(), StoreError> {
-    let exists = client.describe_table().table_name(table).send().await;
-    match exists {
-        Ok(_) => return Ok(()),
-        Err(error) => {
-            let service = error.as_service_error();
-            if !service.is_some_and(DescribeTableError::is_resource_not_found_exception) {
-                return Err(store_error(error));
-            }
-        }
+    let Err(error) = client.describe_table().table_name(table).send().await else { return Ok(()) };
+    let service = error.as_service_error();
+    if !service.is_some_and(DescribeTableError::is_resource_not_found_exception) {
+        return Err(store_error(error));
     }
-    let parts = Parts::build().map_err(|error| StoreError::Refused(Box::new(error)))?;
+    let (attributes, key, index, expiry) =
+        parts().map_err(|error| StoreError::Refused(Box::new(error)))?;
     client
         .create_table()
         .table_name(table)
         .billing_mode(BillingMode::PayPerRequest)
-        .set_attribute_definitions(Some(parts.attributes))
-        .set_key_schema(Some(parts.key))
-        .global_secondary_indexes(parts.index)
+        .set_attribute_definitions(Some(attributes))
+        .set_key_schema(Some(key))
+        .global_secondary_indexes(index)
         .send()
         .await
         .map_err(store_error)?;
     client
         .update_time_to_live()
         .table_name(table)
-        .time_to_live_specification(parts.expiry)
+        .time_to_live_specification(expiry)
         .send()
         .await
         .map_err(store_error)?;
     Ok(())
 }
 
-struct Parts {
-    attributes: Vec<AttributeDefinition>,
-    key: Vec<KeySchemaElement>,
-    index: GlobalSecondaryIndex,
-    expiry: TimeToLiveSpecification,
-}
+/// The attributes of keys, the key, the index and the expiry.
+type Parts = (
+    Vec<AttributeDefinition>,
+    Vec<KeySchemaElement>,
+    GlobalSecondaryIndex,
+    TimeToLiveSpecification,
+);
 
-impl Parts {
-    fn build() -> Result<Self, BuildError> {
-        let attribute = |name: &str, kind| {
-            AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build()
-        };
-        let key = |name: &str, kind| {
-            KeySchemaElement::builder().attribute_name(name).key_type(kind).build()
-        };
-        let projection = Projection::builder()
-            .projection_type(ProjectionType::Include)
-            .set_non_key_attributes(Some(DUE_PROJECTION.map(str::to_owned).to_vec()))
-            .build();
-        Ok(Self {
-            attributes: vec![
-                attribute("pk", ScalarAttributeType::S)?,
-                attribute("sk", ScalarAttributeType::S)?,
-                attribute("due_shard", ScalarAttributeType::N)?,
-                attribute("due_at", ScalarAttributeType::N)?,
-            ],
-            key: vec![key("pk", KeyType::Hash)?, key("sk", KeyType::Range)?],
-            index: GlobalSecondaryIndex::builder()
-                .index_name(DUE_INDEX)
-                .key_schema(key("due_shard", KeyType::Hash)?)
-                .key_schema(key("due_at", KeyType::Range)?)
-                .projection(projection)
-                .build()?,
-            expiry: TimeToLiveSpecification::builder()
-                .attribute_name("expires_at")
-                .enabled(true)
-                .build()?,
-        })
-    }
+fn parts() -> Result<Parts, BuildError> {
+    let attribute = |name: &str, kind| {
+        AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build()
+    };
+    let key =
+        |name: &str, kind| KeySchemaElement::builder().attribute_name(name).key_type(kind).build();
+    let projection = Projection::builder()
+        .projection_type(ProjectionType::Include)
+        .set_non_key_attributes(Some(DUE_PROJECTION.map(str::to_owned).to_vec()))
+        .build();
+    let attributes = vec![
+        attribute("pk", ScalarAttributeType::S)?,
+        attribute("sk", ScalarAttributeType::S)?,
+        attribute("due_shard", ScalarAttributeType::N)?,
+        attribute("due_at", ScalarAttributeType::N)?,
+    ];
+    let index = GlobalSecondaryIndex::builder()
+        .index_name(DUE_INDEX)
+        .key_schema(key("due_shard", KeyType::Hash)?)
+        .key_schema(key("due_at", KeyType::Range)?)
+        .projection(projection);
+    let expiry = TimeToLiveSpecification::builder().attribute_name("expires_at").enabled(true);
+    let key = vec![key("pk", KeyType::Hash)?, key("sk", KeyType::Range)?];
+    Ok((attributes, key, index.build()?, expiry.build()?))
 }
