@@ -6,8 +6,8 @@ use minutehand_ports::store::{AlertRead, AlertWrite};
 use minutehand_ports::{Alerts, StoreError};
 
 use crate::store::DynamoStore;
-use crate::table::item::{ItemBuilder, Reader, number};
-use crate::table::{MeteredCall, Write, WriteOutcome, keys};
+use crate::table::item::{ItemBuilder, Reader};
+use crate::table::{MeteredCall, Write, keys};
 
 /// The number of the state.
 const NUMBER: &str = "alerts";
@@ -25,18 +25,11 @@ impl Alerts for DynamoStore {
 
     async fn write_alert(&self, write: &AlertWrite) -> Result<bool, StoreError> {
         let AlertWrite { uid, as_read, state, expires_at } = write;
-        let at = keys::alert(uid);
-        let item = ItemBuilder::at(at.clone())
+        let item = ItemBuilder::at(keys::alert(uid))
             .number(NUMBER, as_read.saturating_add(1))
             .text(STATE, state)
             .number("expires_at", expires_at.timestamp());
-        let put = Write::put(at, item);
-        let put = if *as_read == 0 {
-            put.when("attribute_not_exists(pk)")
-        } else {
-            put.when(format!("{NUMBER} = :as_read")).with(":as_read", number(*as_read))
-        };
-        let outcome = self.table.write(MeteredCall::Alerts, put).await?;
-        Ok(matches!(outcome, WriteOutcome::Done))
+        let put = Write::put(item).when_as_read(NUMBER, *as_read);
+        self.table.does(MeteredCall::Alerts, put).await
     }
 }

@@ -1,6 +1,5 @@
 //! Runs that were asked for under a key: an item each, in the partition of the job's timer.
 
-use chrono::DateTime;
 use minutehand_ports::StoreError;
 use minutehand_ports::store::AskedRun;
 
@@ -11,8 +10,7 @@ use crate::table::{Write, keys};
 /// Keeps a run, unless another one is kept that has not expired.
 pub(crate) fn keep(job_uid: &str, asked: &AskedRun, instead_of: Option<&str>, now: i64) -> Write {
     let AskedRun { key, generation, asked_at, run_id, asked_by, expires_at } = asked;
-    let at = keys::asked(job_uid, key);
-    let item = ItemBuilder::at(at.clone())
+    let item = ItemBuilder::at(keys::asked(job_uid, key))
         .text("asked_key", key)
         .number("generation", generation)
         .set("asked_at", ticks(*asked_at))
@@ -21,7 +19,7 @@ pub(crate) fn keep(job_uid: &str, asked: &AskedRun, instead_of: Option<&str>, no
         .number(EXPIRES_AT, expires_at.timestamp());
     let condition =
         "attribute_not_exists(pk) OR expires_at <= :now OR run_id = :instead OR run_id = :run";
-    Write::put(at, item)
+    Write::put(item)
         .when(condition)
         .with(":now", number(now))
         .with(":run", text(run_id))
@@ -30,14 +28,12 @@ pub(crate) fn keep(job_uid: &str, asked: &AskedRun, instead_of: Option<&str>, no
 
 pub(crate) fn read(item: &Item) -> Result<AskedRun, StoreError> {
     let reader = Reader::new(item);
-    let expires_at = reader.number(EXPIRES_AT)?;
     Ok(AskedRun {
         key: reader.text("asked_key")?.to_owned(),
         generation: reader.number("generation")?,
         asked_at: reader.ticks("asked_at")?,
         run_id: reader.text("run_id")?.to_owned(),
         asked_by: reader.optional_text(ASKED_BY)?.map(str::to_owned),
-        expires_at: DateTime::from_timestamp(expires_at, 0)
-            .ok_or_else(|| reader.corrupt(EXPIRES_AT, "it is not an instant"))?,
+        expires_at: reader.second(EXPIRES_AT)?,
     })
 }

@@ -38,7 +38,7 @@ use crate::open_item::{OPEN_UNTIL, read_ending, read_open};
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
-use crate::table::{List, MeteredCall, Write, WriteOutcome, store_error};
+use crate::table::{List, MeteredCall, Write, WriteOutcome, read_page, store_error};
 use crate::{failures, left_out};
 use minutehand_domain::attempt_key::{attempt_key, nominal_key, read_attempt};
 use minutehand_domain::cause::Cause;
@@ -108,9 +108,8 @@ impl Attempts for DynamoStore {
             .with(":none", number(0))
             .with(":until", ticks(until))
             .with(":expires", expiry(until, self.history))
-            .with(":mine", text(&claim.claim_id));
-        let hangs = AttributeValue::Bool(true);
-        let write = if waits_for_place { write.with(":hangs", hangs) } else { write };
+            .with(":mine", text(&claim.claim_id))
+            .maybe(":hangs", waits_for_place.then_some(AttributeValue::Bool(true)));
         // What the caller no longer holds need not be given back.
         self.table.write(MeteredCall::Postpone, write).await.map(drop)
     }
@@ -152,8 +151,7 @@ impl History for DynamoStore {
             ..List::new(keys::executions(job_uid), "")
         };
         let page = list.page(&self.table, page).await?;
-        let items = page.items.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        read_page(page, read)
     }
 
     async fn attempts_between(
@@ -197,8 +195,7 @@ impl History for DynamoStore {
         let pk = keys::timer(job_uid).pk;
         let list = List { newest_first: true, ..List::new(pk, keys::LEFT_OUT) };
         let page = list.page(&self.table, page).await?;
-        let items = page.items.iter().map(left_out::read).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        read_page(page, left_out::read)
     }
 }
 
@@ -294,15 +291,14 @@ fn item_key(claim: &Claim) -> Key {
 }
 
 fn put(claim: &Claim, history: HistoryDays) -> Write {
-    let at = item_key(claim);
-    let item = ItemBuilder::at(at.clone())
+    let item = ItemBuilder::at(item_key(claim))
         .text("claim_id", &claim.claim_id)
         .number("claims", 1)
         .set("lease_until", ticks(claim.lease_until))
         .maybe("attempt_due_at", own_due_at(&claim.attempt))
         .maybe(ASKED_BY, claim.attempt.asked_by.as_deref().map(text))
         .set("expires_at", expiry(claim.lease_until, history));
-    Write::put(at, item).when(CLAIM)
+    Write::put(item).when(CLAIM)
 }
 
 /// Begins an attempt that waits for its slot or a seat.
@@ -348,7 +344,7 @@ pub(crate) fn close_when(
     let set_then = if record.then.is_some() { ", what_next = :next" } else { "" };
     let set_body = if record.body_bytes > 0 { ", body_bytes = :body" } else { "" };
     let set_cause = if record.cause.is_some() { ", cause = :cause" } else { "" };
-    let write = Write::update(
+    Write::update(
         item_key(claim),
         format!(
             "SET started_at = :started, ended_at = :ended, outcome = :outcome, \
@@ -360,22 +356,13 @@ pub(crate) fn close_when(
     .when(condition)
     .with(":started", ticks(record.started_at))
     .with(":ended", ticks(record.ended_at))
-    .with(":outcome", text(outcome_name(record.outcome)))
+    .with(":outcome", text(record.outcome.name()))
     .with(":message", write_message(&record.message))
     .with(":repeat", number(record.repeat_count))
-    .with(":expires", expiry(record.ended_at, history));
-    let write = match record.body_bytes {
-        0 => write,
-        bytes => write.with(":body", number(bytes)),
-    };
-    let write = match &record.cause {
-        Some(cause) => write.with(":cause", text(cause.to_stored())),
-        None => write,
-    };
-    match record.then {
-        Some(then) => write.with(":next", text(write_then(then))),
-        None => write,
-    }
+    .with(":expires", expiry(record.ended_at, history))
+    .maybe(":body", (record.body_bytes > 0).then(|| number(record.body_bytes)))
+    .maybe(":cause", record.cause.as_ref().map(|cause| text(cause.to_stored())))
+    .maybe(":next", record.then.map(|then| text(write_then(then))))
 }
 
 /// What follows, as text. The names are stored.
@@ -453,35 +440,20 @@ fn read_record(reader: &Reader<'_>) -> Result<Option<Record>, StoreError> {
         return Ok(None);
     };
     let message = reader.value("message").and_then(read_message);
+    let then = reader.optional_text("what_next")?.map(|text| {
+        read_then(text).ok_or_else(|| reader.corrupt("what_next", "it is not a next step"))
+    });
     Ok(Some(Record {
         started_at: reader.ticks("started_at")?,
         ended_at,
-        outcome: read_outcome(reader.text("outcome")?)
+        outcome: Outcome::read_name(reader.text("outcome")?)
             .ok_or_else(|| reader.corrupt("outcome", "it is none"))?,
         cause: reader.optional_text("cause")?.and_then(Cause::read_stored),
         message: message.ok_or_else(|| reader.corrupt("message", "it is missing, or damaged"))?,
         repeat_count: reader.number("repeat_count")?,
         body_bytes: reader.optional_number("body_bytes")?.unwrap_or_default(),
-        then: match reader.optional_text("what_next")? {
-            None => None,
-            Some(text) => Some(
-                read_then(text)
-                    .ok_or_else(|| reader.corrupt("what_next", "it is not a next step"))?,
-            ),
-        },
+        then: then.transpose()?,
     }))
-}
-
-const fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Succeeded => "succeeded",
-        Outcome::Failed => "failed",
-    }
-}
-
-fn read_outcome(name: &str) -> Option<Outcome> {
-    let known = [Outcome::Succeeded, Outcome::Failed];
-    known.into_iter().find(|outcome| outcome_name(*outcome) == name)
 }
 
 /// The due time of an attempt, if that is not the instant of its occurrence.

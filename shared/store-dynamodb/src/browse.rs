@@ -16,7 +16,7 @@ use minutehand_ports::{Browse, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, number};
-use crate::table::{Consistency, List, MeteredCall, keys, newest_of};
+use crate::table::{Consistency, List, MeteredCall, keys, newest_of, read_page};
 use crate::{attempts, collections, failures, jobs, journal, left_out, pulses};
 use minutehand_domain::attempt_key::nominal_key;
 
@@ -35,8 +35,7 @@ impl Browse for DynamoStore {
     async fn subscriptions(&self, page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
         let list = List::new(keys::REGISTRY.to_owned(), "").for_people();
         let page = list.page(&self.table, page).await?;
-        let items = page.items.iter().map(read_subscription).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        read_page(page, read_subscription)
     }
 
     async fn collection(
@@ -117,8 +116,7 @@ impl Browse for DynamoStore {
         let list = List::new(keys::inside(collection_uid), begins).for_people();
         let list = List { alive_at: Some(number(now.timestamp())), ..list };
         let page = list.page(&self.table, page).await?;
-        let items = page.items.iter().map(jobs::read_name).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        read_page(page, |definition| Reader::new(definition).name("name"))
     }
 
     fn names_max(&self) -> usize {
@@ -172,8 +170,7 @@ impl Browse for DynamoStore {
             List { newest_first: true, ..list.for_people() }
         };
         let page = newest_of(&self.table, (0..keys::FAILURE_PARTS).map(list), page).await?;
-        let items = page.items.iter().map(failures::read).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        read_page(page, failures::read)
     }
 
     /// A count would be one more write at each firing.
@@ -192,8 +189,7 @@ impl Browse for DynamoStore {
     ) -> Result<Page<CollectionRecord>, StoreError> {
         let list = List::new(keys::subscription(subscription), keys::COLLECTIONS).for_people();
         let page = list.page(&self.table, page).await?;
-        let items = page.items.iter().map(collections::read).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        read_page(page, collections::read)
     }
 
     fn timer_shards(&self) -> u32 {
@@ -221,13 +217,10 @@ impl Browse for DynamoStore {
     ) -> Result<Page<JournalEntry>, StoreError> {
         let list = List::new(keys::journal(collection_uid), "").for_people();
         let page = List { newest_first: true, ..list }.page(&self.table, page).await?;
-        let items = page.items.iter().map(journal::read).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        read_page(page, journal::read)
     }
 }
 
 pub(crate) fn read_subscription(item: &Item) -> Result<PathSegment, StoreError> {
-    let reader = Reader::new(item);
-    PathSegment::new(reader.text("subscription")?)
-        .map_err(|error| reader.corrupt("subscription", &error.message))
+    Reader::new(item).segment("subscription")
 }

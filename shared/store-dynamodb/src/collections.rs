@@ -4,8 +4,7 @@
 //! knows no limits cannot read it, and starts none of its attempts.
 
 use async_trait::async_trait;
-use aws_sdk_dynamodb::error::BuildError;
-use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use minutehand_domain::collection::Collection;
 use minutehand_domain::collection_place::CollectionPlace;
@@ -19,9 +18,9 @@ use minutehand_ports::{Collections, StoreError};
 
 use crate::journal;
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, bytes, date, key, number, text, ticks};
+use crate::table::item::{Item, ItemBuilder, Reader, bytes, date, number, text, ticks};
 use crate::table::keys::Key;
-use crate::table::{List, keys, transact_item as item};
+use crate::table::{List, Write, keys, read_page};
 
 /// The path of a collection, in its switch and in items of its jobs.
 pub(crate) const PATH: &str = "path";
@@ -78,9 +77,7 @@ impl Collections for DynamoStore {
             only: group.map(|group| ("group_key", text(group.key()))),
             ..List::new(keys::subscription(subscription), keys::COLLECTIONS)
         };
-        let page = list.page(&self.table, page).await?;
-        let items = page.items.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        read_page(list.page(&self.table, page).await?, read)
     }
 
     async fn create(
@@ -88,18 +85,13 @@ impl Collections for DynamoStore {
         record: &CollectionRecord,
         entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
-        let put = Put::builder()
-            .table_name(&self.table.name)
-            .set_item(Some(write(record)))
-            .condition_expression("attribute_not_exists(pk)")
-            .build();
-        let mut items = vec![
-            item(|it| Ok(it.put(put?)))?,
-            item(|it| Ok(it.put(switch(&self.table.name, record)?)))?,
-            item(|it| Ok(it.put(registration(&self.table.name, record)?)))?,
+        let mut writes = vec![
+            Write::put(write(record)).when("attribute_not_exists(pk)"),
+            switch(record),
+            registration(record),
         ];
-        items.extend(journal::put(&self.table.name, &record.collection.uid, entry)?);
-        self.table.save(items).await
+        writes.extend(entry.map(|entry| journal::write(&record.collection.uid, entry)));
+        self.table.save(writes).await
     }
 
     async fn replace(
@@ -115,47 +107,20 @@ impl Collections for DynamoStore {
             (LABEL, record.label.as_deref().map(text)),
         ];
         let since = record.state_since.map(|since| ("state_since", Some(date(since))));
-        let (mut set, mut remove) = (String::new(), Vec::new());
-        let mut values = Vec::new();
-        for (name, value) in optional.into_iter().chain(since) {
-            if let Some(value) = value {
-                set.extend([", ", name, " = :", name]);
-                values.push((format!(":{name}"), value));
-            } else {
-                remove.push(name);
-            }
-        }
-        let remove = if remove.is_empty() {
-            String::new()
-        } else {
-            format!(" REMOVE {}", remove.join(", "))
-        };
+        let set = "SET document = :document, on_since = :on_since, version = :next";
         // The change was checked against the jobs of the collection: no job may have been added since.
-        let update = Update::builder()
-            .table_name(&self.table.name)
-            .set_key(Some(key(place)))
-            .update_expression(format!(
-                "SET document = :document, on_since = :on_since, version = :next{set}{remove}"
-            ))
-            .condition_expression("version = :version AND uid = :uid AND job_count = :job_count")
-            .expression_attribute_values(":document", text(document))
-            .expression_attribute_values(":on_since", date(record.on_since))
-            .expression_attribute_values(":next", number(record.version + 1))
-            .expression_attribute_values(":version", number(record.version))
-            .expression_attribute_values(":uid", text(&record.collection.uid))
-            .expression_attribute_values(":job_count", number(record.job_count));
-        let update = values
-            .into_iter()
-            .fold(update, |update, (name, value)| update.expression_attribute_values(name, value));
-        let update = update.build();
-        let mut items = vec![
-            item(|it| Ok(it.update(update?)))?,
-            item(|it| Ok(it.put(switch(&self.table.name, record)?)))?,
-            // Earlier versions created collections without this one.
-            item(|it| Ok(it.put(registration(&self.table.name, record)?)))?,
-        ];
-        items.extend(journal::put(&self.table.name, &record.collection.uid, entry)?);
-        self.table.save(items).await
+        let update = Write::update_with(place, set, optional.into_iter().chain(since))
+            .when("version = :version AND uid = :uid AND job_count = :job_count")
+            .with(":document", text(document))
+            .with(":on_since", date(record.on_since))
+            .with(":next", number(record.version + 1))
+            .with(":version", number(record.version))
+            .with(":uid", text(&record.collection.uid))
+            .with(":job_count", number(record.job_count));
+        // Earlier versions created collections without a registration.
+        let mut writes = vec![update, switch(record), registration(record)];
+        writes.extend(entry.map(|entry| journal::write(&record.collection.uid, entry)));
+        self.table.save(writes).await
     }
 
     async fn delete(
@@ -165,34 +130,21 @@ impl Collections for DynamoStore {
         entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         let uid = &record.collection.uid;
-        let name = Delete::builder()
-            .table_name(&self.table.name)
-            .set_key(Some(key(keys::collection(&record.place, &record.collection.name))))
-            .condition_expression("version = :version AND uid = :uid")
-            .expression_attribute_values(":version", number(record.version))
-            .expression_attribute_values(":uid", text(uid))
-            .build();
-        let switch = Delete::builder()
-            .table_name(&self.table.name)
-            .set_key(Some(key(keys::switch(uid))))
-            .build();
+        let name = Write::delete(keys::collection(&record.place, &record.collection.name))
+            .when("version = :version AND uid = :uid")
+            .with(":version", number(record.version))
+            .with(":uid", text(uid));
         let purge = ItemBuilder::at(keys::purge(uid))
             .text("collection_uid", uid)
             .number("due_shard", keys::shard(uid))
-            .set("due_at", ticks(now))
-            .done();
-        let purge = Put::builder().table_name(&self.table.name).set_item(Some(purge)).build();
-        let mut items = vec![
-            item(|it| Ok(it.delete(name?)))?,
-            item(|it| Ok(it.delete(switch?)))?,
-            item(|it| Ok(it.put(purge?)))?,
-        ];
-        items.extend(journal::put(&self.table.name, &record.collection.uid, entry)?);
-        self.table.save(items).await
+            .set("due_at", ticks(now));
+        let mut writes = vec![name, Write::delete(keys::switch(uid)), Write::put(purge)];
+        writes.extend(entry.map(|entry| journal::write(uid, entry)));
+        self.table.save(writes).await
     }
 }
 
-fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
+fn switch(record: &CollectionRecord) -> Write {
     let on = record.collection.definition.state.is_on();
     let has_failure_action = record.collection.definition.on_failure().is_some();
     let limits = record.collection.definition.limits();
@@ -209,18 +161,15 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
         .maybe(PER_SECOND, limits.per_second.map(|limit| number(limit.get())))
         .maybe(CONCURRENT, limits.concurrent.map(|limit| number(limit.get())))
         .text("at_pk", at.pk)
-        .text("at_sk", at.sk)
-        .done();
-    Put::builder().table_name(table).set_item(Some(item)).build()
+        .text("at_sk", at.sk);
+    Write::put(item)
 }
 
 /// The entry of a collection's subscription among the subscriptions in use.
-fn registration(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
+fn registration(record: &CollectionRecord) -> Write {
     let subscription = &record.place.subscription;
-    let item = ItemBuilder::at(keys::registration(subscription))
-        .text("subscription", subscription.as_str())
-        .done();
-    Put::builder().table_name(table).set_item(Some(item)).build()
+    let item = ItemBuilder::at(keys::registration(subscription));
+    Write::put(item.text("subscription", subscription.as_str()))
 }
 
 /// The plan of a collection, by its switch.
@@ -253,7 +202,7 @@ pub(crate) fn read_path(item: &Reader<'_>) -> Result<CollectionPlace, StoreError
     path.ok_or_else(|| item.corrupt(PATH, "it is not a path of a collection"))
 }
 
-pub(crate) fn write(record: &CollectionRecord) -> Item {
+pub(crate) fn write(record: &CollectionRecord) -> ItemBuilder {
     let collection = &record.collection;
     ItemBuilder::at(keys::collection(&record.place, &collection.name))
         .text("uid", &collection.uid)
@@ -268,22 +217,17 @@ pub(crate) fn write(record: &CollectionRecord) -> Item {
         .maybe("state_since", record.state_since.map(date))
         .maybe(LABEL, record.label.as_deref().map(text))
         .number("version", record.version)
-        .done()
 }
 
 pub(crate) fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
     let reader = Reader::new(item);
-    let segment = |name: &str| {
-        PathSegment::new(reader.text(name)?).map_err(|error| reader.corrupt(name, &error.message))
-    };
     let document = serde_json::from_str(reader.text("document")?)
         .map_err(|error| reader.corrupt("document", &error.to_string()))?;
     Ok(CollectionRecord {
-        place: ResourceGroup { subscription: segment("subscription")?, group: segment("group")? },
+        place: reader.resource_group()?,
         collection: Collection {
             uid: reader.text("uid")?.to_owned(),
-            name: Name::new(reader.text("name")?)
-                .map_err(|error| reader.corrupt("name", &error.message))?,
+            name: reader.name("name")?,
             definition: load_collection_shown(&document)
                 .map_err(|error| reader.corrupt("document", &error.message))?,
         },

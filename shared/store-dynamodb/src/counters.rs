@@ -75,7 +75,7 @@ impl DynamoStore {
     async fn evicted_since(&self, job_uid: &str, end: i64) -> Result<Vec<Evicted>, StoreError> {
         let pk = keys::timer(job_uid).pk;
         let list = List { call: Some(MeteredCall::FindEvicted), ..List::new(pk, EVICTED) };
-        let (mut evicted, mut from) = (Vec::new(), Some(keys::ended(end)));
+        let (mut evicted, mut from) = (Vec::new(), Some(keys::sorted(end)));
         // Bounded by what the job has counted since.
         loop {
             let page = list.page(&self.table, PageRequest { from, items_max: PAGE_ITEMS }).await?;
@@ -92,13 +92,12 @@ impl DynamoStore {
 
 fn put(job_uid: &str, evicted: &Evicted, history: HistoryDays) -> Write {
     let ids = evicted.to_bytes();
-    let at = keys::evicted(job_uid, evicted.newest(), &ids);
     let newest = DateTime::from_timestamp_millis(evicted.newest());
     let expires_at = newest.map(|newest| history.kept_until(newest));
-    let item = ItemBuilder::at(at.clone())
+    let item = ItemBuilder::at(keys::evicted(job_uid, evicted.newest(), &ids))
         .set("ids", bytes(&ids))
         .maybe("expires_at", expires_at.map(|at| number(at.timestamp())));
-    Write::put(at, item)
+    Write::put(item)
 }
 
 fn read_evicted(reader: &Reader<'_>) -> Result<Evicted, StoreError> {

@@ -42,8 +42,7 @@ impl Definition {
         Ok(Self {
             uid: item.text("uid")?.to_owned(),
             version: item.number("version")?,
-            name: Name::new(item.text("name")?)
-                .map_err(|error| item.corrupt("name", &error.message))?,
+            name: item.name("name")?,
             document: item.text("document")?.to_owned(),
             sealed: item.optional_bytes("sealed")?,
         })

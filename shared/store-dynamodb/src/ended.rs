@@ -12,8 +12,8 @@ use minutehand_ports::StoreError;
 use minutehand_ports::store::HistoryEntry;
 
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, text};
-use crate::table::keys::{EXECUTIONS, JOURNALS};
+use crate::table::item::{Item, Reader, key, text};
+use crate::table::keys::{EXECUTIONS, JOURNALS, Key};
 use crate::table::store_error;
 use crate::{attempts, journal};
 
@@ -60,7 +60,7 @@ impl WalkPosition {
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (pk, sk) = text.split_once('\n')?;
-        Some(Self(ItemBuilder::default().text("pk", pk).text("sk", sk).done()))
+        Some(Self(key(Key { pk: pk.to_owned(), sk: sk.to_owned() })))
     }
 
     /// The position as text.

@@ -18,7 +18,7 @@ use crate::table::{Write, keys};
 pub(crate) fn write(failed: &FailedOccurrence, history: HistoryDays) -> Write {
     let FailedOccurrence { job_uid, collection_path, nominal_at, ended_at, .. } = failed;
     let at = keys::failure(collection_path.subscription(), [*ended_at, *nominal_at], job_uid);
-    let item = ItemBuilder::at(at.clone())
+    let item = ItemBuilder::at(at)
         .text("job_uid", job_uid)
         .text(PATH, collection_path.as_str())
         .text("name", &failed.job)
@@ -31,7 +31,7 @@ pub(crate) fn write(failed: &FailedOccurrence, history: HistoryDays) -> Write {
         .maybe("cause", failed.cause.as_ref().map(|cause| text(cause.to_stored())))
         .maybe("said", failed.said.as_ref().map(text))
         .set("expires_at", number(history.kept_until(*ended_at).timestamp()));
-    Write::put(at, item)
+    Write::put(item)
 }
 
 pub(crate) fn read(item: &Item) -> Result<FailedOccurrence, StoreError> {

@@ -3,7 +3,6 @@
 //! See `carry` for the order in which things are brought, and for what a crash leaves.
 
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::Put;
 use chrono::{DateTime, Utc};
 use minutehand_domain::name::PathSegment;
 use minutehand_domain::work_item::JobRef;
@@ -17,7 +16,7 @@ use crate::browse::read_subscription;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text};
 use crate::table::keys::{self, CLOUD_SERVICES, COLLECTIONS, JOBS, REGISTRY, SHARDS};
-use crate::table::{Consistency, List, MeteredCall, Write, WriteOutcome, transact_item as item};
+use crate::table::{Consistency, List, MeteredCall, Write, read_page};
 use crate::timers::read_job;
 use crate::{cloud_services, collections, jobs};
 
@@ -27,9 +26,8 @@ const EXPORT: &str = "export_id";
 #[async_trait]
 impl Installation for DynamoStore {
     async fn subscriptions(&self, page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
-        let page = List::new(REGISTRY.to_owned(), "").page(&self.table, page).await?;
-        let items = page.items.iter().map(read_subscription).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        let list = List::new(REGISTRY.to_owned(), "");
+        read_page(list.page(&self.table, page).await?, read_subscription)
     }
 
     fn timer_shards(&self) -> u32 {
@@ -102,9 +100,8 @@ impl Installation for DynamoStore {
         &self,
         service: &CloudServiceRecord,
     ) -> Result<Brought, StoreError> {
-        let put = self.put_new(cloud_services::write(service));
-        let put = item(|it| Ok(it.put(put.build()?)))?;
-        if self.table.transact(vec![put]).await?.is_none() {
+        let put = put_new(cloud_services::write(service));
+        if self.table.write_together(MeteredCall::Change, vec![put]).await? {
             return Ok(Brought::Kept);
         }
         let found = minutehand_ports::CloudServices::find(self, &service.place).await?;
@@ -117,13 +114,9 @@ impl Installation for DynamoStore {
         collection_uid: &str,
         job: &JobRecord,
     ) -> Result<Brought, StoreError> {
-        let definition = self.put_new(jobs::definition(collection_uid, job));
-        let timer = self.put_new(jobs::timer(collection_uid, job));
-        let items = vec![
-            item(|it| Ok(it.put(definition.build()?)))?,
-            item(|it| Ok(it.put(timer.build()?)))?,
-        ];
-        if self.table.transact(items).await?.is_none() {
+        let puts = [jobs::definition(collection_uid, job), jobs::timer(collection_uid, job)];
+        let puts = puts.map(put_new).into();
+        if self.table.write_together(MeteredCall::Change, puts).await? {
             return Ok(Brought::Kept);
         }
         let found = self.table.get(keys::job(collection_uid, &job.name)).await?;
@@ -137,15 +130,13 @@ impl Installation for DynamoStore {
     }
 
     async fn begin_import(&self, export_id: &str, in_place: bool) -> Result<bool, StoreError> {
-        let item = ItemBuilder::at(keys::import()).text(EXPORT, export_id);
-        let mut write = Write::put(keys::import(), item);
+        let mut write = Write::put(ItemBuilder::at(keys::import()).text(EXPORT, export_id));
         if !in_place {
             write = write
                 .when(format!("attribute_not_exists(pk) OR {EXPORT} = :export"))
                 .with(":export", text(export_id));
         }
-        let outcome = self.table.write(MeteredCall::Change, write).await?;
-        Ok(matches!(outcome, WriteOutcome::Done))
+        self.table.does(MeteredCall::Change, write).await
     }
 
     async fn end_import(&self, export_id: &str) -> Result<(), StoreError> {
@@ -172,14 +163,11 @@ impl DynamoStore {
         };
         Ok(definitions.iter().filter_map(read).collect())
     }
+}
 
-    /// The put of an item that must not exist.
-    fn put_new(&self, item: Item) -> aws_sdk_dynamodb::types::builders::PutBuilder {
-        Put::builder()
-            .table_name(&self.table.name)
-            .set_item(Some(item))
-            .condition_expression("attribute_not_exists(pk)")
-    }
+/// The put of an item that must not exist.
+fn put_new(item: ItemBuilder) -> Write {
+    Write::put(item).when("attribute_not_exists(pk)")
 }
 
 fn read_carried_job(definition: &Item, timer: &Item) -> Result<Carried, StoreError> {

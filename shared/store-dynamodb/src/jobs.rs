@@ -1,7 +1,7 @@
 //! Jobs: a definition in the partition of the collection, and a timer in a partition of its own.
 
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::journal::JournalEntry;
@@ -20,10 +20,8 @@ use crate::counters::{LAST_SKIP, LATEST, RECENT};
 use crate::journal;
 use crate::ping_keys;
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, texts, ticks};
-use crate::table::{
-    Consistency, List, MeteredCall, Write, WriteOutcome, keys, transact_item as item,
-};
+use crate::table::item::{Item, ItemBuilder, Reader, bytes, number, text, texts, ticks};
+use crate::table::{Consistency, List, MeteredCall, Write, WriteOutcome, keys};
 use crate::timers::read_state;
 
 /// Changes the number of jobs of a collection. It is never too low. Jobs that expire are not taken
@@ -91,30 +89,20 @@ impl Jobs for DynamoStore {
         jobs_max: Option<u32>,
         now: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
-        let put = |item: Item| Put::builder().table_name(&self.table.name).set_item(Some(item));
         let uid = &save.collection.collection.uid;
-        let definition = put(definition(uid, save.job))
-            .condition_expression("attribute_not_exists(pk) OR expires_at <= :now")
-            .expression_attribute_values(":now", number(now.timestamp()))
-            .build();
-        let timer = put(timer(uid, save.job)).build();
+        let set = format!("{COUNT_BY}, {CREATIONS} = if_not_exists({CREATIONS}, :none) + :by");
         // If the plan or the quota changed since it was read, `jobs_max` is another number.
-        let condition = "uid = :uid AND version = :version AND job_count < :max";
-        let count = count(&self.table.name, save.collection, 1, condition)
-            .update_expression(format!(
-                "{COUNT_BY}, {CREATIONS} = if_not_exists({CREATIONS}, :none) + :by"
-            ))
-            .expression_attribute_values(":none", number(0))
-            .expression_attribute_values(":version", number(save.collection.version))
-            .expression_attribute_values(":max", number(jobs_max.unwrap_or(u32::MAX)))
-            .build();
-        let mut items = vec![
-            item(|it| Ok(it.update(count?)))?,
-            item(|it| Ok(it.put(definition?)))?,
-            item(|it| Ok(it.put(timer?)))?,
-        ];
-        items.extend(journal::put(&self.table.name, uid, save.entry)?);
-        let Some(failed) = self.table.transact(items).await? else {
+        let count = count(save.collection, set, 1)
+            .when("uid = :uid AND version = :version AND job_count < :max")
+            .with(":none", number(0))
+            .with(":version", number(save.collection.version))
+            .with(":max", number(jobs_max.unwrap_or(u32::MAX)));
+        let definition = Write::put(definition(uid, save.job))
+            .when("attribute_not_exists(pk) OR expires_at <= :now")
+            .with(":now", number(now.timestamp()));
+        let mut writes = vec![count, definition, Write::put(timer(uid, save.job))];
+        writes.extend(save.entry.map(|entry| journal::write(uid, entry)));
+        let Some(failed) = self.table.write_all(MeteredCall::Change, writes).await? else {
             return Ok(Saved::Kept);
         };
         // The collection is full, or something else changed: then the caller reads again anyway.
@@ -169,33 +157,19 @@ impl Jobs for DynamoStore {
             .with(":uid", text(uid))
             .with(":as_read", number(as_read))
             .with(":creations", number(creations));
-        Ok(match self.table.write(MeteredCall::Recount, write).await? {
-            WriteOutcome::Done => Saved::Kept,
-            WriteOutcome::ConditionFailed(_) => Saved::Stale,
-        })
+        let is_kept = self.table.does(MeteredCall::Recount, write).await?;
+        Ok(if is_kept { Saved::Kept } else { Saved::Stale })
     }
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
         let job = save.job;
-        let definition = Put::builder()
-            .table_name(&self.table.name)
-            .set_item(Some(definition(
-                &save.collection.collection.uid,
-                &JobRecord { version: job.version + 1, ..job.clone() },
-            )))
-            .condition_expression("uid = :uid AND version = :version")
-            .expression_attribute_values(":uid", text(&job.uid))
-            .expression_attribute_values(":version", number(job.version))
-            .build();
-        let timer = if save.timer_changes {
-            timing_update(&self.table.name, &save)
-        } else {
-            version_update(&self.table.name, job)
-        }?;
-        let mut items = vec![item(|it| Ok(it.put(definition?)))?, item(|it| Ok(it.update(timer)))?];
         let uid = &save.collection.collection.uid;
-        items.extend(journal::put(&self.table.name, uid, save.entry)?);
-        self.table.save(items).await
+        let next = JobRecord { version: job.version + 1, ..job.clone() };
+        let definition = as_read(Write::put(definition(uid, &next)), job);
+        let timer = if save.timer_changes { timing_update(&save) } else { version_update(job) };
+        let mut writes = vec![definition, timer];
+        writes.extend(save.entry.map(|entry| journal::write(uid, entry)));
+        self.table.save(writes).await
     }
 
     async fn delete(
@@ -204,30 +178,17 @@ impl Jobs for DynamoStore {
         job: &JobRecord,
         entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
-        let definition = Delete::builder()
-            .table_name(&self.table.name)
-            .set_key(Some(key(keys::job(&collection.collection.uid, &job.name))))
-            .condition_expression("uid = :uid AND version = :version")
-            .expression_attribute_values(":uid", text(&job.uid))
-            .expression_attribute_values(":version", number(job.version))
-            .build();
-        let timer = Delete::builder()
-            .table_name(&self.table.name)
-            .set_key(Some(key(keys::timer(&job.uid))))
-            .build();
-        let count = count(&self.table.name, collection, -1, "uid = :uid").build();
-        let mut items = vec![
-            item(|it| Ok(it.delete(definition?)))?,
-            item(|it| Ok(it.delete(timer?)))?,
-            item(|it| Ok(it.update(count?)))?,
+        let uid = &collection.collection.uid;
+        let mut writes = vec![
+            as_read(Write::delete(keys::job(uid, &job.name)), job),
+            Write::delete(keys::timer(&job.uid)),
+            count(collection, COUNT_BY, -1).when("uid = :uid"),
         ];
-        items.extend(journal::put(&self.table.name, &collection.collection.uid, entry)?);
+        writes.extend(entry.map(|entry| journal::write(uid, entry)));
         if let Some(key) = self.table.get(keys::ping_key(&job.uid)).await? {
-            for write in ping_keys::forget(&job.uid, &key)? {
-                items.push(self.table.transact_item(write)?);
-            }
+            writes.extend(ping_keys::forget(&job.uid, &key)?);
         }
-        self.table.save(items).await
+        self.table.save(writes).await
     }
 }
 
@@ -254,93 +215,63 @@ impl DynamoStore {
     }
 }
 
+/// A write of a definition, if it is the one that was read.
+fn as_read(write: Write, job: &JobRecord) -> Write {
+    write
+        .when("uid = :uid AND version = :version")
+        .with(":uid", text(&job.uid))
+        .with(":version", number(job.version))
+}
+
 /// Adds to the number of jobs of a collection.
-fn count(
-    table: &str,
-    collection: &CollectionRecord,
-    by: i32,
-    condition: &str,
-) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
+fn count(collection: &CollectionRecord, set: impl Into<String>, by: i32) -> Write {
     let at = keys::collection(&collection.place, &collection.collection.name);
-    Update::builder()
-        .table_name(table)
-        .set_key(Some(key(at)))
-        .update_expression(COUNT_BY)
-        .condition_expression(condition)
-        .expression_attribute_values(":by", number(by))
-        .expression_attribute_values(":uid", text(&collection.collection.uid))
+    let uid = text(&collection.collection.uid);
+    Write::update(at, set).with(":by", number(by)).with(":uid", uid)
 }
 
 /// Gives an existing timer the version of a new definition, and the policies in the line of its
 /// timetable, unless the job has finished: the definition says then when it expires, which the new one
 /// does not know.
-fn version_update(table: &str, job: &JobRecord) -> Result<Update, StoreError> {
+fn version_update(job: &JobRecord) -> Write {
     // An attribute of the index that does not change costs nothing there.
     let line = job.timer.timetable.as_ref();
     let and_line = if line.is_some() { ", timetable = :timetable" } else { "" };
-    let update = Update::builder()
-        .table_name(table)
-        .set_key(Some(key(keys::timer(&job.uid))))
-        .update_expression(format!("SET version = :version{and_line}"));
-    let update = match line {
-        Some(line) => update.expression_attribute_values(":timetable", text(line)),
-        None => update,
-    };
-    update
-        .condition_expression("attribute_exists(pk) AND NOT #state IN (:completed, :faulted)")
-        .expression_attribute_names("#state", "state")
-        .expression_attribute_values(":version", number(job.version + 1))
-        .expression_attribute_values(":completed", text(JobState::Completed.name()))
-        .expression_attribute_values(":faulted", text(JobState::Faulted.name()))
-        .build()
-        .map_err(|error| StoreError::Refused(Box::new(error)))
+    Write::update(keys::timer(&job.uid), format!("SET version = :version{and_line}"))
+        .when("attribute_exists(pk) AND NOT #state IN (:completed, :faulted)")
+        .naming("#state", "state")
+        .maybe(":timetable", line.map(text))
+        .with(":version", number(job.version + 1))
+        .with(":completed", text(JobState::Completed.name()))
+        .with(":faulted", text(JobState::Faulted.name()))
 }
 
 /// Gives a timer another timing, if it still has the one that was read. The counters stay.
-fn timing_update(table: &str, save: &SaveJob<'_>) -> Result<Update, StoreError> {
-    let timer = &save.job.timer;
-    let mut values = ItemBuilder::default()
-        .text(":state", timer.state.name())
-        .number(":generation", timer.timing.generation)
-        .set(":since", ticks(timer.timing.since))
-        .number(":used", timer.timing.used)
-        .number(":version", save.job.version + 1)
-        .number(":before", timer.timing.generation.saturating_sub(1))
-        .text(":completed", JobState::Completed.name())
-        .text(":faulted", JobState::Faulted.name());
-    let mut set =
-        "SET #state = :state, generation = :generation, since = :since, used = :used, version = :version".to_owned();
-    let mut remove = String::new();
+fn timing_update(SaveJob { job, .. }: &SaveJob<'_>) -> Write {
+    let timer = &job.timer;
+    let set = "SET #state = :state, generation = :generation, since = :since, used = :used, version = :version";
     let optional = [
         ("anchor", timer.timing.anchor.map(ticks)),
         ("timetable", timer.timetable.clone().map(text)),
         ("due_at", timer.due_at.map(ticks)),
-        ("due_shard", timer.due_at.map(|_| number(keys::shard(&save.job.uid)))),
+        ("due_shard", timer.due_at.map(|_| number(keys::shard(&job.uid)))),
         ("spent", timer.is_spent.then_some(AttributeValue::Bool(true))),
-        (EXPIRES_AT, save.job.expires_at.map(seconds)),
+        (EXPIRES_AT, job.expires_at.map(seconds)),
     ];
-    for (name, value) in optional {
-        match value {
-            Some(value) => {
-                set.extend([", ", name, " = :", name]);
-                values = values.set(&format!(":{name}"), value);
-            }
-            None => remove.extend([if remove.is_empty() { " REMOVE " } else { ", " }, name]),
-        }
-    }
-    let (expression, values) = (set + &remove, values.done());
-    Update::builder()
-        .table_name(table)
-        .set_key(Some(key(keys::timer(&save.job.uid))))
-        .update_expression(expression)
-        .condition_expression("generation = :before AND NOT #state IN (:completed, :faulted)")
-        .expression_attribute_names("#state", "state")
-        .set_expression_attribute_values(Some(values))
-        .build()
-        .map_err(|error| StoreError::Refused(Box::new(error)))
+    Write::update_with(keys::timer(&job.uid), set, optional)
+        .when("generation = :before AND NOT #state IN (:completed, :faulted)")
+        .naming("#state", "state")
+        .with(":state", text(timer.state.name()))
+        .with(":generation", number(timer.timing.generation))
+        .with(":since", ticks(timer.timing.since))
+        .with(":used", number(timer.timing.used))
+        .with(":version", number(job.version + 1))
+        .with(":before", number(timer.timing.generation.saturating_sub(1)))
+        .with(":completed", text(JobState::Completed.name()))
+        .with(":faulted", text(JobState::Faulted.name()))
 }
 
-pub(crate) fn definition(collection_uid: &str, job: &JobRecord) -> Item {
+pub(crate) fn definition(collection_uid: &str, job: &JobRecord) -> ItemBuilder {
     ItemBuilder::at(keys::job(collection_uid, &job.name))
         .text("uid", &job.uid)
         .text("name", job.name.as_str())
@@ -349,7 +280,6 @@ pub(crate) fn definition(collection_uid: &str, job: &JobRecord) -> Item {
         .maybe(TIMINGS, (!job.earlier.is_empty()).then(|| texts(&job.earlier)))
         .number("version", job.version)
         .maybe(EXPIRES_AT, job.expires_at.map(seconds))
-        .done()
 }
 
 fn seconds(at: DateTime<Utc>) -> AttributeValue {
@@ -357,7 +287,7 @@ fn seconds(at: DateTime<Utc>) -> AttributeValue {
 }
 
 /// A timer stays below a kilobyte, which is one write unit, so its instants are numbers.
-pub(crate) fn timer(collection_uid: &str, job: &JobRecord) -> Item {
+pub(crate) fn timer(collection_uid: &str, job: &JobRecord) -> ItemBuilder {
     let timer = &job.timer;
     let counters = &timer.counters;
     ItemBuilder::at(keys::timer(&job.uid))
@@ -382,19 +312,13 @@ pub(crate) fn timer(collection_uid: &str, job: &JobRecord) -> Item {
         .maybe(LATEST, counters.latest.map(|it| bytes(&it.to_bytes())))
         .maybe("spent", timer.is_spent.then_some(AttributeValue::Bool(true)))
         .maybe(EXPIRES_AT, job.expires_at.map(seconds))
-        .done()
-}
-
-pub(crate) fn read_name(definition: &Item) -> Result<Name, StoreError> {
-    let reader = Reader::new(definition);
-    Name::new(reader.text("name")?).map_err(|error| reader.corrupt("name", &error.message))
 }
 
 pub(crate) fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
     let reader = Reader::new(definition);
     Ok(JobRecord {
         uid: reader.text("uid")?.to_owned(),
-        name: read_name(definition)?,
+        name: reader.name("name")?,
         document: reader.text("document")?.to_owned(),
         sealed: reader.optional_bytes("sealed")?,
         version: reader.number("version")?,

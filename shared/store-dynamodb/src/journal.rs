@@ -1,44 +1,21 @@
 //! The journal: an entry is put in the transaction of the change that it describes, so that neither is
 //! stored without the other.
 
-use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use minutehand_domain::journal::{DocumentChange, JournalEntry, Patches, read_stored_kind};
 use minutehand_domain::name::Name;
 use minutehand_domain::tick;
 use minutehand_ports::StoreError;
 
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
-use crate::table::keys::{self, Key};
-use crate::table::{Write, transact_item};
+use crate::table::{Write, keys};
 
-/// The put of an entry, as a part of a transaction; none if there is no entry.
-pub(crate) fn put(
-    table: &str,
-    collection_uid: &str,
-    entry: Option<&JournalEntry>,
-) -> Result<Option<TransactWriteItem>, StoreError> {
-    let Some(entry) = entry else {
-        return Ok(None);
-    };
-    let item = item(collection_uid, entry).done();
-    let put = Put::builder().table_name(table).set_item(Some(item)).build();
-    transact_item(|it| Ok(it.put(put?))).map(Some)
-}
-
-/// An entry on its own, which no change of the store goes with.
+/// The put of an entry.
 pub(crate) fn write(collection_uid: &str, entry: &JournalEntry) -> Write {
-    Write::put(key(collection_uid, entry), item(collection_uid, entry))
-}
-
-fn key(collection_uid: &str, JournalEntry { at, request_id, job, .. }: &JournalEntry) -> Key {
-    let job_key = job.as_ref().map(Name::key).unwrap_or_default();
-    keys::journal_entry(collection_uid, tick::ticks(*at), &job_key, request_id)
-}
-
-fn item(collection_uid: &str, entry: &JournalEntry) -> ItemBuilder {
     let JournalEntry { at, who, request_id, operation, job, difference, .. } = entry;
+    let job_key = job.as_ref().map(Name::key).unwrap_or_default();
     let patches = difference.patches.as_ref();
-    ItemBuilder::at(key(collection_uid, entry))
+    let key = keys::journal_entry(collection_uid, tick::ticks(*at), &job_key, request_id);
+    let item = ItemBuilder::at(key)
         .set("at", ticks(*at))
         .text("who", who)
         .text("request_id", request_id)
@@ -48,7 +25,8 @@ fn item(collection_uid: &str, entry: &JournalEntry) -> ItemBuilder {
         .text("names", difference.names.join("\n"))
         .maybe("there", patches.map(|patches| text(patches.there.to_string())))
         .maybe("back", patches.map(|patches| text(patches.back.to_string())))
-        .set("expires_at", number(entry.expires_at().timestamp()))
+        .set("expires_at", number(entry.expires_at().timestamp()));
+    Write::put(item)
 }
 
 pub(crate) fn read(item: &Item) -> Result<JournalEntry, StoreError> {

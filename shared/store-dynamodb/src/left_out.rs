@@ -5,7 +5,6 @@
 //! one has written that more were left out. It is an update, so that a sweeper needs no other
 //! permission than for moving timers.
 
-use chrono::{DateTime, Utc};
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
 use minutehand_domain::history_days::HistoryDays;
 use minutehand_ports::StoreError;
@@ -25,28 +24,22 @@ pub(crate) fn write(job_uid: &str, left_out: &LeftOut, history: HistoryDays) -> 
         "SET generation = :generation, left_first = :first, left_last = :last, \
          occurrences = :occurrences, left_at = :at, expires_at = :expires, {why}"
     );
-    let write = Write::update(keys::left_out(job_uid, *first, *generation, *reason), set)
+    let outage = reason.outage();
+    Write::update(keys::left_out(job_uid, *first, *generation, *reason), set)
         .when("attribute_not_exists(pk) OR left_last < :last")
         .with(":generation", number(*generation))
         .with(":first", ticks(*first))
         .with(":last", ticks(*last))
         .with(":occurrences", number(*occurrences))
         .with(":at", ticks(*at))
-        .with(":expires", number(history.kept_until(*at).timestamp()));
-    match reason.outage() {
-        Some(Outage { from, until }) => {
-            write.with(":from", number(from.timestamp())).with(":until", number(until.timestamp()))
-        }
-        None => write.with(":reason", text(reason.name())),
-    }
+        .with(":expires", number(history.kept_until(*at).timestamp()))
+        .maybe(":from", outage.map(|outage| number(outage.from.timestamp())))
+        .maybe(":until", outage.map(|outage| number(outage.until.timestamp())))
+        .maybe(":reason", outage.is_none().then(|| text(reason.name())))
 }
 
 pub(crate) fn read(item: &Item) -> Result<LeftOut, StoreError> {
     let reader = Reader::new(item);
-    let second = |name: &str| -> Result<DateTime<Utc>, StoreError> {
-        let second = DateTime::from_timestamp(reader.number(name)?, 0);
-        second.ok_or_else(|| reader.corrupt(name, "it is not an instant"))
-    };
     Ok(LeftOut {
         generation: reader.number("generation")?,
         first: reader.ticks("left_first")?,
@@ -54,8 +47,8 @@ pub(crate) fn read(item: &Item) -> Result<LeftOut, StoreError> {
         occurrences: reader.number("occurrences")?,
         reason: match reader.optional_text("left_for")? {
             None => LeftOutReason::Outage(Outage {
-                from: second("outage_from")?,
-                until: second("outage_until")?,
+                from: reader.second("outage_from")?,
+                until: reader.second("outage_until")?,
             }),
             Some(name) => LeftOutReason::named(name)
                 .ok_or_else(|| reader.corrupt("left_for", "it is not a known reason"))?,

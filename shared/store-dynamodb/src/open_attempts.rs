@@ -50,8 +50,7 @@ impl OpenAttempts for DynamoStore {
         .with(":expires", expiry(until, self.history));
         let ends = Attempt { due_at: until, ..attempt.clone() }.to_end();
         let timer = LongRetry { job: job.clone(), attempt: ends };
-        let timer_at = keys::retry(&job.uid, &attempt_key(attempt));
-        let timer = Write::put(timer_at, retries::timer(&timer));
+        let timer = Write::put(retries::timer(&timer));
         let turn = attempt.takes_turn.then(|| turns::keep(claim, held_until, self.history));
         let seat = has_seat.then(|| seats::keep(claim, held_until));
         let mut others: Vec<Write> = turn.into_iter().chain(seat).collect();
@@ -106,8 +105,7 @@ impl OpenAttempts for DynamoStore {
             .when(SAYS_ENDING)
             .with(":line", text(line))
             .with(":none", number(0));
-        let written = self.table.write(MeteredCall::SayEnding, write).await?;
-        Ok(matches!(written, WriteOutcome::Done))
+        self.table.does(MeteredCall::SayEnding, write).await
     }
 
     async fn see(&self, job_uid: &str, attempt: &Attempt) -> Result<AttemptSeen, StoreError> {
@@ -144,11 +142,11 @@ pub(crate) fn says(job_uid: &str, attempt: &Attempt, ending: &Ending) -> Write {
     } else {
         format!(" AND attribute_exists({OPEN_UNTIL})")
     };
-    let write = Write::update(item_key(job_uid, attempt), format!("SET {ENDING} = :ending"))
+    Write::update(item_key(job_uid, attempt), format!("SET {ENDING} = :ending"))
         .when(format!("{SAYS_ENDING}{allowed}"))
         .with(":ending", text(ending.to_stored()))
-        .with(":none", number(0));
-    if is_report { write.with(":at", ticks(ending.at)) } else { write }
+        .with(":none", number(0))
+        .maybe(":at", is_report.then(|| ticks(ending.at)))
 }
 
 fn item_key(job_uid: &str, attempt: &Attempt) -> Key {

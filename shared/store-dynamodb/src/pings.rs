@@ -39,7 +39,7 @@ use crate::ping_keys::{HASH, SEALED, read_key};
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, number, text, ticks};
 use crate::table::keys;
-use crate::table::{Consistency, MeteredCall, Write, WriteOutcome};
+use crate::table::{Consistency, MeteredCall, Write};
 use crate::{jobs, retries};
 
 /// Of the item that a key finds.
@@ -68,10 +68,8 @@ impl Pings for DynamoStore {
         key: &PingKey,
         instead_of: Option<&str>,
     ) -> Result<bool, StoreError> {
-        let own_at = keys::ping_key(&job.uid);
-        let own =
-            ItemBuilder::at(own_at.clone()).text(HASH, &key.hash).set(SEALED, bytes(&key.sealed));
-        let own = Write::put(own_at, own);
+        let own = ItemBuilder::at(keys::ping_key(&job.uid));
+        let own = Write::put(own.text(HASH, &key.hash).set(SEALED, bytes(&key.sealed)));
         let Some(before) = instead_of else {
             let own = own.when("attribute_not_exists(pk)");
             let found = found_by(key, job, (0, "")).when("attribute_not_exists(pk)");
@@ -123,16 +121,13 @@ impl Pings for DynamoStore {
             .with(":as_read", number(*as_read));
         let others = match change {
             PingChange::Nothing => {
-                let written = self.table.write(MeteredCall::TakePing, noted).await?;
-                return Ok(match written {
-                    WriteOutcome::Done => PingTaken::Kept,
-                    WriteOutcome::ConditionFailed(_) => PingTaken::Stale,
-                });
+                let is_kept = self.table.does(MeteredCall::TakePing, noted).await?;
+                return Ok(if is_kept { PingTaken::Kept } else { PingTaken::Stale });
             }
             PingChange::Opens { attempt, claim_id, span, held_until, ending } => {
                 let OpenSpan { started_at, until } = *span;
                 let at = keys::execution(&job.uid, &attempt_key(attempt));
-                let row = ItemBuilder::at(at.clone())
+                let row = ItemBuilder::at(at)
                     .text("claim_id", claim_id)
                     .number("claims", 1)
                     .set("lease_until", ticks(*held_until))
@@ -142,9 +137,8 @@ impl Pings for DynamoStore {
                     .maybe(ENDING, ending.as_ref().map(|it| text(it.to_stored())))
                     .set("expires_at", expiry(until, self.history));
                 let attempt = Attempt { due_at: until, ..attempt.as_ref().clone() }.to_end();
-                let timer_at = keys::retry(&job.uid, &attempt_key(&attempt));
                 let timer = retries::timer(&LongRetry { job: job.clone(), attempt });
-                vec![Write::put(at, row).when(CLAIM), Write::put(timer_at, timer)]
+                vec![Write::put(row).when(CLAIM), Write::put(timer)]
             }
             PingChange::Ends { attempt, ending } => vec![says(&job.uid, attempt, ending)],
         };
@@ -212,14 +206,13 @@ const fn as_fresh_as(freshness: PingFreshness) -> &'static [Consistency] {
 
 /// The item by which a key finds its job.
 fn found_by(key: &PingKey, job: &JobRef, (book_number, book): (u64, &str)) -> Write {
-    let at = keys::ping(&key.hash);
-    let item = ItemBuilder::at(at.clone())
+    let item = ItemBuilder::at(keys::ping(&key.hash))
         .text(UID, &job.uid)
         .text("collection_uid", &job.collection_uid)
         .text("job_key", &job.key)
         .number(NUMBER, book_number)
         .text(BOOK, book);
-    Write::put(at, item)
+    Write::put(item)
 }
 
 fn read_found(item: &Item) -> Result<PingRead, StoreError> {

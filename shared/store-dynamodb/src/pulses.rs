@@ -13,7 +13,7 @@ use minutehand_ports::{Pulses, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, text, ticks};
-use crate::table::{MeteredCall, Write, WriteOutcome, keys};
+use crate::table::{MeteredCall, Write, keys};
 
 /// Until when workers kept history for a shorter time.
 const HISTORY: &str = "workers_history";
@@ -60,14 +60,13 @@ impl Pulses for DynamoStore {
         }
         let write = Write::update(keys::pulse(), set)
             .with(":now", now)
-            .with(":outages", text(write(&pulse.outages)));
-        let write = if has_past { write.with(":history", text(past)) } else { write };
+            .with(":outages", text(write(&pulse.outages)))
+            .maybe(":history", has_past.then(|| text(past)));
         let write = match as_read {
             Some(seen) => write.when(format!("{beat_at} = :seen")).with(":seen", ticks(seen)),
             None => write.when(format!("attribute_not_exists({beat_at})")),
         };
-        let outcome = self.table.write(MeteredCall::Beat, write).await?;
-        Ok(matches!(outcome, WriteOutcome::Done))
+        self.table.does(MeteredCall::Beat, write).await
     }
 }
 

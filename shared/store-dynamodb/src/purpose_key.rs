@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::store::DynamoStore;
 use crate::table::item::{ItemBuilder, Reader, bytes};
-use crate::table::{MeteredCall, Write, WriteOutcome, keys};
+use crate::table::{MeteredCall, Write, keys};
 
 const SEALED: &str = "sealed";
 /// An id has 128 random bits.
@@ -62,11 +62,9 @@ impl DataKeys for DynamoStore {
     }
 
     async fn keep(&self, name: &str, encrypted: &[u8]) -> Result<bool, StoreError> {
-        let at = keys::purpose_key(name);
-        let item = ItemBuilder::at(at.clone()).set(SEALED, bytes(encrypted));
-        let write = Write::put(at, item).when("attribute_not_exists(pk)");
-        let outcome = self.table.write(MeteredCall::Change, write).await?;
-        Ok(matches!(outcome, WriteOutcome::Done))
+        let item = ItemBuilder::at(keys::purpose_key(name)).set(SEALED, bytes(encrypted));
+        let write = Write::put(item).when("attribute_not_exists(pk)");
+        self.table.does(MeteredCall::Change, write).await
     }
 }
 

@@ -29,9 +29,7 @@ const ASKED_BY: &str = "state";
 #[async_trait]
 impl RetryTimers for DynamoStore {
     async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
-        let at = keys::retry(&retry.job.uid, &attempt_key(&retry.attempt));
-        let item = timer(retry);
-        let write = Write::put(at, item).when("attribute_not_exists(pk)");
+        let write = Write::put(timer(retry)).when("attribute_not_exists(pk)");
         // If the condition failed, the timer exists already.
         self.table.write(MeteredCall::Retries, write).await.map(drop)
     }

@@ -63,8 +63,7 @@ impl Seats for DynamoStore {
             match self.table.write(MeteredCall::Seats, write).await? {
                 WriteOutcome::Done => return Ok(true),
                 WriteOutcome::ConditionFailed(None) => {
-                    let first = first(claim);
-                    if let WriteOutcome::Done = self.table.write(MeteredCall::Seats, first).await? {
+                    if self.table.does(MeteredCall::Seats, first(claim)).await? {
                         return Ok(true);
                     }
                     over.clear();
@@ -118,14 +117,13 @@ fn take(claim: &Claim, limit: Concurrent, over: &[String]) -> Write {
 
 /// Takes the first seat.
 fn first(claim: &Claim) -> Write {
-    let at = seats_of(claim);
     let taken =
         AttributeValue::M(HashMap::from([(claim.claim_id.clone(), ticks(claim.lease_until))]));
-    let item = ItemBuilder::at(at.clone())
+    let item = ItemBuilder::at(seats_of(claim))
         .set(TAKEN, taken)
         .set("lease_until", ticks(claim.lease_until))
         .set("expires_at", expiry(claim));
-    Write::put(at, item).when("attribute_not_exists(pk)")
+    Write::put(item).when("attribute_not_exists(pk)")
 }
 
 /// Keeps the seat of an attempt that is left open.

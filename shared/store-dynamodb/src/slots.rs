@@ -20,7 +20,7 @@ use minutehand_ports::{Slots, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, ticks};
-use crate::table::{MeteredCall, Write, WriteOutcome, keys};
+use crate::table::{MeteredCall, Write, keys};
 
 /// The next slot.
 const NEXT: &str = "next_at";
@@ -45,13 +45,12 @@ impl Slots for DynamoStore {
         as_read: Option<SlotBook>,
         book: SlotBook,
     ) -> Result<bool, StoreError> {
-        let at = keys::slots(collection_uid);
-        let item = ItemBuilder::at(at.clone())
+        let item = ItemBuilder::at(keys::slots(collection_uid))
             .set(NEXT, ticks(book.next_at))
             .number(BOOK, book.number)
             .number(PER_SECOND, book.per_second.get())
             .set("expires_at", expiry(book.next_at));
-        let put = Write::put(at, item);
+        let put = Write::put(item);
         let put = match as_read {
             None => put.when("attribute_not_exists(pk)"),
             Some(SlotBook { number: book, next_at, .. }) => put
@@ -59,8 +58,7 @@ impl Slots for DynamoStore {
                 .with(":next", ticks(next_at))
                 .with(":book", number(book)),
         };
-        let outcome = self.table.write(MeteredCall::Slots, put).await?;
-        Ok(matches!(outcome, WriteOutcome::Done))
+        self.table.does(MeteredCall::Slots, put).await
     }
 
     async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {

@@ -11,7 +11,7 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::query::QueryInput;
-use aws_sdk_dynamodb::types::{AttributeValue, Update};
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::earlier_timing::EarlierTiming;
@@ -32,11 +32,9 @@ use crate::journal;
 use crate::left_out;
 use crate::retries::read_retry;
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, texts, ticks};
-use crate::table::keys::{self, SHARDS, TIMERS};
-use crate::table::{
-    MeteredCall, SharedError, Write, WriteOutcome, store_error, transact_item as item,
-};
+use crate::table::item::{Item, ItemBuilder, Reader, bytes, number, text, texts, ticks};
+use crate::table::keys::{self, Key, SHARDS, TIMERS};
+use crate::table::{MeteredCall, SharedError, Write, WriteOutcome, store_error};
 use minutehand_domain::attempt_key::attempt_key;
 
 #[async_trait]
@@ -89,8 +87,7 @@ impl Timers for DynamoStore {
         .with(":expires", number(expires_at.timestamp()))
         .with(":uid", text(&job.uid))
         .with(":version", number(*version));
-        let outcome = self.table.write(MeteredCall::Finish, write).await?;
-        Ok(matches!(outcome, WriteOutcome::Done))
+        self.table.does(MeteredCall::Finish, write).await
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
@@ -109,59 +106,45 @@ impl Timers for DynamoStore {
     }
 
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
-        let definition = paused_definition(&self.table.name, pause)?;
-        let timer = paused_timer(&self.table.name, pause)?;
-        let mut items =
-            vec![item(|it| Ok(it.update(definition)))?, item(|it| Ok(it.update(timer)))?];
-        let uid = &pause.job.collection_uid;
-        items.extend(journal::put(&self.table.name, uid, Some(&pause.entry))?);
-        Ok(self.table.transact_for(MeteredCall::Pause, items).await?.is_none())
+        let entry = journal::write(&pause.job.collection_uid, &pause.entry);
+        let writes = vec![paused_definition(pause), paused_timer(pause), entry];
+        self.table.write_together(MeteredCall::Pause, writes).await
     }
 }
 
 /// The definition of a job that pauses.
-fn paused_definition(table: &str, pause: &Pause) -> Result<Update, StoreError> {
+fn paused_definition(pause: &Pause) -> Write {
     let Pause { job, version, document, ended, .. } = pause;
-    Update::builder()
-        .table_name(table)
-        .set_key(Some(key(keys::job_of_key(&job.collection_uid, &job.key))))
-        // A user resumes the job before it pauses again, and writes no more than a few.
-        .update_expression(format!(
-            "SET document = :document, version = :next, \
-             {TIMINGS} = list_append(if_not_exists({TIMINGS}, :none), :ended) REMOVE expires_at"
-        ))
-        .condition_expression("uid = :uid AND version = :version")
-        .expression_attribute_values(":document", text(document))
-        .expression_attribute_values(":next", number(version + 1))
-        .expression_attribute_values(":none", texts::<EarlierTiming>(&[]))
-        .expression_attribute_values(":ended", texts(std::slice::from_ref(ended)))
-        .expression_attribute_values(":uid", text(&job.uid))
-        .expression_attribute_values(":version", number(*version))
-        .build()
-        .map_err(|error| StoreError::Refused(Box::new(error)))
+    // A user resumes the job before it pauses again, and writes no more than a few.
+    let set = format!(
+        "SET document = :document, version = :next, \
+         {TIMINGS} = list_append(if_not_exists({TIMINGS}, :none), :ended) REMOVE expires_at"
+    );
+    Write::update(keys::job_of_key(&job.collection_uid, &job.key), set)
+        .when("uid = :uid AND version = :version")
+        .with(":document", text(document))
+        .with(":next", number(version + 1))
+        .with(":none", texts::<EarlierTiming>(&[]))
+        .with(":ended", texts(std::slice::from_ref(ended)))
+        .with(":uid", text(&job.uid))
+        .with(":version", number(*version))
 }
 
 /// The timer of a job that pauses.
-fn paused_timer(table: &str, pause: &Pause) -> Result<Update, StoreError> {
+fn paused_timer(pause: &Pause) -> Write {
     let Pause { job, version, timing, .. } = pause;
-    Update::builder()
-        .table_name(table)
-        .set_key(Some(key(keys::timer(&job.uid))))
-        .update_expression(
-            "SET #state = :disabled, generation = :generation, since = :since, used = :used, \
-             version = :next REMOVE timetable, due_at, due_shard, spent",
-        )
-        .condition_expression("generation = :before AND #state = :enabled")
-        .expression_attribute_names("#state", "state")
-        .expression_attribute_values(":disabled", text(JobState::Disabled.name()))
-        .expression_attribute_values(":enabled", text(JobState::Enabled.name()))
-        .expression_attribute_values(":generation", number(timing.generation))
-        .expression_attribute_values(":before", number(timing.generation.saturating_sub(1)))
-        .expression_attribute_values(":since", ticks(timing.since))
-        .expression_attribute_values(":used", number(timing.used))
-        .expression_attribute_values(":next", number(version + 1))
-        .build()
-        .map_err(|error| StoreError::Refused(Box::new(error)))
+    let set = "SET #state = :disabled, generation = :generation, since = :since, used = :used, \
+               version = :next REMOVE timetable, due_at, due_shard, spent";
+    Write::update(keys::timer(&job.uid), set)
+        .when("generation = :before AND #state = :enabled")
+        .naming("#state", "state")
+        .with(":disabled", text(JobState::Disabled.name()))
+        .with(":enabled", text(JobState::Enabled.name()))
+        .with(":generation", number(timing.generation))
+        .with(":before", number(timing.generation.saturating_sub(1)))
+        .with(":since", ticks(timing.since))
+        .with(":used", number(timing.used))
+        .with(":next", number(version + 1))
 }
 
 impl DynamoStore {
@@ -234,8 +217,8 @@ fn read_position(shard: u32, position: &str) -> Result<Item, StoreError> {
     let (Some(due_at), Some(pk), Some(sk)) = (due_at, parts.next(), parts.next()) else {
         return Err(StoreError::Refused("no position in the index of timers".into()));
     };
-    let start = ItemBuilder::default().number("due_shard", shard).number("due_at", due_at);
-    Ok(start.text("pk", pk).text("sk", sk).done())
+    let start = ItemBuilder::at(Key { pk: pk.to_owned(), sk: sk.to_owned() });
+    Ok(start.number("due_shard", shard).number("due_at", due_at).item)
 }
 
 fn read_due(item: &Item) -> Result<Due, StoreError> {
@@ -301,20 +284,16 @@ fn moved(advance: &Advance) -> Write {
             };
             // After a failover, a timer whose messages were all delivered before stays where it is.
             let set = format!("SET due_at = :to, {MOVED_AT} = :at{skipped}{spent}");
-            let write = Write::update(keys::timer(job_uid), set)
+            Write::update(keys::timer(job_uid), set)
                 .with(":at", ticks(*at))
                 .when(format!("{SEEN} AND generation = :generation AND #state = :state"))
                 .naming("#state", "state")
                 .with(":generation", number(*generation))
-                .with(":state", text(state.name()));
-            let write = match last_skip {
-                Some(skip) => write
-                    .with(":overtaken", number(overtaken))
-                    .with(":none", number(0))
-                    .with(":skip", bytes(&skip.to_bytes())),
-                None => write,
-            };
-            if *is_spent { write.with(":spent", AttributeValue::Bool(true)) } else { write }
+                .with(":state", text(state.name()))
+                .maybe(":overtaken", last_skip.map(|_| number(overtaken)))
+                .maybe(":none", last_skip.map(|_| number(0)))
+                .maybe(":skip", last_skip.map(|skip| bytes(&skip.to_bytes())))
+                .maybe(":spent", is_spent.then_some(AttributeValue::Bool(true)))
         }
         TimerKey::Retry { job_uid, attempt } => {
             let at = keys::retry(job_uid, &attempt_key(attempt));

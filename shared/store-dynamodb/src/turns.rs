@@ -28,7 +28,7 @@ use crate::left_out;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
-use crate::table::{Consistency, MeteredCall, Write, WriteOutcome};
+use crate::table::{Consistency, MeteredCall, Write};
 use minutehand_domain::attempt_key::{attempt_key, read_attempt};
 
 /// The number of the order.
@@ -70,8 +70,7 @@ impl Turns for DynamoStore {
             let writes = vec![put, left_out::write(&write.job_uid, left_out, self.history)];
             return self.table.write_together(MeteredCall::Turns, writes).await;
         }
-        let outcome = self.table.write(MeteredCall::Turns, put).await?;
-        Ok(matches!(outcome, WriteOutcome::Done))
+        self.table.does(MeteredCall::Turns, put).await
     }
 
     async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
@@ -103,12 +102,11 @@ pub(crate) fn keep(claim: &Claim, until: DateTime<Utc>, history: HistoryDays) ->
 impl DynamoStore {
     fn put(&self, write: &TurnsWrite) -> Write {
         let TurnsWrite { job_uid, as_read, order: TurnOrder { holder, waiting }, .. } = write;
-        let at = keys::turns(job_uid);
         let ends = holder.iter().map(|holder| holder.lease_until);
         let ends = ends.chain(waiting.iter().map(|waiter| waiter.until));
         let ends = ends.max().unwrap_or(DateTime::UNIX_EPOCH);
         let expires_at = self.history.kept_until(ends);
-        let mut item = ItemBuilder::at(at.clone())
+        let mut item = ItemBuilder::at(keys::turns(job_uid))
             .number(NUMBER, as_read.saturating_add(1))
             // Leases are on the clock of work, and so the item expires on that clock.
             .set("lease_until", ticks(ends))
@@ -122,11 +120,7 @@ impl DynamoStore {
         if !waiting.is_empty() {
             item = item.set(WAITING, AttributeValue::L(waiting.iter().map(write_waiter).collect()));
         }
-        let put = Write::put(at, item);
-        if *as_read == 0 {
-            return put.when("attribute_not_exists(pk)");
-        }
-        put.when(format!("{NUMBER} = :as_read")).with(":as_read", number(*as_read))
+        Write::put(item).when_as_read(NUMBER, *as_read)
     }
 }
 

@@ -9,19 +9,13 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::{
-    Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
-};
 use futures_util::stream::{StreamExt, iter};
 use minutehand_ports::StoreError;
 
 use super::client::Table;
-use super::item::key;
 use super::keys::Key;
 use super::meter::MeteredCall;
-use super::single::non_empty;
-use super::transact::item;
-use super::write::{What, Write, WriteOutcome};
+use super::write::{Write, WriteOutcome};
 
 /// The most writes of a group in progress at a time.
 pub const WRITES_IN_FLIGHT_MAX: usize = 16;
@@ -48,65 +42,6 @@ impl Table {
         }
         outcomes.sort_unstable_by_key(|(position, _)| *position);
         outcomes.into_iter().map(|(_, outcome)| outcome).collect()
-    }
-
-    /// Performs writes as one transaction; `false` if a condition failed, and nothing was written.
-    pub(crate) async fn write_together(
-        &self,
-        call: MeteredCall,
-        writes: Vec<Write>,
-    ) -> Result<bool, StoreError> {
-        Ok(self.write_all(call, writes).await?.is_none())
-    }
-
-    /// The same; says which conditions failed, write by write, or `None` if all is written.
-    pub(crate) async fn write_all(
-        &self,
-        call: MeteredCall,
-        writes: Vec<Write>,
-    ) -> Result<Option<Vec<bool>>, StoreError> {
-        let items = writes.into_iter().map(|write| self.transact_item(write));
-        self.transact_for(call, items.collect::<Result<_, _>>()?).await
-    }
-
-    /// A write as a part of a transaction.
-    pub(crate) fn transact_item(&self, write: Write) -> Result<TransactWriteItem, StoreError> {
-        let Write { key: at, what, condition, names, values } = write;
-        let (names, values) = (non_empty(names), non_empty(values));
-        let old = ReturnValuesOnConditionCheckFailure::AllOld;
-        match what {
-            What::Put(whole) => {
-                let put = Put::builder()
-                    .table_name(&self.name)
-                    .set_item(Some(whole))
-                    .set_condition_expression(condition)
-                    .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values)
-                    .return_values_on_condition_check_failure(old);
-                item(|it| Ok(it.put(put.build()?)))
-            }
-            What::Update(expression) => {
-                let update = Update::builder()
-                    .table_name(&self.name)
-                    .set_key(Some(key(at)))
-                    .update_expression(expression)
-                    .set_condition_expression(condition)
-                    .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values)
-                    .return_values_on_condition_check_failure(old);
-                item(|it| Ok(it.update(update.build()?)))
-            }
-            What::Delete => {
-                let delete = Delete::builder()
-                    .table_name(&self.name)
-                    .set_key(Some(key(at)))
-                    .set_condition_expression(condition)
-                    .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values)
-                    .return_values_on_condition_check_failure(old);
-                item(|it| Ok(it.delete(delete.build()?)))
-            }
-        }
     }
 }
 

@@ -7,8 +7,10 @@ use std::str::FromStr;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
+use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::tick;
 use minutehand_ports::StoreError;
+use minutehand_ports::store::ResourceGroup;
 use minutehand_recurrence::{WrittenDate, format_instant};
 
 use super::keys::Key;
@@ -17,12 +19,14 @@ use super::keys::Key;
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// Builds an item.
-#[derive(Default)]
-pub(crate) struct ItemBuilder(Item);
+pub(crate) struct ItemBuilder {
+    pub(super) key: Key,
+    pub(crate) item: Item,
+}
 
 impl ItemBuilder {
-    pub(crate) fn at(key: Key) -> Self {
-        Self::default().text("pk", key.pk).text("sk", key.sk)
+    pub(crate) fn at(at: Key) -> Self {
+        Self { item: key(at.clone()), key: at }
     }
 
     pub(crate) fn text(self, name: &str, value: impl Into<String>) -> Self {
@@ -38,7 +42,7 @@ impl ItemBuilder {
     }
 
     pub(crate) fn set(mut self, name: &str, value: AttributeValue) -> Self {
-        self.0.insert(name.to_owned(), value);
+        self.item.insert(name.to_owned(), value);
         self
     }
 
@@ -47,10 +51,6 @@ impl ItemBuilder {
             Some(value) => self.set(name, value),
             None => self,
         }
-    }
-
-    pub(crate) fn done(self) -> Item {
-        self.0
     }
 }
 
@@ -83,8 +83,8 @@ pub(crate) fn ticks(value: DateTime<Utc>) -> AttributeValue {
 }
 
 /// The key of an item as the SDK has it.
-pub(crate) fn key(key: Key) -> Item {
-    ItemBuilder::at(key).done()
+pub(crate) fn key(Key { pk, sk }: Key) -> Item {
+    Item::from([("pk".to_owned(), text(pk)), ("sk".to_owned(), text(sk))])
 }
 
 /// Reads the attributes of an item.
@@ -141,6 +141,25 @@ impl<'a> Reader<'a> {
     pub(crate) fn optional_ticks(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
         let instant = |value: &AttributeValue| tick::from_ticks(value.as_n().ok()?.parse().ok()?);
         self.optional(name, instant, "it is not an instant")
+    }
+
+    /// An instant that is stored as a second.
+    pub(crate) fn second(&self, name: &str) -> Result<DateTime<Utc>, StoreError> {
+        let second = DateTime::from_timestamp(self.number(name)?, 0);
+        second.ok_or_else(|| self.corrupt(name, "it is not an instant"))
+    }
+
+    pub(crate) fn name(&self, name: &str) -> Result<Name, StoreError> {
+        Name::new(self.text(name)?).map_err(|error| self.corrupt(name, &error.message))
+    }
+
+    pub(crate) fn segment(&self, name: &str) -> Result<PathSegment, StoreError> {
+        PathSegment::new(self.text(name)?).map_err(|error| self.corrupt(name, &error.message))
+    }
+
+    pub(crate) fn resource_group(&self) -> Result<ResourceGroup, StoreError> {
+        let (subscription, group) = (self.segment("subscription")?, self.segment("group")?);
+        Ok(ResourceGroup { subscription, group })
     }
 
     pub(crate) fn optional_bytes(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {

@@ -169,7 +169,7 @@ pub(crate) fn left_out(
 
 /// The beginning of the sort keys, after their prefix, of what was left out from this instant on.
 pub(crate) fn left_out_before(before: DateTime<Utc>) -> String {
-    format!("{:016x}", ticks(before).cast_unsigned() ^ (1 << 63))
+    sorted(ticks(before))
 }
 
 /// The key of the address at which a job takes pings.
@@ -193,12 +193,12 @@ pub(crate) const EVICTED: &str = "K#";
 /// Attempts that were counted and are no longer remembered: by their newest end, in milliseconds, and
 /// by what they are, so that to store them again changes nothing.
 pub(crate) fn evicted(job_uid: &str, newest: i64, ids: &[u8]) -> Key {
-    key(timers(job_uid), format!("{EVICTED}{}.{:08x}", ended(newest), ids::fnv1a(ids)))
+    key(timers(job_uid), format!("{EVICTED}{}.{:08x}", sorted(newest), ids::fnv1a(ids)))
 }
 
-/// An end as part of a sort key: the texts sort as the ends do.
-pub(crate) fn ended(millis: i64) -> String {
-    format!("{:016x}", millis.cast_unsigned() ^ (1 << 63))
+/// A number, such as an end, as part of a sort key: the texts sort as the numbers do, negative ones first.
+pub(crate) fn sorted(number: i64) -> String {
+    format!("{:016x}", number.cast_unsigned() ^ (1 << 63))
 }
 
 /// The prefix of the partition key of every attempt.
@@ -229,10 +229,7 @@ pub(crate) fn journal_entry(
     job_key: &str,
     request_id: &str,
 ) -> Key {
-    /// Flipping this bit makes signed numbers sort as unsigned ones.
-    const SIGN: u64 = 1 << 63;
-    let at = ticks.cast_unsigned() ^ SIGN;
-    key(journal(collection_uid), format!("{at:016x}.{job_key}.{request_id}"))
+    key(journal(collection_uid), format!("{}.{job_key}.{request_id}", sorted(ticks)))
 }
 
 /// The partitions of a day's failures: a partition has a thousand writes a second, and the newest ones all
@@ -250,8 +247,7 @@ pub(crate) fn failure(
     [ended_at, nominal_at]: [DateTime<Utc>; 2],
     job_uid: &str,
 ) -> Key {
-    let sorted = |at| ticks(at).cast_unsigned() ^ (1 << 63);
-    let sk = format!("{:016x}.{:016x}.{job_uid}", sorted(ended_at), sorted(nominal_at));
+    let sk = format!("{}.{}.{job_uid}", sorted(ticks(ended_at)), sorted(ticks(nominal_at)));
     let part = shard(job_uid) % FAILURE_PARTS;
     key(failures(subscription, ended_at.date_naive(), part), sk)
 }

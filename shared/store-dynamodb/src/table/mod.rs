@@ -25,7 +25,6 @@ pub(crate) use get_many::Consistency;
 pub use groups::WRITES_IN_FLIGHT_MAX;
 pub use json::JsonItem;
 pub use meter::{Consumed, Meter, MeteredCall};
-pub(crate) use query::{List, newest_of};
+pub(crate) use query::{List, newest_of, read_page};
 pub(crate) use shared_error::SharedError;
-pub(crate) use transact::item as transact_item;
 pub(crate) use write::{Write, WriteOutcome};

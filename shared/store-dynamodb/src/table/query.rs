@@ -12,7 +12,8 @@ use minutehand_ports::store::{Page, PageRequest};
 use super::client::Table;
 use super::error::store_error;
 use super::get_many::Consistency;
-use super::item::{Item, ItemBuilder, Reader, text};
+use super::item::{Item, Reader, key, text};
+use super::keys::Key;
 use super::meter::MeteredCall;
 
 /// The most requests that read one page, however little each of them finds.
@@ -117,10 +118,8 @@ impl List {
         from: Option<&str>,
         items_max: u32,
     ) -> Result<Page<Item>, StoreError> {
-        let start = from.map(|position| {
-            let sk = self.sort_key(position);
-            ItemBuilder::default().text("pk", &self.pk).text("sk", sk).done()
-        });
+        let start =
+            from.map(|position| key(Key { pk: self.pk.clone(), sk: self.sort_key(position) }));
         let query = self.request(table, start);
         let query = query.limit(i32::try_from(items_max).unwrap_or(i32::MAX));
         let found = table.send(query).await.map_err(store_error)?;
@@ -174,6 +173,15 @@ impl List {
         let sk = Reader::new(last).text("sk")?;
         Ok(sk.strip_prefix(self.prefix.as_ref()).unwrap_or(sk).to_owned())
     }
+}
+
+/// Reads the items of a page.
+pub(crate) fn read_page<T>(
+    page: Page<Item>,
+    read: impl Fn(&Item) -> Result<T, StoreError>,
+) -> Result<Page<T>, StoreError> {
+    let items = page.items.iter().map(read).collect::<Result<_, _>>()?;
+    Ok(Page { items, next: page.next })
 }
 
 /// One page of whole partitions whose sort keys are in one order: the newest items of all of them, read at

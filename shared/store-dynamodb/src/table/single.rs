@@ -64,6 +64,11 @@ impl Table {
         }
     }
 
+    /// Performs one write; `false` if its condition failed.
+    pub(crate) async fn does(&self, call: MeteredCall, write: Write) -> Result<bool, StoreError> {
+        Ok(matches!(self.write(call, write).await?, WriteOutcome::Done))
+    }
+
     /// Performs one update, and returns the item after it; `None` if the condition failed.
     pub(crate) async fn update_returning(
         &self,

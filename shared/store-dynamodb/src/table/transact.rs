@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsInput;
-use aws_sdk_dynamodb::types::builders::TransactWriteItemBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use minutehand_domain::ids::fnv1a;
 use minutehand_ports::StoreError;
@@ -13,9 +12,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::client::Table;
 use super::error::failed_conditions;
-use super::item::Reader;
+use super::item::key;
 use super::keys::Key;
 use super::meter::MeteredCall;
+use super::single::non_empty;
+use super::write::{What, Write};
 
 /// How often a transaction that conflicts with another one is tried.
 const TRIES_MAX: u32 = 12;
@@ -33,14 +34,6 @@ fn wait_after(tries: u32, keys: &[Key]) -> Duration {
     longest / 2 + (longest / 2).mul_f64(f64::from(fnv1a(&of_this_try)) / f64::from(u32::MAX))
 }
 
-/// One item of a transaction.
-pub(crate) fn item(
-    build: impl FnOnce(TransactWriteItemBuilder) -> Result<TransactWriteItemBuilder, BuildError>,
-) -> Result<TransactWriteItem, StoreError> {
-    let item = build(TransactWriteItem::builder()).map(TransactWriteItemBuilder::build);
-    item.map_err(|error| StoreError::Refused(Box::new(error)))
-}
-
 /// A token, with which the service performs a request once that is sent to it several times.
 fn token() -> Result<String, StoreError> {
     let mut bytes = [0; 16];
@@ -49,36 +42,20 @@ fn token() -> Result<String, StoreError> {
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
-/// The key that an item of a transaction writes.
-fn written_key(item: &TransactWriteItem) -> Option<Key> {
-    let put = item.put().map(Put::item);
-    let update = item.update().map(Update::key);
-    let delete = item.delete().map(Delete::key);
-    let reader = put.or(update).or(delete).map(Reader::new)?;
-    let (pk, sk) = (reader.text("pk").ok()?, reader.text("sk").ok()?);
-    Some(Key { pk: pk.to_owned(), sk: sk.to_owned() })
-}
-
 impl Table {
-    /// Performs a transaction; returns which conditions failed, item by item, or `None` if it was
-    /// done.
+    /// Performs writes as one transaction; returns which conditions failed, write by write, or `None` if
+    /// all is written.
     ///
     /// A transaction that conflicts with another one is tried again, after a wait. Two jobs that are
     /// created in one collection conflict, because both are counted there.
-    pub(crate) async fn transact(
-        &self,
-        items: Vec<TransactWriteItem>,
-    ) -> Result<Option<Vec<bool>>, StoreError> {
-        self.transact_for(MeteredCall::Change, items).await
-    }
-
-    /// Performs a transaction, and adds what that consumes to the meter.
-    pub(crate) async fn transact_for(
+    pub(crate) async fn write_all(
         &self,
         call: MeteredCall,
-        items: Vec<TransactWriteItem>,
+        writes: Vec<Write>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
-        let keys: Vec<Key> = items.iter().filter_map(written_key).collect();
+        let keys: Vec<Key> = writes.iter().map(|write| write.key.clone()).collect();
+        let items: Result<Vec<_>, _> = writes.into_iter().map(|write| self.part(write)).collect();
+        let items = items.map_err(|error| StoreError::Refused(Box::new(error)))?;
         let mut tries = 1;
         loop {
             let request = TransactWriteItemsInput::builder()
@@ -101,12 +78,44 @@ impl Table {
         }
     }
 
-    /// Performs a transaction whose conditions all say that nothing changed since it was read.
-    pub(crate) async fn save(&self, items: Vec<TransactWriteItem>) -> Result<Saved, StoreError> {
-        Ok(match self.transact(items).await? {
-            None => Saved::Kept,
-            Some(_) => Saved::Stale,
-        })
+    /// The same; `false` if a condition failed, and nothing was written.
+    pub(crate) async fn write_together(
+        &self,
+        call: MeteredCall,
+        writes: Vec<Write>,
+    ) -> Result<bool, StoreError> {
+        Ok(self.write_all(call, writes).await?.is_none())
+    }
+
+    /// Performs a change whose conditions all say that nothing changed since it was read.
+    pub(crate) async fn save(&self, writes: Vec<Write>) -> Result<Saved, StoreError> {
+        let is_kept = self.write_together(MeteredCall::Change, writes).await?;
+        Ok(if is_kept { Saved::Kept } else { Saved::Stale })
+    }
+
+    /// A write as a part of a transaction.
+    fn part(&self, write: Write) -> Result<TransactWriteItem, BuildError> {
+        let Write { key: at, what, condition, names, values } = write;
+        let part = TransactWriteItem::builder();
+        // The three parts have these methods in common, and no trait for them.
+        macro_rules! built {
+            ($builder:expr) => {
+                $builder
+                    .table_name(&self.name)
+                    .set_condition_expression(condition)
+                    .set_expression_attribute_names(non_empty(names))
+                    .set_expression_attribute_values(non_empty(values))
+                    .build()?
+            };
+        }
+        let part = match what {
+            What::Put(whole) => part.put(built!(Put::builder().set_item(Some(whole)))),
+            What::Update(expression) => part.update(built!(
+                Update::builder().set_key(Some(key(at))).update_expression(expression)
+            )),
+            What::Delete => part.delete(built!(Delete::builder().set_key(Some(key(at))))),
+        };
+        Ok(part.build())
     }
 }
 
@@ -114,12 +123,12 @@ impl Table {
 mod tests {
     use std::sync::Mutex;
 
-    use aws_sdk_dynamodb::types::AttributeValue;
     use minutehand_testkit::aws::{AwsAnswer, FakeAws};
     use minutehand_testkit::fake_client;
     use serde_json::json;
     use tokio::task::JoinSet;
 
+    use super::super::item::ItemBuilder;
     use super::*;
 
     /// The time that a transaction of AWS holds its items.
@@ -144,13 +153,9 @@ mod tests {
         })
     }
 
-    fn put(name: &str) -> Vec<TransactWriteItem> {
-        let put = Put::builder()
-            .table_name("t")
-            .item("pk", AttributeValue::S("S#s".to_owned()))
-            .item("sk", AttributeValue::S(name.to_owned()))
-            .build();
-        vec![TransactWriteItem::builder().put(put.unwrap()).build()]
+    fn put(name: &str) -> Vec<Write> {
+        let at = Key { pk: "S#s".to_owned(), sk: name.to_owned() };
+        vec![Write::put(ItemBuilder::at(at))]
     }
 
     #[tokio::test(start_paused = true)]
