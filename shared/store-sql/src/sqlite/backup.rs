@@ -38,17 +38,14 @@ pub fn back_up(dir: &Path, target: &Path, is_open: bool) -> Result<u64, SqlError
     let connection =
         Connection::open_with_flags(&paths.database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Before SQLite makes it, so that only its user can read it.
-    private().create_new(true).open(&file).map_err(SqlError::Files)?;
+    private().create_new(true).open(&file)?;
     leave_log(&connection, true)?;
     connection.execute("VACUUM INTO ?1", [name])?;
     let copy = Connection::open(&file)?;
     write_number(&copy, NO_NUMBER)?;
     copy.close().map_err(|(_, error)| error)?;
-    let sync = || {
-        let copy = File::open(&file)?;
-        copy.sync_all()?;
-        sync_dir(target)?;
-        Ok(copy.metadata()?.len())
-    };
-    sync().map_err(SqlError::Files)
+    let copy = File::open(&file)?;
+    copy.sync_all()?;
+    sync_dir(target)?;
+    Ok(copy.metadata()?.len())
 }

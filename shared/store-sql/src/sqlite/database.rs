@@ -147,7 +147,7 @@ impl Database {
         let file = paths.database.clone();
         let mut connection = Connection::open(&file)?;
         keeper::leave_log(&connection, true)?;
-        let number = read_database_number(&file).map_err(SqlError::Files)?;
+        let number = read_database_number(&file)?;
         let new = if number.unwrap_or_default() == 0 {
             // It only takes effect while there is no table yet.
             connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;

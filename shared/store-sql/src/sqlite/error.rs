@@ -26,7 +26,7 @@ pub enum SqlError {
     Thread(#[source] std::io::Error),
     /// A file beside the database cannot be read or written.
     #[error("a file of the data directory cannot be read or written")]
-    Files(#[source] std::io::Error),
+    Files(#[from] std::io::Error),
     /// A path cannot be given to SQLite.
     #[error("the path is not valid Unicode")]
     Path,

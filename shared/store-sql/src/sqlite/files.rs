@@ -47,57 +47,51 @@ impl Paths {
 
     /// Whether the files belong together. It only reads.
     pub(super) fn look(&self) -> Result<Result<(), CopyProblem>, SqlError> {
-        let about = found(fs::symlink_metadata(&self.database)).map_err(SqlError::Files)?;
+        let about = found(fs::symlink_metadata(&self.database))?;
         if about.is_some_and(|about| !about.is_file()) {
             return Err(SqlError::NotAFile);
         }
-        let read = || -> io::Result<_> {
-            let record = found(fs::read(&self.open))?;
-            let log = match found(File::open(&self.log))? {
-                Some(log) => {
-                    let bytes = log.metadata()?.len();
-                    Some(read_log(log, bytes)?)
-                }
-                None => None,
-            };
-            Ok((record, read_database_number(&self.database)?, log))
+        let record = found(fs::read(&self.open))?;
+        let log = match found(File::open(&self.log))? {
+            Some(log) => {
+                let bytes = log.metadata()?.len();
+                Some(read_log(log, bytes)?)
+            }
+            None => None,
         };
-        let (record, database, log) = read().map_err(SqlError::Files)?;
+        let database = read_database_number(&self.database)?;
         let record = match record.map(|bytes| OpenRecord::read(&bytes)) {
             Some(None) => return Ok(Err(CopyProblem::DamagedRecord)),
-            Some(record) => record,
-            None => None,
+            record => record.flatten(),
         };
         Ok(check(record.as_ref(), database, log.as_ref()))
     }
 
     /// Sets a log aside that does not belong to the database, and forgets what was promised.
     pub(super) fn set_aside(&self, problem: CopyProblem) -> Result<(), SqlError> {
-        let set_aside = || {
-            if matches!(problem, CopyProblem::OldLog | CopyProblem::OldDatabase) {
-                fs::rename(&self.log, self.dir.join(REFUSED_LOG))?;
-            }
-            found(fs::remove_file(&self.open))?;
-            sync_dir(&self.dir)
-        };
-        set_aside().map_err(SqlError::Files)
+        if matches!(problem, CopyProblem::OldLog | CopyProblem::OldDatabase) {
+            fs::rename(&self.log, self.dir.join(REFUSED_LOG))?;
+        }
+        self.remove_record()
     }
 
     /// Makes the record, before the first commit, and the database, so that only its user can read it.
     pub(super) fn make(&self) -> Result<(), SqlError> {
-        let make = || {
-            private().open(&self.database)?;
-            if !self.open.exists() {
-                // Complete or absent: a disk may be full, and a process may die here.
-                let new = self.dir.join(NEW_OPEN);
-                let open = private().open(&new)?;
-                open.write_all_at(&OpenRecord::default().to_bytes(), 0)?;
-                open.sync_all()?;
-                fs::rename(new, &self.open)?;
-            }
-            sync_dir(&self.dir)
-        };
-        make().map_err(SqlError::Files)
+        private().open(&self.database)?;
+        if !self.open.exists() {
+            // Complete or absent: a disk may be full, and a process may die here.
+            let new = self.dir.join(NEW_OPEN);
+            let open = private().open(&new)?;
+            open.write_all_at(&OpenRecord::default().to_bytes(), 0)?;
+            open.sync_all()?;
+            fs::rename(new, &self.open)?;
+        }
+        Ok(sync_dir(&self.dir)?)
+    }
+
+    fn remove_record(&self) -> Result<(), SqlError> {
+        found(fs::remove_file(&self.open))?;
+        Ok(sync_dir(&self.dir)?)
     }
 }
 
@@ -110,7 +104,7 @@ pub(super) struct DatabaseFile(File);
 
 impl DatabaseFile {
     pub(super) fn open(paths: &Paths) -> Result<Self, SqlError> {
-        private().open(&paths.database).map(Self).map_err(SqlError::Files)
+        Ok(Self(private().open(&paths.database)?))
     }
 
     /// Waits until what was moved into the database is on the disk.
@@ -152,14 +146,10 @@ struct Written {
 impl LogState {
     /// Follows the log of a database that SQLite has opened.
     pub(super) fn of(paths: Paths, page_bytes: u64) -> Result<Self, SqlError> {
-        let open = || -> io::Result<_> {
-            let log = private().open(&paths.log)?;
-            log.sync_all()?;
-            let open = private().open(&paths.open)?;
-            sync_dir(&paths.dir)?;
-            Ok((log, open))
-        };
-        let (log, open) = open().map_err(SqlError::Files)?;
+        let log = private().open(&paths.log)?;
+        log.sync_all()?;
+        let open = private().open(&paths.open)?;
+        sync_dir(&paths.dir)?;
         let frame_bytes = page_bytes + FRAME_BYTES as u64;
         let (written, synced, has_failed, checkpoint) = Default::default();
         Ok(Self { paths, log, open, frame_bytes, written, synced, has_failed, checkpoint })
@@ -193,7 +183,7 @@ impl LogState {
         // If it cannot be written, it promises too little until it can.
         let is_recorded = self.open.write_all_at(&written.to_bytes(), 0);
         *synced = written;
-        is_recorded.map_err(SqlError::Files)
+        Ok(is_recorded?)
     }
 
     /// Whether commits are not on the disk.
@@ -246,11 +236,7 @@ impl LogState {
 
     /// Removes the record, once the whole log is in the database.
     pub(super) fn end(&self) -> Result<(), SqlError> {
-        let end = || {
-            found(fs::remove_file(&self.paths.open))?;
-            sync_dir(&self.paths.dir)
-        };
-        end().map_err(SqlError::Files)
+        self.paths.remove_record()
     }
 }
 
