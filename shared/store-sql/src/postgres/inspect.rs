@@ -6,7 +6,6 @@
 use std::time::Instant;
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::tick::from_ticks;
 
 use super::error::PgError;
 use super::perform::run;
@@ -15,6 +14,7 @@ use super::remedy::{FULL, NEWER, READ_ONLY};
 use super::settings::PgAddress;
 use crate::script::{Row, Statement, Value};
 use crate::sql::MIGRATIONS;
+use crate::value::Columns;
 
 /// The oldest version that tests run on, as PostgreSQL numbers it.
 const VERSION_MIN: i64 = 140_000;
@@ -127,45 +127,28 @@ impl PgFacts {
                     }
                 }
             }
-            facts.tables =
-                ask(TABLES).await?.iter().filter_map(|row| TableFacts::read(row)).collect();
+            facts.tables = ask(TABLES).await?.into_iter().filter_map(TableFacts::read).collect();
         }
         Ok(facts)
     }
 
     fn of_server(rows: Vec<Row>) -> Option<Self> {
-        let row = rows.into_iter().next()?;
-        let [
-            Value::Integer(version_number),
-            Value::Text(version),
-            Value::Integer(connections_max),
-            Value::Integer(connections),
-            Value::Text(synchronous_commit),
-            Value::Integer(replicas),
-            Value::Integer(synchronous_replicas),
-            Value::Integer(has_autovacuum),
-            Value::Integer(is_read_only),
-            Value::Integer(open_seconds),
-            Value::Integer(time),
-        ] = row.as_slice()
-        else {
-            return None;
-        };
-        let time = from_ticks(*time)?.timestamp_millis();
-        Some(Self {
-            version_number: *version_number,
-            version: version.clone(),
-            connections_max: *connections_max,
-            connections: *connections,
-            synchronous_commit: synchronous_commit.clone(),
-            replicas: *replicas,
-            synchronous_replicas: *synchronous_replicas,
-            has_autovacuum: *has_autovacuum == 1,
-            is_read_only: *is_read_only == 1,
-            open_seconds: *open_seconds,
-            ahead_ms: (time, time),
+        let mut row = Columns::new("server", rows.into_iter().next()?);
+        let facts = Self {
+            version_number: row.next().ok()?,
+            version: row.next().ok()?,
+            connections_max: row.next().ok()?,
+            connections: row.next().ok()?,
+            synchronous_commit: row.next().ok()?,
+            replicas: row.next().ok()?,
+            synchronous_replicas: row.next().ok()?,
+            has_autovacuum: row.next().ok()?,
+            is_read_only: row.next().ok()?,
+            open_seconds: row.next().ok()?,
             ..Self::default()
-        })
+        };
+        let time = row.next::<DateTime<Utc>>().ok()?.timestamp_millis();
+        Some(Self { ahead_ms: (time, time), ..facts })
     }
 
     /// What an operator has to know, the schema first.
@@ -289,19 +272,15 @@ impl PgFacts {
 }
 
 impl TableFacts {
-    fn read(row: &[Value]) -> Option<Self> {
-        let [
-            Value::Text(name),
-            Value::Integer(live),
-            Value::Integer(dead),
-            Value::Integer(bytes),
-            Value::Integer(is_off),
-        ] = row
-        else {
-            return None;
-        };
-        let has_autovacuum = *is_off == 0;
-        Some(Self { name: name.clone(), live: *live, dead: *dead, bytes: *bytes, has_autovacuum })
+    fn read(row: Row) -> Option<Self> {
+        let mut row = Columns::new("tables", row);
+        Some(Self {
+            name: row.next().ok()?,
+            live: row.next().ok()?,
+            dead: row.next().ok()?,
+            bytes: row.next().ok()?,
+            has_autovacuum: !row.next::<bool>().ok()?,
+        })
     }
 
     fn bloat(&self, open_seconds: i64) -> PgFinding {

@@ -36,7 +36,7 @@ use super::pool::Pool;
 use super::task::Task;
 use crate::script::{Need, Row, Script, ScriptOutcome, Statement, Turn, Urgency, Value};
 use crate::sql::processes as sql;
-use crate::value::params;
+use crate::value::{Columns, params};
 
 /// The most processes whose signs are read.
 const PROCESSES_MAX: i64 = 1_000;
@@ -317,18 +317,12 @@ fn script(statements: Vec<Statement>) -> Script {
 }
 
 fn read(row: Row) -> Option<PgProcess> {
-    let Ok([Value::Integer(id), Value::Text(name), Value::Text(version), since, seen_at, attempts]) =
-        <[Value; 6]>::try_from(row)
-    else {
-        return None;
-    };
-    let instant = |value| if let Value::Integer(at) = value { from_ticks(at) } else { None };
-    let Value::Integer(attempts) = attempts else { return None };
+    let mut row = Columns::new("processes", row);
     Some(PgProcess {
-        id,
-        name: ProcessName { name, version },
-        since: instant(since)?,
-        seen_at: instant(seen_at)?,
-        attempts: attempts.try_into().ok()?,
+        id: row.next().ok()?,
+        name: ProcessName { name: row.next().ok()?, version: row.next().ok()? },
+        since: row.next().ok()?,
+        seen_at: row.next().ok()?,
+        attempts: row.next().ok()?,
     })
 }
