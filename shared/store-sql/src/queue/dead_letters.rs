@@ -9,7 +9,7 @@ use minutehand_ports::{
     StoreError,
 };
 
-use super::{SqlQueue, TOGETHER_MAX};
+use super::{SqlQueue, TOGETHER_MAX, unreadable};
 use crate::script::{Row, Statement};
 use crate::sql::queue as sql;
 use crate::store::{background, rest};
@@ -29,9 +29,9 @@ impl DeadLetters for SqlQueue {
     async fn look(&self, max: usize) -> Result<DeadLettersSeen, QueueError> {
         let max = i64::try_from(max.min(LOOK_MAX)).unwrap_or(i64::MAX);
         let look = Statement::new(sql::DEAD_LETTERS, params![max]);
-        let rows = Self::rows(self.database.read(rest("", vec![look])).await)?;
-        let items = rows.into_iter().flatten().map(read_letter).collect::<Result<_, _>>();
-        let items = items.map_err(|error| QueueError::Refused(error.into()))?;
+        let rows = self.read(rest("", vec![look])).await?;
+        let items = rows.into_iter().map(read_letter).collect::<Result<_, _>>();
+        let items = items.map_err(unreadable)?;
         Ok(DeadLettersSeen { about: self.standing().await?.dead_letters, items })
     }
 
@@ -53,8 +53,8 @@ impl SqlQueue {
     /// If the database refuses. Some may be deleted by then.
     pub async fn forget(&self, before: DateTime<Utc>) -> Result<u64, QueueError> {
         let last = Statement::new(sql::LAST_ID, Vec::new());
-        let rows = Self::rows(self.database.read(rest("", vec![last])).await)?;
-        let last = ids(rows.into_iter().flatten())?.into_iter().next().unwrap_or_default();
+        let last = ids(self.read(rest("", vec![last])).await?)?;
+        let last = last.first().copied().unwrap_or_default();
         let (mut behind, mut forgotten) = (0, 0);
         // Bounded by the ids that were given by then.
         while behind < last {
@@ -90,12 +90,8 @@ impl SqlQueue {
     /// Takes all that are there now: those that come meanwhile stay.
     async fn take_all_letters(&self, is_redrive: bool) -> Result<u64, QueueError> {
         let newest = Statement::new(sql::DEAD_LETTERS, params![1_i64]);
-        let rows = Self::rows(self.database.read(rest("", vec![newest])).await)?;
-        let newest =
-            rows.into_iter().flatten().next().map(|row| Columns::new("dead_letters", row).next());
-        let newest: Option<i64> =
-            newest.transpose().map_err(|error: StoreError| QueueError::Refused(error.into()))?;
-        let Some(newest) = newest else { return Ok(0) };
+        let newest = ids(self.read(rest("", vec![newest])).await?)?;
+        let Some(newest) = newest.first().copied() else { return Ok(0) };
         let mut count = 0;
         loop {
             let together = i64::try_from(TOGETHER_MAX).unwrap_or(i64::MAX);
@@ -123,10 +119,9 @@ impl SqlQueue {
     }
 }
 
-fn ids(rows: impl Iterator<Item = Row>) -> Result<Vec<i64>, QueueError> {
+fn ids(rows: impl IntoIterator<Item = Row>) -> Result<Vec<i64>, QueueError> {
     let read = |row| Columns::new("dead_letters", row).next();
-    let ids = rows.map(read).collect::<Result<_, StoreError>>();
-    ids.map_err(|error| QueueError::Refused(error.into()))
+    rows.into_iter().map(read).collect::<Result<_, _>>().map_err(unreadable)
 }
 
 fn read_letter(row: Row) -> Result<DeadLetter, StoreError> {

@@ -41,7 +41,7 @@ use minutehand_domain::firing::limits::VISIBILITY;
 use minutehand_domain::work_item;
 use minutehand_ports::{
     Clock, Deliveries, DispatchQueue, HIDDEN_MAX, QueueError, QueueMessage, ReceiptHandle,
-    TakenMessage,
+    StoreError, TakenMessage,
 };
 use tokio::sync::Mutex;
 
@@ -132,37 +132,26 @@ impl SqlQueue {
     ///
     /// If the database refuses.
     pub async fn standing(&self) -> Result<QueueStanding, QueueError> {
-        let statement =
-            Statement::new(sql::STANDING, params![self.clock.now(), self.clock.work_now()]);
-        let rows = Self::rows(self.database.read(record("", vec![statement])).await)?;
-        let row = rows.into_iter().flatten().next().unwrap_or_default();
-        let mut row = Columns::new("messages", row);
-        let mut read = || -> Result<QueueStanding, minutehand_ports::StoreError> {
-            Ok(QueueStanding {
-                visible: row.next()?,
-                delayed: row.next()?,
-                hidden: row.next()?,
-                oldest_due_at: {
-                    let oldest: [Option<DateTime<Utc>>; 3] =
-                        [row.next()?, row.next()?, row.next()?];
-                    oldest.into_iter().flatten().min()
-                },
-                dead_letters: row.next()?,
-            })
+        let now = params![self.clock.now(), self.clock.work_now()];
+        let rows = self.read(record("", vec![Statement::new(sql::STANDING, now)])).await?;
+        let mut row = Columns::new("messages", rows.into_iter().next().unwrap_or_default());
+        let mut read = || {
+            let (visible, delayed, hidden) = (row.next()?, row.next()?, row.next()?);
+            let oldest: [Option<DateTime<Utc>>; 3] = [row.next()?, row.next()?, row.next()?];
+            let oldest_due_at = oldest.into_iter().flatten().min();
+            Ok(QueueStanding { visible, delayed, hidden, oldest_due_at, dead_letters: row.next()? })
         };
-        read().map_err(|error| QueueError::Refused(error.into()))
+        read().map_err(unreadable)
     }
 
     /// Performs a script on messages whose statements need nothing.
     async fn perform(&self, script: Script) -> Result<Vec<Vec<Row>>, QueueError> {
-        Self::rows(self.database.perform(script).await)
+        rows(self.database.perform(script).await?)
     }
 
-    fn rows(outcome: Result<ScriptOutcome, DatabaseError>) -> Result<Vec<Vec<Row>>, QueueError> {
-        match outcome? {
-            ScriptOutcome::Done(rows) => Ok(rows),
-            ScriptOutcome::Unmet { .. } => Err(QueueError::Refused("nothing was needed".into())),
-        }
+    /// Reads rows beside all writes.
+    async fn read(&self, script: Script) -> Result<Vec<Row>, QueueError> {
+        Ok(rows(self.database.read(script).await?)?.into_iter().flatten().collect())
     }
 
     /// Performs a statement for each message, some of them together.
@@ -179,6 +168,18 @@ impl SqlQueue {
             }
             self.perform(finish(together)).await?;
         }
+    }
+
+    /// Hides messages, each for a time.
+    async fn hide(
+        &self,
+        sql: &'static str,
+        receipts: &[(ReceiptHandle, Duration)],
+    ) -> Result<(), QueueError> {
+        let statements = receipts.iter().map(|(ReceiptHandle { id, delivery }, after)| {
+            Statement::new(sql, params![*id, *delivery, self.hidden(*after)])
+        });
+        self.each(statements, |together| record("", together).waking()).await
     }
 
     /// The number under which this process takes messages.
@@ -224,17 +225,11 @@ impl Deliveries for SqlQueue {
     }
 
     async fn put_back(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
-        let statements = receipts.iter().map(|(ReceiptHandle { id, delivery }, after)| {
-            Statement::new(sql::PUT_BACK, params![*id, *delivery, self.hidden(*after)])
-        });
-        self.each(statements, |together| record("", together).waking()).await
+        self.hide(sql::PUT_BACK, receipts).await
     }
 
     async fn set_aside(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
-        let statements = receipts.iter().map(|(ReceiptHandle { id, delivery }, after)| {
-            Statement::new(sql::SET_ASIDE, params![*id, *delivery, self.hidden(*after)])
-        });
-        self.each(statements, |together| record("", together).waking()).await
+        self.hide(sql::SET_ASIDE, receipts).await
     }
 
     async fn take_again(
@@ -266,6 +261,18 @@ impl fmt::Debug for SqlQueue {
     }
 }
 
+fn rows(outcome: ScriptOutcome) -> Result<Vec<Vec<Row>>, QueueError> {
+    match outcome {
+        ScriptOutcome::Done(rows) => Ok(rows),
+        ScriptOutcome::Unmet { .. } => Err(QueueError::Refused("nothing was needed".into())),
+    }
+}
+
+/// A row cannot be read.
+fn unreadable(error: StoreError) -> QueueError {
+    QueueError::Refused(error.into())
+}
+
 /// Stores a message that was sent at one instant, and is written at another.
 fn send(
     message: &QueueMessage,
@@ -294,7 +301,7 @@ fn bury(receipt: ReceiptHandle, why: &str, now: DateTime<Utc>) -> [Statement; 2]
 /// up every message behind it.
 fn read_taken(row: Row) -> Result<TakenMessage, QueueError> {
     let mut row = Columns::new("messages", row);
-    let mut read = || -> Result<TakenMessage, minutehand_ports::StoreError> {
+    let mut read = || {
         Ok(TakenMessage {
             receipt: ReceiptHandle { id: row.next()?, delivery: row.next()? },
             due_at: row.next()?,
@@ -303,5 +310,5 @@ fn read_taken(row: Row) -> Result<TakenMessage, QueueError> {
             work_item: work_item::decode_one(&row.next::<String>()?),
         })
     };
-    read().map_err(|error| QueueError::Refused(error.into()))
+    read().map_err(unreadable)
 }

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::fetch_start::FetchStart;
 use super::lost_deliveries::LostDeliveries;
-use super::{SqlQueue, bury, read_taken};
+use super::{SqlQueue, bury, read_taken, unreadable};
 use crate::script::{Row, Statement, Value};
 use crate::sql::queue as sql;
 use crate::store::{record, start};
@@ -211,5 +211,5 @@ impl SqlQueue {
 
 fn first_instant(rows: Vec<Row>) -> Result<Option<DateTime<Utc>>, QueueError> {
     let first = rows.into_iter().next().map(|row| Columns::new("messages", row).next());
-    first.transpose().map_err(|error| QueueError::Refused(error.into()))
+    first.transpose().map_err(unreadable)
 }
