@@ -5,7 +5,6 @@ use async_trait::async_trait;
 use minutehand_ports::store::{AlertRead, AlertWrite};
 use minutehand_ports::{Alerts, StoreError};
 
-use crate::script::Statement;
 use crate::sql::attempts as sql;
 use crate::store::{SqlStore, changes, start};
 use crate::value::{Columns, id, params};
@@ -13,12 +12,10 @@ use crate::value::{Columns, id, params};
 #[async_trait]
 impl Alerts for SqlStore {
     async fn read_alert(&self, uid: &str) -> Result<AlertRead, StoreError> {
-        let stored = Statement::new(sql::ALERT, params![id(uid)]);
-        let Some(row) = self.read_now(uid, stored).await?.into_iter().next() else {
+        let Some(row) = self.read_now(uid, sql::ALERT, params![id(uid)]).await? else {
             return Ok(AlertRead::default());
         };
-        let mut row = Columns::new("alerts", row);
-        row.id()?;
+        let mut row = Columns::after_id("alerts", row)?;
         Ok(AlertRead { number: row.next()?, state: row.next()? })
     }
 

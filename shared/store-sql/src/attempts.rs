@@ -17,7 +17,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{
-    Attempt, MESSAGE_BYTES_MAX, Occurrence, Outcome as Ended, Record, Role, Then,
+    Attempt, MESSAGE_BYTES_MAX, Occurrence, Outcome, Record, Role, Then,
 };
 use minutehand_domain::cause::Cause;
 use minutehand_domain::completion::Ending;
@@ -51,8 +51,8 @@ impl Attempts for SqlStore {
         let attempt = &claim.attempt;
         let own_due_at =
             (attempt.due_at != attempt.occurrence.nominal_at()).then_some(attempt.due_at);
-        let mut parameters = self.held(claim);
-        parameters.extend(params![
+        let parameters = params![
+            ..self.held(claim),
             claim.lease_until,
             own_due_at,
             expiry(claim.lease_until, self.history),
@@ -60,21 +60,19 @@ impl Attempts for SqlStore {
             attempt.waited.is_some(),
             CLAIMS_MAX,
             attempt.asked_by.as_deref(),
-        ]);
-        let write = changes(sql::CLAIM, parameters);
-        let mut script = start(&claim.job.collection_uid, vec![write]);
-        script.otherwise = Some(Statement::new(sql::ONE, key(&claim.job.uid, attempt)));
-        let row = match self.perform(script).await? {
+        ];
+        let script = start(&claim.job.collection_uid, vec![changes(sql::CLAIM, parameters)]);
+        let script = script.or_read(sql::ONE, key(&claim.job.uid, attempt));
+        let seen = match self.perform(script).await? {
             ScriptOutcome::Done(rows) => {
                 let claimed = rows.into_iter().flatten().next().unwrap_or_default();
                 let claims: u32 = Columns::new("attempts", claimed).next()?;
                 return Ok(if claims < CLAIMS_MAX { Claimed::Won } else { Claimed::Exhausted });
             }
-            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
+            ScriptOutcome::Unmet { otherwise, .. } => Seen::first(otherwise)?,
         };
-        let row =
-            row.ok_or_else(|| StoreError::Throttled("the claim that was there is gone".into()))?;
-        let seen = Seen::read(row)?;
+        let seen =
+            seen.ok_or_else(|| StoreError::Throttled("the claim that was there is gone".into()))?;
         if let Some(record) = seen.record {
             return Ok(Claimed::Ended(record));
         }
@@ -94,9 +92,9 @@ impl Attempts for SqlStore {
         if !may_be_lost {
             return Ok(());
         }
-        let is_mine = Statement::new(sql::IS_MINE, self.held(claim));
-        let rows = self.read_now(&claim.job.collection_uid, is_mine).await?;
-        if rows.is_empty() { Err(StoreError::Unavailable(Box::new(TakenForDead))) } else { Ok(()) }
+        let uid = &claim.job.collection_uid;
+        let is_mine = self.read_now(uid, sql::IS_MINE, self.held(claim)).await?;
+        is_mine.map(drop).ok_or_else(|| StoreError::Unavailable(Box::new(TakenForDead)))
     }
 
     async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
@@ -114,21 +112,17 @@ impl Attempts for SqlStore {
     ) -> Result<(), StoreError> {
         self.prefetched.take(&claim.claim_id);
         let until = now + hold;
-        let mut parameters = self.held(claim);
-        parameters.extend(params![until, expiry(until, self.history)]);
+        let parameters = params![..self.held(claim), until, expiry(until, self.history)];
         let postpone = Statement::new(sql::POSTPONE, parameters);
         self.perform(record(&claim.job.collection_uid, vec![postpone])).await.map(drop)
     }
 
     async fn record(&self, claim: &Claim, ended: &Record) -> Result<Recorded, StoreError> {
-        let mut script = record(&claim.job.collection_uid, vec![self.close(claim, ended)]);
-        script.otherwise = Some(Statement::new(sql::ONE, key(&claim.job.uid, &claim.attempt)));
-        let row = match self.perform(script).await? {
-            ScriptOutcome::Done(_) => return Ok(Recorded::Kept),
-            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
-        };
+        let script = record(&claim.job.collection_uid, vec![self.close(claim, ended)]);
+        let script = script.or_read(sql::ONE, key(&claim.job.uid, &claim.attempt));
+        let Some(found) = self.unmet(script).await? else { return Ok(Recorded::Kept) };
         // A claim that is gone was given back, or expired long ago.
-        let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(Recorded::Lost) };
+        let Some(seen) = Seen::first(found)? else { return Ok(Recorded::Lost) };
         Ok(match seen.record {
             Some(_) if (seen.process, &seen.claim_id) == (self.taker(), &claim.claim_id) => {
                 Recorded::Kept
@@ -176,9 +170,7 @@ impl Attempts for SqlStore {
 impl SqlStore {
     /// What tells the caller's claim from others: its row, its process and its id.
     pub(crate) fn held(&self, claim: &Claim) -> Vec<Value> {
-        let mut parameters = key(&claim.job.uid, &claim.attempt);
-        parameters.extend(params![self.taker(), id(&claim.claim_id)]);
-        parameters
+        params![..key(&claim.job.uid, &claim.attempt), self.taker(), id(&claim.claim_id)]
     }
 
     /// Records how an attempt ended.
@@ -196,7 +188,7 @@ impl SqlStore {
         params![
             record.started_at,
             record.ended_at,
-            outcome_name(record.outcome),
+            record.outcome.name(),
             kept,
             record.repeat_count,
             record.body_bytes,
@@ -227,10 +219,14 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// Reads the first row of those of one attempt.
+    pub(crate) fn first(rows: Vec<Row>) -> Result<Option<Self>, StoreError> {
+        rows.into_iter().next().map(Self::read).transpose()
+    }
+
     /// Reads the columns of the statements that read attempts.
     pub(crate) fn read(row: Row) -> Result<Self, StoreError> {
-        let mut row = Columns::new("attempts", row);
-        row.id()?;
+        let mut row = Columns::after_id("attempts", row)?;
         let nominal_at: DateTime<Utc> = row.next()?;
         let generation = row.next()?;
         let occurrence = row.named("occurrence", |text| match text.strip_prefix('r') {
@@ -305,9 +301,7 @@ fn read_record(
 ) -> Result<Option<Record>, StoreError> {
     let ended_at: Option<_> = row.next()?;
     let (Some(started_at), Some(ended_at)) = (started_at, ended_at) else { return Ok(None) };
-    let known = [Ended::Succeeded, Ended::Failed];
-    let read_outcome = |name: &str| known.into_iter().find(|it| outcome_name(*it) == name);
-    let outcome = row.named("outcome", read_outcome)?;
+    let outcome = row.named("outcome", Outcome::read_name)?;
     let (message, repeat_count, body_bytes) = (row.next()?, row.next()?, row.next()?);
     let (what_next, next_at): (Option<String>, _) = (row.next()?, row.next()?);
     let then = what_next
@@ -350,13 +344,6 @@ const fn role_number(role: Role) -> u32 {
         Role::Main => 0,
         Role::Error => 1,
         Role::Notice => 2,
-    }
-}
-
-const fn outcome_name(outcome: Ended) -> &'static str {
-    match outcome {
-        Ended::Succeeded => "succeeded",
-        Ended::Failed => "failed",
     }
 }
 
@@ -424,8 +411,7 @@ pub(crate) const fn reason_number(reason: LeftOutReason) -> u32 {
 }
 
 pub(crate) fn read_left_out(row: Row) -> Result<LeftOut, StoreError> {
-    let mut row = Columns::new("left_out", row);
-    row.id()?;
+    let mut row = Columns::after_id("left_out", row)?;
     let (first, generation, reason) = (row.next()?, row.next()?, row.next::<u32>()?);
     let (last, occurrences, at) = (row.next()?, row.next()?, row.next()?);
     let (from, until) = (row.next()?, row.next()?);

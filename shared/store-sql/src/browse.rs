@@ -1,7 +1,7 @@
 //! Reads for people: all beside the writes.
 
 use async_trait::async_trait;
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
@@ -13,14 +13,19 @@ use minutehand_ports::store::{
     CollectionRecord, CountedQuarters, Due, HistoryEntry, JobRecord, Page, PageRequest,
     PresentAttempt, PresentAttempts, PulseRecord, ResourceGroup,
 };
-use minutehand_ports::{Browse, Collections, Jobs, Pulses, StoreError};
+use minutehand_ports::{Browse, Collections, Jobs, Pulses, StoreError, Timers};
 
-use crate::history::before as before_attempts;
-use crate::script::Row;
-use crate::sql::jobs as sql;
+use crate::history::{before as before_attempts, read_failure, read_failure_position};
+use crate::quarters::read as read_quarter;
+use crate::script::{Row, Value};
+use crate::sql::{attempts, jobs as sql, other, quarters};
 use crate::store::{SqlStore, page_of, rows_of};
 use crate::timers::SHARDS;
-use crate::value::{Columns, params};
+use crate::value::{Columns, id, params};
+use crate::{jobs, journal};
+
+/// The most quarters that are read at once: more than are kept.
+const QUARTERS_MAX: u32 = 1_000;
 
 /// A name is read from memory, or from a disk beside the process.
 const NAMES_MAX: usize = 100_000;
@@ -54,7 +59,7 @@ impl Browse for SqlStore {
         &self,
         collection_uid: &str,
     ) -> Result<Option<CollectionPlace>, StoreError> {
-        self.path_of(collection_uid).await
+        Timers::collection_path(self, collection_uid).await
     }
 
     async fn job(
@@ -72,7 +77,10 @@ impl Browse for SqlStore {
         now: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        self.jobs_beginning(collection_uid, prefix, now, page).await
+        let items_max = page.items_max;
+        let rows = self.job_rows(collection_uid, prefix, now, page).await?;
+        let items = rows.into_iter().map(|row| jobs::read(&mut Columns::new("jobs", row)));
+        Ok(page_of(items.collect::<Result<_, _>>()?, items_max, |last: &JobRecord| last.name.key()))
     }
 
     async fn attempts(
@@ -100,7 +108,11 @@ impl Browse for SqlStore {
         now: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<Name>, StoreError> {
-        self.names_beginning(collection_uid, prefix, now, page).await
+        let items_max = page.items_max;
+        let parameters = jobs::beginning(collection_uid, prefix, now, page);
+        let rows = self.read(sql::JOB_NAMES, parameters).await?.into_iter();
+        let read = |row| Columns::new("jobs", row).named("name", |text| Name::new(text).ok());
+        Ok(page_of(rows.map(read).collect::<Result<_, _>>()?, items_max, Name::key))
     }
 
     fn names_max(&self) -> usize {
@@ -140,17 +152,37 @@ impl Browse for SqlStore {
         &self,
         subscription: &PathSegment,
         day: NaiveDate,
-        page: PageRequest,
+        PageRequest { from, items_max }: PageRequest,
     ) -> Result<Page<FailedOccurrence>, StoreError> {
-        self.failures_of_day(subscription, day, page).await
+        let start = |day: NaiveDate| ticks(day.and_time(NaiveTime::MIN).and_utc());
+        let end = start(day.checked_add_days(Days::new(1)).unwrap_or(NaiveDate::MAX));
+        let (ended, nominal, job) = match from {
+            None => (end, i64::MIN, Value::Bytes(Vec::new())),
+            Some(from) => read_failure_position(&from).ok_or_else(StoreError::no_position)?,
+        };
+        let parameters = params![
+            subscription.key(),
+            start(day),
+            ended.min(end),
+            nominal,
+            job,
+            rows_of(items_max)
+        ];
+        let rows = self.read(attempts::FAILURES, parameters).await?;
+        let items = rows.into_iter().map(read_failure).collect::<Result<_, _>>()?;
+        Ok(page_of(items, items_max, |last: &FailedOccurrence| {
+            format!("{} {} {}", ticks(last.ended_at), ticks(last.nominal_at), last.job_uid)
+        }))
     }
 
     async fn quarters(
         &self,
         collection_uid: &str,
-        between: [DateTime<Utc>; 2],
+        [from, to]: [DateTime<Utc>; 2],
     ) -> Result<CountedQuarters, StoreError> {
-        self.read_quarters(collection_uid, between).await.map(CountedQuarters::Counted)
+        let parameters = params![id(collection_uid), from, to, QUARTERS_MAX];
+        let rows = self.read(quarters::QUARTERS, parameters).await?.into_iter();
+        rows.map(read_quarter).collect::<Result<_, _>>().map(CountedQuarters::Counted)
     }
 
     async fn collections(
@@ -167,11 +199,11 @@ impl Browse for SqlStore {
 
     async fn timers(
         &self,
-        _shard: u32,
+        shard: u32,
         until: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
-        self.due_timers(until, page).await
+        Timers::due(self, shard, until, page).await
     }
 
     async fn pulses(&self) -> Result<PulseRecord, StoreError> {
@@ -181,8 +213,19 @@ impl Browse for SqlStore {
     async fn journal(
         &self,
         collection_uid: &str,
-        page: PageRequest,
+        PageRequest { from, items_max }: PageRequest,
     ) -> Result<Page<JournalEntry>, StoreError> {
-        self.entries(collection_uid, page).await
+        let position = from.unwrap_or_else(|| format!("{} ", i64::MAX));
+        let mut parts = position.splitn(3, ' ');
+        let at: Option<i64> = parts.next().and_then(|at| at.parse().ok());
+        let (at, job) = at.zip(parts.next()).ok_or_else(StoreError::no_position)?;
+        let request_id = parts.next().unwrap_or_default();
+        let parameters = params![id(collection_uid), at, job, request_id, rows_of(items_max)];
+        let rows = self.read(other::JOURNAL, parameters).await?;
+        let items = rows.into_iter().map(journal::read).collect::<Result<_, _>>()?;
+        Ok(page_of(items, items_max, |last: &JournalEntry| {
+            let job = last.job.as_ref().map(Name::key).unwrap_or_default();
+            format!("{} {job} {}", ticks(last.at), last.request_id)
+        }))
     }
 }

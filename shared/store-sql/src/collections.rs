@@ -84,8 +84,7 @@ impl Collections for SqlStore {
             record.on_since,
             record.state_since,
         ];
-        parameters.extend(switch(record));
-        parameters.extend(params![record.version, record.job_count]);
+        parameters.extend(params![..switch(record), record.version, record.job_count]);
         self.change(record, vec![changes(sql::REPLACE_COLLECTION, parameters)], entry).await
     }
 
@@ -136,9 +135,8 @@ impl SqlStore {
         &self,
         uid: &str,
     ) -> Result<Option<CollectionRecord>, StoreError> {
-        let statement = Statement::new(sql::COLLECTION_OF_UID, params![id(uid)]);
-        let rows = self.read_now(uid, statement).await?;
-        rows.into_iter().next().map(read).transpose()
+        let row = self.read_now(uid, sql::COLLECTION_OF_UID, params![id(uid)]).await?;
+        row.map(read).transpose()
     }
 }
 

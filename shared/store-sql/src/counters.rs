@@ -18,7 +18,7 @@ use minutehand_ports::store::{AfterUpdate, CounterUpdate};
 use minutehand_ports::{Counters, StoreError};
 
 use crate::attempts::expiry;
-use crate::script::{Row, ScriptOutcome, Statement};
+use crate::script::{Row, Script, Statement};
 use crate::sql::jobs as sql;
 use crate::store::{SqlStore, changes, record};
 use crate::value::{Columns, id, params};
@@ -31,12 +31,8 @@ impl Counters for SqlStore {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
         let Counting { mut statements, settled, after } = counting(update, self.history);
         statements.extend(self.count_quarters(update));
-        let mut script = record(&update.job_uid, statements);
-        script.otherwise = Some(settled);
-        match self.perform(script).await? {
-            ScriptOutcome::Done(_) => Ok(true),
-            ScriptOutcome::Unmet { otherwise, .. } => after.is_in(otherwise),
-        }
+        let script = Script { otherwise: Some(settled), ..record(&update.job_uid, statements) };
+        self.unmet(script).await?.map_or(Ok(true), |found| after.is_in(found))
     }
 
     async fn is_evicted(
@@ -49,14 +45,12 @@ impl Counters for SqlStore {
         // Bounded by what the job has counted since.
         loop {
             let mut parameters = params![id(job_uid)];
-            parameters.extend(behind);
-            parameters.extend(params![u32::from(SLICE)]);
+            parameters.extend(params![..behind, u32::from(SLICE)]);
             let rows = self.read(sql::EVICTED, parameters).await?;
             let is_last = rows.len() < usize::from(SLICE);
             let mut last = None;
             for row in rows {
-                let mut row = Columns::new("counted", row);
-                row.id()?;
+                let mut row = Columns::after_id("counted", row)?;
                 let (newest, ids): (i64, Vec<u8>) = (row.next()?, row.next()?);
                 let evicted = Evicted::from_bytes(&ids, newest);
                 let evicted = evicted.ok_or_else(|| row.corrupt("they are damaged"))?;
@@ -90,8 +84,7 @@ impl ListBytes {
     /// Whether the list that was read is this one: then the write was done, and its answer was lost.
     pub(crate) fn is_in(&self, rows: Vec<Row>) -> Result<bool, StoreError> {
         let Some(row) = rows.into_iter().next() else { return Ok(false) };
-        let mut row = Columns::new("timers", row);
-        row.id()?;
+        let mut row = Columns::after_id("timers", row)?;
         Ok(row.next::<Option<Vec<u8>>>()?.as_ref() == Some(&self.0))
     }
 }

@@ -87,12 +87,11 @@ impl SqlStore {
             |EndedPosition(place)| place,
         );
         let is_of_attempts = matches!(place, Place::Attempts(_));
-        let (sql, mut parameters, key_columns) = match place {
+        let (sql, behind, key_columns) = match place {
             Place::Attempts(behind) => (attempts::ALL_ATTEMPTS, behind, ATTEMPT_KEY),
             Place::Entries(behind) => (other::ALL_ENTRIES, behind, ENTRY_KEY),
         };
-        parameters.extend(params![u32::from(SLICE)]);
-        let rows = self.read(sql, parameters).await?;
+        let rows = self.read(sql, params![..behind, u32::from(SLICE)]).await?;
         let last = rows.last().filter(|_| rows.len() == usize::from(SLICE));
         let last: Option<Vec<Value>> =
             last.map(|row| row.iter().take(key_columns).cloned().collect());

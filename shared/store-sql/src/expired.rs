@@ -48,8 +48,7 @@ impl SqlStore {
         let mut behind: Option<Vec<Value>> = None;
         // Bounded by the table: each slice begins behind the one before.
         loop {
-            let mut parameters = times.to_vec();
-            parameters.extend(params![u32::from(SLICE)]);
+            let mut parameters = params![..times.to_vec(), u32::from(SLICE)];
             let sql = if let Some(behind) = behind {
                 parameters.extend(behind);
                 table.next

@@ -1,13 +1,12 @@
 //! History as it is read: attempts, what was left out, and what failed for good.
 
 use async_trait::async_trait;
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::attempt_key::{attempt_key, read_attempt};
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
-use minutehand_domain::name::PathSegment;
 use minutehand_domain::tick::{from_ticks, ticks};
 use minutehand_ports::store::{HistoryEntry, Page, PageRequest};
 use minutehand_ports::{History, StoreError};
@@ -69,11 +68,10 @@ impl SqlStore {
     /// The attempts behind a position, the newest first, and one more than a page holds.
     pub(crate) async fn newest(
         &self,
-        mut behind: Vec<Value>,
+        behind: Vec<Value>,
         items_max: u32,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
-        behind.extend(params![rows_of(items_max)]);
-        entries(self.read(sql::HISTORY, behind).await?)
+        entries(self.read(sql::HISTORY, params![..behind, rows_of(items_max)]).await?)
     }
 
     /// The attempts of a time, both ends included, in the order in which they follow each other.
@@ -86,8 +84,8 @@ impl SqlStore {
         let mut behind = params![id(job_uid), from, i64::MIN, "", 0_u32, 0_u32];
         // Bounded by the attempts of that time.
         loop {
-            behind.extend(params![until, u32::from(SLICE)]);
-            let found = entries(self.read(sql::BETWEEN, behind).await?)?;
+            let parameters = params![..behind, until, u32::from(SLICE)];
+            let found = entries(self.read(sql::BETWEEN, parameters).await?)?;
             let is_last = found.len() < usize::from(SLICE);
             all.extend(found);
             match all.last() {
@@ -107,34 +105,6 @@ impl SqlStore {
         let parameters = params![id(job_uid), first, generation, reason, rows_of(items_max)];
         self.read(sql::LEFT_OUT, parameters).await?.into_iter().map(read_left_out).collect()
     }
-
-    /// The occurrences of a subscription that failed for good on a day.
-    pub(crate) async fn failures_of_day(
-        &self,
-        subscription: &PathSegment,
-        day: NaiveDate,
-        PageRequest { from, items_max }: PageRequest,
-    ) -> Result<Page<FailedOccurrence>, StoreError> {
-        let start = |day: NaiveDate| ticks(day.and_time(NaiveTime::MIN).and_utc());
-        let end = start(day.checked_add_days(Days::new(1)).unwrap_or(NaiveDate::MAX));
-        let (ended, nominal, job) = match from {
-            None => (end, i64::MIN, Value::Bytes(Vec::new())),
-            Some(from) => read_failure_position(&from).ok_or_else(StoreError::no_position)?,
-        };
-        let parameters = params![
-            subscription.key(),
-            start(day),
-            ended.min(end),
-            nominal,
-            job,
-            rows_of(items_max)
-        ];
-        let rows = self.read(sql::FAILURES, parameters).await?;
-        let items = rows.into_iter().map(read_failure).collect::<Result<_, _>>()?;
-        Ok(page_of(items, items_max, |last: &FailedOccurrence| {
-            format!("{} {} {}", ticks(last.ended_at), ticks(last.nominal_at), last.job_uid)
-        }))
-    }
 }
 
 /// The position before all attempts of an instant, or of all.
@@ -147,14 +117,14 @@ pub(crate) fn entries(rows: Vec<Row>) -> Result<Vec<HistoryEntry>, StoreError> {
     rows.into_iter().map(|row| Seen::read(row).map(Seen::entry)).collect()
 }
 
-fn read_failure_position(text: &str) -> Option<(i64, i64, Value)> {
+pub(crate) fn read_failure_position(text: &str) -> Option<(i64, i64, Value)> {
     let mut parts = text.splitn(3, ' ');
     let mut number = || from_ticks(parts.next()?.parse().ok()?).map(ticks);
     let (ended, nominal) = (number()?, number()?);
     Some((ended, nominal, id(parts.next()?)))
 }
 
-fn read_failure(row: Row) -> Result<FailedOccurrence, StoreError> {
+pub(crate) fn read_failure(row: Row) -> Result<FailedOccurrence, StoreError> {
     let mut row = Columns::new("failures", row);
     Ok(FailedOccurrence {
         job_uid: row.id()?,

@@ -60,8 +60,8 @@ impl Installation for SqlStore {
             }
             Part::Retries(_) => {
                 let from = page.from.unwrap_or_default();
-                let mut parameters = read_position(&from).ok_or_else(StoreError::no_position)?;
-                parameters.extend(params![rows_of(items_max)]);
+                let behind = read_position(&from).ok_or_else(StoreError::no_position)?;
+                let parameters = params![..behind, rows_of(items_max)];
                 let rows = self.read(sql::ALL_RETRIES, parameters).await?;
                 found(rows, items_max, write_position, |row| read_long(row).map(Carried::Retry))
             }

@@ -12,12 +12,12 @@ use minutehand_domain::timing::Timing;
 use minutehand_ports::store::{
     AskedRun, CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved, TimerRecord,
 };
-use minutehand_ports::{Jobs, StoreError};
+use minutehand_ports::{Browse, Jobs, StoreError};
 
 use crate::journal;
 use crate::script::{Row, ScriptOutcome, Statement, Value};
 use crate::sql::{jobs as sql, pings};
-use crate::store::{SqlStore, changes, changing, page_of, rest, rows_of};
+use crate::store::{SqlStore, changes, changing, rest, rows_of};
 use crate::value::{Columns, id, params, second};
 
 /// Behind everything that begins with a prefix.
@@ -44,17 +44,13 @@ impl Jobs for SqlStore {
             instead_of.unwrap_or(run_id),
             asked_by.as_deref(),
         ];
-        let mut script = rest(job_uid, vec![changes(sql::KEEP_ASKED, keep)]);
-        script.otherwise = Some(Statement::new(sql::ASKED, params![id(job_uid), key.as_str()]));
-        let other = match self.perform(script).await? {
-            ScriptOutcome::Done(_) => return Ok(None),
-            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
-        };
-        let Some(other) = other else {
+        let script = rest(job_uid, vec![changes(sql::KEEP_ASKED, keep)]);
+        let script = script.or_read(sql::ASKED, params![id(job_uid), key.as_str()]);
+        let Some(found) = self.unmet(script).await? else { return Ok(None) };
+        let Some(other) = found.into_iter().next() else {
             return Err(StoreError::Throttled("the row of a run is gone".into()));
         };
-        let mut row = Columns::new("asked", other);
-        row.id()?;
+        let mut row = Columns::after_id("asked", other)?;
         Ok(Some(AskedRun {
             key: key.clone(),
             generation: row.next()?,
@@ -85,7 +81,7 @@ impl Jobs for SqlStore {
         now: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        self.jobs_beginning(collection_uid, "", now, page).await
+        Browse::jobs(self, collection_uid, "", now, page).await
     }
 
     async fn create(
@@ -108,8 +104,7 @@ impl Jobs for SqlStore {
             changes(sql::CREATE_TIMER, timer(uid, job)),
         ];
         statements.extend(entry.map(|entry| journal::add(uid, entry)));
-        let mut script = rest(uid, statements);
-        script.otherwise = Some(Statement::new(sql::STANDING, named()));
+        let script = rest(uid, statements).or_read(sql::STANDING, named());
         let standing = match self.perform(script).await? {
             ScriptOutcome::Done(_) => return Ok(Saved::Kept),
             // Something else changed: the caller reads again.
@@ -117,8 +112,7 @@ impl Jobs for SqlStore {
             ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
         };
         let Some(standing) = standing else { return Ok(Saved::Stale) };
-        let mut standing = Columns::new("collections", standing);
-        standing.id()?;
+        let mut standing = Columns::after_id("collections", standing)?;
         let (version, count): (u64, u32) = (standing.next()?, standing.next()?);
         let exists: bool = standing.next()?;
         let is_full = jobs_max.is_some_and(|max| count >= max);
@@ -133,8 +127,7 @@ impl Jobs for SqlStore {
     ) -> Result<Option<Recount>, StoreError> {
         let parameters = params![id(&collection.collection.uid), second(now)];
         let Some(row) = self.read_one(sql::COUNTS, parameters).await? else { return Ok(None) };
-        let mut row = Columns::new("collections", row);
-        row.id()?;
+        let mut row = Columns::after_id("collections", row)?;
         Ok(Some(Recount { as_read: row.next()?, creations: row.next()?, jobs: row.next()? }))
     }
 
@@ -153,14 +146,14 @@ impl Jobs for SqlStore {
         SaveJob { collection, job, timer_changes, entry }: SaveJob<'_>,
     ) -> Result<Saved, StoreError> {
         let uid = &collection.collection.uid;
-        let mut parameters = as_read(uid, job);
-        parameters.extend(params![
+        let parameters = params![
+            ..as_read(uid, job),
             job.name.as_str(),
             job.document.as_str(),
             job.sealed.as_deref(),
             job.expires_at.map(second),
             lines(&job.earlier),
-        ]);
+        ];
         let timer = if timer_changes { replace_timing(job) } else { replace_line(job) };
         let mut statements = vec![changes(sql::REPLACE_JOB, parameters), timer];
         statements.extend(entry.map(|entry| journal::add(uid, entry)));
@@ -186,36 +179,7 @@ impl Jobs for SqlStore {
 }
 
 impl SqlStore {
-    /// A page of the jobs that have not expired and whose names begin with a prefix.
-    pub(crate) async fn jobs_beginning(
-        &self,
-        collection_uid: &str,
-        prefix: &str,
-        now: DateTime<Utc>,
-        page: PageRequest,
-    ) -> Result<Page<JobRecord>, StoreError> {
-        let items_max = page.items_max;
-        let rows = self.job_rows(collection_uid, prefix, now, page).await?;
-        let items = rows.into_iter().map(|row| read(&mut Columns::new("jobs", row)));
-        Ok(page_of(items.collect::<Result<_, _>>()?, items_max, |last: &JobRecord| last.name.key()))
-    }
-
-    /// The names of that page alone.
-    pub(crate) async fn names_beginning(
-        &self,
-        collection_uid: &str,
-        prefix: &str,
-        now: DateTime<Utc>,
-        page: PageRequest,
-    ) -> Result<Page<Name>, StoreError> {
-        let items_max = page.items_max;
-        let parameters = beginning(collection_uid, prefix, now, page);
-        let rows = self.read(sql::JOB_NAMES, parameters).await?.into_iter();
-        let read = |row| Columns::new("jobs", row).named("name", |text| Name::new(text).ok());
-        Ok(page_of(rows.map(read).collect::<Result<_, _>>()?, items_max, Name::key))
-    }
-
-    /// The same page as rows, and one more.
+    /// A page of the jobs that have not expired and whose names begin with a prefix, as rows, and one more.
     pub(crate) async fn job_rows(
         &self,
         collection_uid: &str,
@@ -228,7 +192,7 @@ impl SqlStore {
 }
 
 /// A page of the jobs that have not expired and whose names begin with a prefix, and one more.
-fn beginning(
+pub(crate) fn beginning(
     collection_uid: &str,
     prefix: &str,
     now: DateTime<Utc>,

@@ -7,13 +7,10 @@ use minutehand_domain::journal::{
     DocumentChange, JournalEntry, PATCHES_BYTES_MAX, Patches, read_stored_kind,
 };
 use minutehand_domain::name::Name;
-use minutehand_domain::tick::ticks;
 use minutehand_ports::StoreError;
-use minutehand_ports::store::{Page, PageRequest};
 
 use crate::script::{Row, Statement};
 use crate::sql::other as sql;
-use crate::store::{SqlStore, page_of, rows_of};
 use crate::value::{Columns, id, params, second};
 
 /// The compression level. A higher one takes longer and hardly saves bytes.
@@ -44,31 +41,8 @@ pub(crate) fn add(collection_uid: &str, entry: &JournalEntry) -> Statement {
     Statement::new(sql::ADD_ENTRY, parameters)
 }
 
-impl SqlStore {
-    /// The entries of a collection's journal, the newest first.
-    pub(crate) async fn entries(
-        &self,
-        collection_uid: &str,
-        PageRequest { from, items_max }: PageRequest,
-    ) -> Result<Page<JournalEntry>, StoreError> {
-        let position = from.unwrap_or_else(|| format!("{} ", i64::MAX));
-        let mut parts = position.splitn(3, ' ');
-        let at: Option<i64> = parts.next().and_then(|at| at.parse().ok());
-        let (at, job) = at.zip(parts.next()).ok_or_else(StoreError::no_position)?;
-        let request_id = parts.next().unwrap_or_default();
-        let parameters = params![id(collection_uid), at, job, request_id, rows_of(items_max)];
-        let rows = self.read(sql::JOURNAL, parameters).await?;
-        let items = rows.into_iter().map(read).collect::<Result<_, _>>()?;
-        Ok(page_of(items, items_max, |last: &JournalEntry| {
-            let job = last.job.as_ref().map(Name::key).unwrap_or_default();
-            format!("{} {job} {}", ticks(last.at), last.request_id)
-        }))
-    }
-}
-
 pub(crate) fn read(row: Row) -> Result<JournalEntry, StoreError> {
-    let mut row = Columns::new("journal", row);
-    row.id()?;
+    let mut row = Columns::after_id("journal", row)?;
     let at = row.next()?;
     let _job_key: String = row.next()?;
     let (request_id, who) = (row.next()?, row.next()?);

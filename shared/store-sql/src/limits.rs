@@ -31,11 +31,9 @@ const KEPT_FOR: TimeDelta = TimeDelta::days(1);
 #[async_trait]
 impl Slots for SqlStore {
     async fn read_slots(&self, collection_uid: &str) -> Result<Option<SlotBook>, StoreError> {
-        let statement = Statement::new(sql::SLOTS, params![id(collection_uid)]);
-        let row = self.read_now(collection_uid, statement).await?.into_iter().next();
+        let row = self.read_now(collection_uid, sql::SLOTS, params![id(collection_uid)]).await?;
         let Some(row) = row else { return Ok(None) };
-        let mut row = Columns::new("slots", row);
-        row.id()?;
+        let mut row = Columns::after_id("slots", row)?;
         let (next_at, number, per_second) = (row.next()?, row.next()?, row.next()?);
         let per_second =
             PerSecond::new(per_second).ok_or_else(|| row.corrupt("its limit is none"))?;
@@ -48,16 +46,15 @@ impl Slots for SqlStore {
         as_read: Option<SlotBook>,
         SlotBook { number, per_second, next_at }: SlotBook,
     ) -> Result<bool, StoreError> {
-        let mut parameters =
+        let parameters =
             params![id(collection_uid), next_at, number, per_second.get(), expiry(next_at)];
-        let text = match as_read {
-            None => sql::FIRST_SLOTS,
+        let open = match as_read {
+            None => changes(sql::FIRST_SLOTS, parameters),
             Some(seen) => {
-                parameters.extend(params![seen.next_at, seen.number]);
-                sql::NEXT_SLOTS
+                changes(sql::NEXT_SLOTS, params![..parameters, seen.next_at, seen.number])
             }
         };
-        self.does(start(collection_uid, vec![changes(text, parameters)])).await
+        self.does(start(collection_uid, vec![open])).await
     }
 
     async fn take_slot(&self, request: SlotRequest<'_>) -> Result<Option<Slot>, StoreError> {
@@ -75,8 +72,8 @@ impl Slots for SqlStore {
             ScriptOutcome::Done(rows) => rows,
             ScriptOutcome::Unmet { .. } => return Ok(None),
         };
-        let mut row = Columns::new("slots", rows.into_iter().flatten().next().unwrap_or_default());
-        row.id()?;
+        let row = rows.into_iter().flatten().next().unwrap_or_default();
+        let mut row = Columns::after_id("slots", row)?;
         Ok(Some(Slot { at: row.next()?, book: row.next()? }))
     }
 }
@@ -89,8 +86,7 @@ impl Seats for SqlStore {
         now: DateTime<Utc>,
     ) -> Result<u32, StoreError> {
         let parameters = params![id(collection_uid), now, self.taker()];
-        let statement = Statement::new(sql::TAKEN_SEATS, parameters);
-        let row = self.read_now(collection_uid, statement).await?.into_iter().next();
+        let row = self.read_now(collection_uid, sql::TAKEN_SEATS, parameters).await?;
         Columns::new("seats", row.unwrap_or_default()).next()
     }
 
@@ -102,16 +98,11 @@ impl Seats for SqlStore {
     ) -> Result<bool, StoreError> {
         let uid = &claim.job.collection_uid;
         let free = params![id(uid), now, self.taker(), id(&claim.claim_id)];
-        let mut take = self.seat(claim);
-        take.extend(params![claim.lease_until, limit.get()]);
+        let take = params![..self.seat(claim), claim.lease_until, limit.get()];
         let statements = vec![Statement::new(sql::FREE_SEATS, free), changes(sql::TAKE_SEAT, take)];
-        let mut script = start(uid, statements).alone();
         // A limit that has sunk takes no seat away.
-        script.otherwise = Some(Statement::new(sql::OWN_SEAT, self.seat(claim)));
-        Ok(match self.perform(script).await? {
-            ScriptOutcome::Done(_) => true,
-            ScriptOutcome::Unmet { otherwise, .. } => !otherwise.is_empty(),
-        })
+        let script = start(uid, statements).alone().or_read(sql::OWN_SEAT, self.seat(claim));
+        Ok(self.unmet(script).await?.is_none_or(|own| !own.is_empty()))
     }
 
     async fn give_back_seat(&self, claim: &Claim) -> Result<(), StoreError> {

@@ -19,7 +19,7 @@ use minutehand_ports::store::{AttemptSeen, Claim, LeaveOpen, LeftOpen, Recorded,
 use minutehand_ports::{OpenAttempts, StoreError};
 
 use crate::attempts::{Seen, expiry, key};
-use crate::script::{ScriptOutcome, Statement};
+use crate::script::Statement;
 use crate::sql::attempts as sql;
 use crate::sql::jobs;
 use crate::store::{SqlStore, changes, record};
@@ -31,8 +31,8 @@ impl OpenAttempts for SqlStore {
     async fn leave_open(&self, claim: &Claim, open: &LeaveOpen) -> Result<LeftOpen, StoreError> {
         let LeaveOpen { started_at, until, held_until, has_seat } = *open;
         let Claim { job, attempt, .. } = claim;
-        let mut row = self.held(claim);
-        row.extend(params![started_at, until, held_until, expiry(until, self.history)]);
+        let expires_at = expiry(until, self.history);
+        let row = params![..self.held(claim), started_at, until, held_until, expires_at];
         let expires_at = expiry(held_until, self.history);
         let turn =
             params![id(&job.uid), self.taker(), id(&claim.claim_id), held_until, expires_at,];
@@ -42,17 +42,13 @@ impl OpenAttempts for SqlStore {
             Statement::new(sql::KEEP_TURN, turn),
         ];
         if has_seat {
-            let mut seat = self.seat(claim);
-            seat.extend(params![held_until]);
+            let seat = params![..self.seat(claim), held_until];
             statements.push(Statement::new(sql::KEEP_SEAT, seat));
         }
-        let mut script = record(&job.collection_uid, statements);
-        script.otherwise = Some(Statement::new(sql::ONE, key(&job.uid, attempt)));
-        let row = match self.perform(script).await? {
-            ScriptOutcome::Done(_) => return Ok(LeftOpen::Open),
-            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
-        };
-        let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(LeftOpen::Lost) };
+        let script = record(&job.collection_uid, statements);
+        let script = script.or_read(sql::ONE, key(&job.uid, attempt));
+        let Some(found) = self.unmet(script).await? else { return Ok(LeftOpen::Open) };
+        let Some(seen) = Seen::first(found)? else { return Ok(LeftOpen::Lost) };
         let is_mine = seen.claim_id == claim.claim_id;
         Ok(LeftOpen::found(is_mine, seen.record, seen.open_until.is_some(), seen.ending))
     }
@@ -65,15 +61,11 @@ impl OpenAttempts for SqlStore {
     ) -> Result<Said, StoreError> {
         let is_report = ending.by.is_report();
         let not_over = if is_report { ending.at } else { DateTime::<Utc>::UNIX_EPOCH };
-        let mut parameters = key(job_uid, attempt);
-        parameters.extend(params![ending.to_stored(), not_over, is_report]);
-        let mut script = record("", vec![changes(sql::SAY_ENDING, parameters)]);
-        script.otherwise = Some(Statement::new(sql::ONE, key(job_uid, attempt)));
-        let row = match self.perform(script).await? {
-            ScriptOutcome::Done(_) => return Ok(Said::First),
-            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
-        };
-        let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(Said::Nothing) };
+        let parameters = params![..key(job_uid, attempt), ending.to_stored(), not_over, is_report];
+        let script = record("", vec![changes(sql::SAY_ENDING, parameters)]);
+        let script = script.or_read(sql::ONE, key(job_uid, attempt));
+        let Some(found) = self.unmet(script).await? else { return Ok(Said::First) };
+        let Some(seen) = Seen::first(found)? else { return Ok(Said::Nothing) };
         Ok(match seen {
             Seen { ending: Some(other), .. } => Said::Already(other),
             Seen { record: None, open_until: Some(_), .. } if is_report => Said::Late,
@@ -87,14 +79,12 @@ impl OpenAttempts for SqlStore {
         attempt: &Attempt,
         line: &str,
     ) -> Result<bool, StoreError> {
-        let mut parameters = key(&job.uid, attempt);
-        parameters.extend(params![line]);
-        self.does(record("", vec![changes(sql::NOTE_PROGRESS, parameters)])).await
+        let note = changes(sql::NOTE_PROGRESS, params![..key(&job.uid, attempt), line]);
+        self.does(record("", vec![note])).await
     }
 
     async fn see(&self, job_uid: &str, attempt: &Attempt) -> Result<AttemptSeen, StoreError> {
-        let one = Statement::new(sql::ONE, key(job_uid, attempt));
-        let row = self.read_now("", one).await?.into_iter().next();
+        let row = self.read_now("", sql::ONE, key(job_uid, attempt)).await?;
         let Some(seen) = row.map(Seen::read).transpose()? else { return Ok(AttemptSeen::Nothing) };
         Ok(match seen {
             Seen { record: Some(record), .. } => AttemptSeen::Recorded(record),
@@ -108,13 +98,10 @@ impl OpenAttempts for SqlStore {
         let mut parameters = key(&job.uid, attempt);
         parameters.extend(self.record_values(ended));
         let close = changes(sql::RECORD_ENDING, parameters);
-        let mut script = record(&job.collection_uid, vec![close]);
-        script.otherwise = Some(Statement::new(sql::ONE, key(&job.uid, attempt)));
-        let row = match self.perform(script).await? {
-            ScriptOutcome::Done(_) => return Ok(Recorded::Kept),
-            ScriptOutcome::Unmet { otherwise, .. } => otherwise.into_iter().next(),
-        };
-        let seen = row.map(Seen::read).transpose()?.and_then(|seen| seen.record);
+        let script = record(&job.collection_uid, vec![close]);
+        let script = script.or_read(sql::ONE, key(&job.uid, attempt));
+        let Some(found) = self.unmet(script).await? else { return Ok(Recorded::Kept) };
+        let seen = Seen::first(found)?.and_then(|seen| seen.record);
         Ok(seen.map_or(Recorded::Lost, Recorded::Already))
     }
 }

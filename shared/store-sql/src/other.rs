@@ -129,16 +129,13 @@ impl Pulses for SqlStore {
     ) -> Result<bool, StoreError> {
         let outage = |it: &Outage| format!("{}/{}", it.from.timestamp(), it.until.timestamp());
         let outages: Vec<_> = pulse.outages.iter().map(outage).collect();
-        let mut parameters =
+        let parameters =
             params![name_of(of), pulse.beat_at, outages.join(" "), pulse.history.to_string()];
-        let text = match as_read {
-            Some(seen) => {
-                parameters.extend(params![seen]);
-                sql::BEAT
-            }
-            None => sql::FIRST_BEAT,
+        let beat = match as_read {
+            Some(seen) => changes(sql::BEAT, params![..parameters, seen]),
+            None => changes(sql::FIRST_BEAT, parameters),
         };
-        self.does(rest("", vec![changes(text, parameters)])).await
+        self.does(rest("", vec![beat])).await
     }
 }
 

@@ -8,7 +8,6 @@
 //! | end an attempt | the same, and as for saying an ending | an ending, which the timer's message records |
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
 use minutehand_domain::completion::Ending;
 use minutehand_domain::firing::LeftOutReason;
 use minutehand_domain::work_item::JobRef;
@@ -31,8 +30,7 @@ impl Pings for SqlStore {
         let Some(row) = self.read_one(sql::PING_KEY, params![id(job_uid)]).await? else {
             return Ok(None);
         };
-        let mut row = Columns::new("pings", row);
-        row.id()?;
+        let mut row = Columns::after_id("pings", row)?;
         Ok(Some(PingKey { hash: row.next()?, sealed: row.next()? }))
     }
 
@@ -80,8 +78,8 @@ impl Pings for SqlStore {
             PingChange::Nothing => {}
             PingChange::Opens { attempt, claim_id, span, held_until, ending } => {
                 let OpenSpan { started_at, until } = *span;
-                let mut row = key(&job.uid, attempt);
-                row.extend(params![
+                let row = params![
+                    ..key(&job.uid, attempt),
                     id(claim_id),
                     *held_until,
                     attempt.due_at,
@@ -89,7 +87,7 @@ impl Pings for SqlStore {
                     started_at,
                     until,
                     ending.as_ref().map(Ending::to_stored),
-                ]);
+                ];
                 statements.push(changes(sql::OPEN_BY_PING, row));
                 // Behind it: who leaves the occurrence out stores that before its claim is gone.
                 let not_watched = params![
@@ -103,9 +101,8 @@ impl Pings for SqlStore {
                 statements.push(timer_of_end(job, attempt, until));
             }
             PingChange::Ends { attempt, ending } => {
-                let mut row = key(&job.uid, attempt);
-                let at: DateTime<Utc> = ending.at;
-                row.extend(params![ending.to_stored(), at, ending.by.is_report()]);
+                let (at, is_report) = (ending.at, ending.by.is_report());
+                let row = params![..key(&job.uid, attempt), ending.to_stored(), at, is_report];
                 statements.push(changes(attempts::SAY_ENDING, row));
             }
         }
@@ -120,8 +117,7 @@ impl Pings for SqlStore {
 #[async_trait]
 impl ApiSigns for SqlStore {
     async fn read_signs(&self) -> Result<SignsRead, StoreError> {
-        let stored = Statement::new(sql::PRESENCE, Vec::new());
-        let Some(row) = self.read_now("", stored).await?.into_iter().next() else {
+        let Some(row) = self.read_now("", sql::PRESENCE, Vec::new()).await? else {
             return Ok(SignsRead::default());
         };
         let mut row = Columns::new("presence", row);

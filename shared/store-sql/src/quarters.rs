@@ -5,7 +5,6 @@
 //! PostgreSQL others wait for them until its commit. There, each count writes one of several rows of a quarter,
 //! and each process has a row of its own for what it leaves out. So no two scripts wait for each other.
 
-use chrono::{DateTime, Utc};
 use minutehand_domain::quarter::{Quarter, QuarterCounts, START_COUNTS, StartTimes, spread};
 use minutehand_ports::StoreError;
 use minutehand_ports::store::{Advance, CounterUpdate, TimerKey};
@@ -18,8 +17,6 @@ use crate::value::{Columns, id, params};
 
 /// How many rows of a quarter PostgreSQL has for counts: more than a process has connections for them.
 const PARTS: u32 = 16;
-/// The most quarters that are read at once: more than are kept.
-const READ_MAX: u32 = 1_000;
 
 impl SqlStore {
     /// Adds what an update counts to the quarters.
@@ -31,8 +28,7 @@ impl SqlStore {
             let mut parameters = params![id(&update.job_uid), quarter.start(), part];
             parameters.extend(params![ok, retried, late, failed, skipped]);
             parameters.extend(starts.counts().iter().map(|count| Value::from(*count)));
-            parameters.extend(params![quarter.kept_until()]);
-            Statement::new(sql::ADD_QUARTER, parameters)
+            Statement::new(sql::ADD_QUARTER, params![..parameters, quarter.kept_until()])
         };
         update.quarters().into_iter().map(add).collect()
     }
@@ -60,19 +56,9 @@ impl SqlStore {
         };
         ranges.map(add).collect()
     }
-
-    /// The counts of a collection in the quarters that begin in a time.
-    pub(crate) async fn read_quarters(
-        &self,
-        collection_uid: &str,
-        [from, to]: [DateTime<Utc>; 2],
-    ) -> Result<Vec<(Quarter, QuarterCounts)>, StoreError> {
-        let parameters = params![id(collection_uid), from, to, READ_MAX];
-        self.read(sql::QUARTERS, parameters).await?.into_iter().map(read).collect()
-    }
 }
 
-fn read(row: Row) -> Result<(Quarter, QuarterCounts), StoreError> {
+pub(crate) fn read(row: Row) -> Result<(Quarter, QuarterCounts), StoreError> {
     let mut row = Columns::new("quarters", row);
     let quarter = Quarter::of(row.next()?);
     let [ok, retried, late, failed, skipped] =

@@ -144,6 +144,12 @@ impl Script {
         Self { wakes: true, ..self }
     }
 
+    /// The same script, which reads something if a need is not met.
+    #[must_use]
+    pub(crate) fn or_read(self, sql: &'static str, parameters: Vec<Value>) -> Self {
+        Self { otherwise: Some(Statement::new(sql, parameters)), ..self }
+    }
+
     /// The same script, which runs beside no other one of its turn that is alone.
     #[must_use]
     pub(crate) fn alone(self) -> Self {

@@ -59,8 +59,8 @@ impl SqlStore {
     ) -> Result<(Vec<Sealed>, Option<SealedPosition>), StoreError> {
         let before_all = || Value::Bytes(Vec::new());
         match from.map_or_else(|| Place::Jobs(params![before_all(), ""]), |SealedPosition(it)| it) {
-            Place::Jobs(mut parameters) => {
-                parameters.extend(params![u32::from(SLICE)]);
+            Place::Jobs(behind) => {
+                let parameters = params![..behind, u32::from(SLICE)];
                 let rows = self.read(sql::SEALED_JOBS, parameters).await?;
                 let last = rows.last().filter(|_| rows.len() == usize::from(SLICE));
                 let next = last.map_or_else(

@@ -25,8 +25,7 @@ use crate::value::{Columns, id, params};
 #[async_trait]
 impl Snapshots for SqlStore {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        let statement = Statement::new(sql::SNAPSHOT, parameters(job));
-        let row = self.read_now(&job.collection_uid, statement).await?.into_iter().next();
+        let row = self.read_now(&job.collection_uid, sql::SNAPSHOT, parameters(job)).await?;
         Ok(row.map(read).transpose()?.map(Arc::new))
     }
 

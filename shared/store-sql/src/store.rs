@@ -73,9 +73,17 @@ impl SqlStore {
         Ok(self.database.perform(script).await?)
     }
 
+    /// Performs a script; if a need was not met, what it reads then.
+    pub(crate) async fn unmet(&self, script: Script) -> Result<Option<Vec<Row>>, StoreError> {
+        Ok(match self.perform(script).await? {
+            ScriptOutcome::Done(_) => None,
+            ScriptOutcome::Unmet { otherwise, .. } => Some(otherwise),
+        })
+    }
+
     /// Performs a script; `false` if a need was not met.
     pub(crate) async fn does(&self, script: Script) -> Result<bool, StoreError> {
-        Ok(matches!(self.perform(script).await?, ScriptOutcome::Done(_)))
+        Ok(self.unmet(script).await?.is_none())
     }
 
     /// Performs a script of a change that a user decided on a reading.
@@ -83,13 +91,15 @@ impl SqlStore {
         Ok(if self.does(script).await? { Saved::Kept } else { Saved::Stale })
     }
 
-    /// Reads rows as they are now, in front of everything that waits to be written.
+    /// Reads a row as it is now, in front of everything that waits to be written, if it is there.
     pub(crate) async fn read_now(
         &self,
         collection_uid: &str,
-        statement: Statement,
-    ) -> Result<Vec<Row>, StoreError> {
-        first_rows(self.perform(start(collection_uid, vec![statement])).await?)
+        sql: &'static str,
+        parameters: Vec<Value>,
+    ) -> Result<Option<Row>, StoreError> {
+        let script = start(collection_uid, vec![Statement::new(sql, parameters)]);
+        Ok(first_rows(self.perform(script).await?)?.into_iter().next())
     }
 
     /// Reads rows beside the writes. What this process was answered before is in them.

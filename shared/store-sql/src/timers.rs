@@ -50,9 +50,22 @@ impl Timers for SqlStore {
         &self,
         _shard: u32,
         until: DateTime<Utc>,
-        page: PageRequest,
+        PageRequest { from, items_max }: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
-        self.due_timers(until, page).await
+        let behind = match from {
+            None => params![i64::MIN, Vec::new(), NO_KIND, ""],
+            Some(from) => read_position(&from).ok_or_else(StoreError::no_position)?,
+        };
+        let mut parameters = params![until];
+        parameters.extend(params![..behind, rows_of(items_max)]);
+        let rows = self.read(sql::DUE, parameters).await?;
+        let found = rows.into_iter().map(|row| {
+            let position = write_position(&row);
+            (position, readable(row))
+        });
+        let page = page_of(found.collect(), items_max, |(position, _)| position.clone());
+        let items = page.items.into_iter().filter_map(|(_, due)| due).collect();
+        Ok(Page { items, next: page.next })
     }
 
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
@@ -65,7 +78,10 @@ impl Timers for SqlStore {
         &self,
         collection_uid: &str,
     ) -> Result<Option<CollectionPlace>, StoreError> {
-        self.path_of(collection_uid).await
+        let row = self.read_one(sql::COLLECTION_PATH, params![id(collection_uid)]).await?;
+        let path =
+            |row| Columns::after_id("collections", row)?.named("path", CollectionPlace::read);
+        row.map(path).transpose()
     }
 
     async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
@@ -78,20 +94,16 @@ impl Timers for SqlStore {
         let [_, end] = finishing(finish);
         let statements =
             vec![Statement::new(sql::HAS_VERSION, as_read(job, *version)).needs(Need::Row), end];
-        let mut script = changing(record(&job.collection_uid, statements), &job.uid);
-        let mut parameters = job_row(job);
-        parameters.extend(params![*generation, state.name(), second(*expires_at)]);
-        script.otherwise = Some(Statement::new(sql::IS_FINISHED, parameters));
-        Ok(match self.perform(script).await? {
-            ScriptOutcome::Done(_) => true,
-            ScriptOutcome::Unmet { otherwise, .. } => !otherwise.is_empty(),
-        })
+        let script = changing(record(&job.collection_uid, statements), &job.uid);
+        let finished = params![..job_row(job), *generation, state.name(), second(*expires_at)];
+        let found = self.unmet(script.or_read(sql::IS_FINISHED, finished)).await?;
+        Ok(found.is_none_or(|found| !found.is_empty()))
     }
 
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
         let Pause { job, version, timing, document, ended, entry } = pause;
-        let mut parameters = as_read(job, *version);
-        parameters.extend(params![document.as_str(), lines(std::slice::from_ref(ended))]);
+        let ended = lines(std::slice::from_ref(ended));
+        let parameters = params![..as_read(job, *version), document.as_str(), ended];
         let before = timing.generation.saturating_sub(1);
         let timer = params![id(&job.uid), before, timing.generation, timing.since, timing.used];
         let statements = vec![
@@ -127,8 +139,7 @@ impl RetryTimers for SqlStore {
     async fn list(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
         let rows = self.read(sql::RETRIES, params![id(job_uid), max]).await?;
         let read = |row: Row| {
-            let mut row = Columns::new("retries", row);
-            row.id()?;
+            let mut row = Columns::after_id("retries", row)?;
             let (key, due_at, policy) = (row.next::<String>()?, row.next()?, row.next()?);
             let retry = read_retry(&key, due_at, (policy, row.next()?));
             retry.ok_or_else(|| row.corrupt("it is not an attempt"))
@@ -138,43 +149,6 @@ impl RetryTimers for SqlStore {
 }
 
 impl SqlStore {
-    /// A page of the timers that are due until an instant, the earliest first.
-    pub(crate) async fn due_timers(
-        &self,
-        until: DateTime<Utc>,
-        PageRequest { from, items_max }: PageRequest,
-    ) -> Result<Page<Due>, StoreError> {
-        let behind = match from {
-            None => params![i64::MIN, Vec::new(), NO_KIND, ""],
-            Some(from) => read_position(&from).ok_or_else(StoreError::no_position)?,
-        };
-        let mut parameters = params![until];
-        parameters.extend(behind);
-        parameters.extend(params![rows_of(items_max)]);
-        let rows = self.read(sql::DUE, parameters).await?;
-        let found = rows.into_iter().map(|row| {
-            let position = write_position(&row);
-            (position, readable(row))
-        });
-        let page = page_of(found.collect(), items_max, |(position, _)| position.clone());
-        let items = page.items.into_iter().filter_map(|(_, due)| due).collect();
-        Ok(Page { items, next: page.next })
-    }
-
-    /// The path of a collection; `None` if it is gone.
-    pub(crate) async fn path_of(
-        &self,
-        collection_uid: &str,
-    ) -> Result<Option<CollectionPlace>, StoreError> {
-        let row = self.read_one(sql::COLLECTION_PATH, params![id(collection_uid)]).await?;
-        let read = |row| {
-            let mut row = Columns::new("collections", row);
-            row.id()?;
-            row.named("path", CollectionPlace::read)
-        };
-        row.map(read).transpose()
-    }
-
     /// Moves a timer. What its plan left out is recorded with the move.
     fn moved(&self, advance: &Advance) -> Script {
         let mut statements = self.count_left_out(advance);
@@ -206,10 +180,9 @@ impl SqlStore {
 /// What finishes a job: its definition expires, and its timer leaves the index.
 pub(crate) fn finishing(finish: &Finish) -> [Statement; 2] {
     let Finish { job, version, generation, state, expires_at } = finish;
-    let mut parameters = as_read(job, *version);
-    parameters.extend(params![second(*expires_at)]);
+    let expire = params![..as_read(job, *version), second(*expires_at)];
     let end = params![id(&job.uid), *generation, state.name()];
-    [changes(sql::EXPIRE_JOB, parameters), changes(sql::FINISH, end)]
+    [changes(sql::EXPIRE_JOB, expire), changes(sql::FINISH, end)]
 }
 
 fn move_timer(Advance { timer, from, to, .. }: &Advance) -> Statement {
@@ -253,9 +226,7 @@ fn job_row(job: &JobRef) -> Vec<Value> {
 
 /// The definition of a job in the version that was read.
 fn as_read(job: &JobRef, version: u64) -> Vec<Value> {
-    let mut parameters = job_row(job);
-    parameters.extend(params![version]);
-    parameters
+    params![..job_row(job), version]
 }
 
 /// Reads a timer that is due. If it cannot be read, each pass logs that, and the timers behind it go

@@ -36,8 +36,7 @@ const OPEN: i64 = 0;
 #[async_trait]
 impl Turns for SqlStore {
     async fn read_turns(&self, job_uid: &str, attempt: &Attempt) -> Result<TurnsRead, StoreError> {
-        let stored = Statement::new(sql::TURNS, params![id(job_uid)]);
-        let stored = self.read_now(job_uid, stored).await?.into_iter().next();
+        let stored = self.read_now(job_uid, sql::TURNS, params![id(job_uid)]).await?;
         let (number, mut order) =
             stored.map(|row| self.read_order(row)).transpose()?.unwrap_or_default();
         let row = |attempt| Statement::new(sql::ONE, key(job_uid, attempt));
@@ -101,8 +100,7 @@ impl Turns for SqlStore {
 
 impl SqlStore {
     fn read_order(&self, row: Row) -> Result<(u64, TurnOrder), StoreError> {
-        let mut row = Columns::new("turns", row);
-        row.id()?;
+        let mut row = Columns::after_id("turns", row)?;
         let (number, turn) = (row.next()?, row.next::<Option<String>>()?);
         let (process, claim_id) = (row.next::<i64>()?, row.next::<Option<Vec<u8>>>()?);
         let (lease_until, waiting) = (row.next()?, row.next::<String>()?);

@@ -7,8 +7,13 @@ use minutehand_ports::StoreError;
 
 use crate::script::{Row, Value};
 
-/// Makes the parameters of a statement.
+/// Makes the parameters of a statement. They may follow others: `params![..others, one, two]`.
 macro_rules! params {
+    (..$others:expr, $($value:expr),+ $(,)?) => {{
+        let mut parameters: Vec<crate::script::Value> = $others;
+        parameters.extend(params![$($value),+]);
+        parameters
+    }};
     ($($value:expr),* $(,)?) => { vec![$($crate::script::Value::from($value)),*] };
 }
 pub(crate) use params;
@@ -174,6 +179,12 @@ impl Columns {
             Some(Value::Null) | None => String::new(),
         };
         Self { table, key, values: row.into_iter(), read: 0 }
+    }
+
+    /// What follows the id in a row that begins with one.
+    pub(crate) fn after_id(table: &'static str, row: Row) -> Result<Self, StoreError> {
+        let mut row = Self::new(table, row);
+        row.id().map(|_| row)
     }
 
     /// The value of the next column.

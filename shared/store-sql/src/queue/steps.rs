@@ -79,15 +79,11 @@ impl SettleStep for SqlStore {
             let Counting { mut statements, settled, after } = counting(update, self.history);
             statements.extend(others.iter().cloned());
             statements.extend(self.count_quarters(update));
-            let mut script = wake_for(next, record(&update.job_uid, statements));
-            script.otherwise = Some(settled);
-            match self.perform(script).await? {
-                ScriptOutcome::Done(_) => return Ok(done),
-                ScriptOutcome::Unmet { otherwise, .. } => {
-                    if !after.is_in(otherwise)? {
-                        return Ok(Settled::Stale { is_sent: false });
-                    }
-                }
+            let script = wake_for(next, record(&update.job_uid, statements));
+            let script = Script { otherwise: Some(settled), ..script };
+            let Some(found) = self.unmet(script).await? else { return Ok(done) };
+            if !after.is_in(found)? {
+                return Ok(Settled::Stale { is_sent: false });
             }
             // It was counted before, and the answer was lost. The message may have been delivered again.
         }
