@@ -111,6 +111,17 @@ impl SqsDeadLetters {
         Ok((found, missing))
     }
 
+    /// Deletes those with these ids, or sends them to the queue again first.
+    async fn take(&self, ids: &[String], is_redrive: bool) -> Result<DeadLettersDone, QueueError> {
+        let (found, not_found) = self.find(ids).await?;
+        if is_redrive {
+            let bodies = found.iter().filter_map(|message| message.body.clone());
+            self.queue.send_bodies(bodies).await?;
+        }
+        let count = self.delete_received(&found).await?;
+        Ok(DeadLettersDone { count, goes_on: false, not_found })
+    }
+
     /// Deletes received messages. Answers how many.
     async fn delete_received(&self, messages: &[Message]) -> Result<u64, QueueError> {
         let mut count = 0;
@@ -175,11 +186,7 @@ impl DeadLetters for SqsDeadLetters {
             }
             return Ok(DeadLettersDone { count, goes_on: count > 0, not_found: Vec::new() });
         };
-        let (found, not_found) = self.find(ids).await?;
-        let bodies = found.iter().filter_map(|message| message.body.clone());
-        self.queue.send_bodies(bodies).await?;
-        let count = self.delete_received(&found).await?;
-        Ok(DeadLettersDone { count, goes_on: false, not_found })
+        self.take(ids, true).await
     }
 
     async fn delete(&self, chosen: &ChosenLetters) -> Result<DeadLettersDone, QueueError> {
@@ -190,9 +197,7 @@ impl DeadLetters for SqsDeadLetters {
             }
             return Ok(DeadLettersDone { count, goes_on: count > 0, not_found: Vec::new() });
         };
-        let (found, not_found) = self.find(ids).await?;
-        let count = self.delete_received(&found).await?;
-        Ok(DeadLettersDone { count, goes_on: false, not_found })
+        self.take(ids, false).await
     }
 }
 

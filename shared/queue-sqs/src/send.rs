@@ -98,10 +98,7 @@ impl SqsQueue {
                 refused = Some(failed.code().to_owned());
             }
         }
-        match refused {
-            None => Ok(()),
-            Some(code) => Err(QueueError::Refused(code.into())),
-        }
+        refused.map_or(Ok(()), |code| Err(QueueError::Refused(code.into())))
     }
 
     /// Sends work items of a received message on, as messages of their own, which are delivered after
@@ -175,10 +172,7 @@ impl SqsQueue {
             self.clock.wait(backoff).await;
             backoff *= 2;
         }
-        match refused {
-            None => Ok(()),
-            Some(code) => Err(QueueError::Refused(code.into())),
-        }
+        refused.map_or(Ok(()), |code| Err(QueueError::Refused(code.into())))
     }
 
     /// Sends a batch once. Returns a result for each message, in order.
