@@ -7,7 +7,7 @@ use minutehand_domain::firing::SkipReason;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::Event;
 use minutehand_recurrence::format_instant;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// An event in the form of the bus.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,22 +42,17 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
             });
             Some(about_job("Execution Failed", job, detail, Some(record.ended_at)))
         }
-        Event::Dropped {
-            job,
-            attempt,
-            why:
-                why @ (SkipReason::Overtaken
-                | SkipReason::CollectionOff
-                | SkipReason::TooLate
-                | SkipReason::Overlap
-                | SkipReason::NotWatched),
-        } => {
+        Event::Dropped { job, attempt, why } => {
             let reason = match why {
                 SkipReason::Overtaken => "Overtaken",
+                SkipReason::CollectionOff => "CollectionOff",
                 SkipReason::TooLate => "TooLate",
                 SkipReason::Overlap => "Overlap",
                 SkipReason::NotWatched => "NotWatched",
-                _ => "CollectionOff",
+                // The user caused these skips.
+                SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled => {
+                    return None;
+                }
             };
             let occurrence = format_instant(attempt.occurrence.nominal_at());
             let detail = json!({"occurrences": 1, "reason": reason, "occurrence": occurrence});
@@ -75,12 +70,8 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
         Event::Paused { job, at, reason } => {
             Some(about_job("Job Paused", job, json!({"reason": reason}), Some(at)))
         }
-        // The user caused these skips, and a retry follows an event of its failure.
-        Event::Dropped {
-            why: SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled,
-            ..
-        }
-        | Event::Started { .. }
+        // A retry follows an event of its failure.
+        Event::Started { .. }
         | Event::Retried { .. }
         | Event::AlertLost { .. }
         | Event::MessageUnreadable
@@ -94,12 +85,10 @@ fn about_job(
     more: Value,
     at: Option<DateTime<Utc>>,
 ) -> BusEvent {
-    let mut detail = Map::new();
-    detail.insert("jobUid".to_owned(), json!(job.uid));
-    detail.insert("collectionUid".to_owned(), json!(job.collection_uid));
-    detail.insert("job".to_owned(), json!(job.key));
-    if let Value::Object(more) = more {
+    let JobRef { uid, collection_uid, key } = job;
+    let mut detail = json!({"jobUid": uid, "collectionUid": collection_uid, "job": key});
+    if let (Value::Object(detail), Value::Object(more)) = (&mut detail, more) {
         detail.extend(more);
     }
-    BusEvent { detail_type, detail: Value::Object(detail), at }
+    BusEvent { detail_type, detail, at }
 }

@@ -158,12 +158,8 @@ impl KmsSealer {
     /// Returns the sealer of an encrypted data key, from the cache or from KMS.
     async fn sealer_of(&self, encrypted: &[u8]) -> Result<Arc<AesSealer>, SealError> {
         let slot = self.decrypted.get(encrypted);
-        let sealer = slot.get_or_try_init(|| self.decrypt(encrypted)).await?;
-        Ok(sealer.clone())
-    }
-
-    async fn decrypt(&self, encrypted: &[u8]) -> Result<Arc<AesSealer>, SealError> {
-        sealer(&self.decrypted_bytes(encrypted).await?)
+        let decrypt = async || sealer(&self.decrypted_bytes(encrypted).await?);
+        slot.get_or_try_init(decrypt).await.cloned()
     }
 
     /// Decrypts what was encrypted with the KMS key, in the encryption context of data keys.
