@@ -40,7 +40,7 @@ use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
 use crate::table::{List, MeteredCall, Write, WriteOutcome, read_page, store_error};
 use crate::{failures, left_out};
-use minutehand_domain::attempt_key::{attempt_key, nominal_key, read_attempt};
+use minutehand_domain::attempt_key::{nominal_key, read_attempt};
 use minutehand_domain::cause::Cause;
 use minutehand_domain::completion::Ending;
 
@@ -287,7 +287,7 @@ const fn won(claims: u32) -> Claimed {
 }
 
 fn item_key(claim: &Claim) -> Key {
-    keys::execution(&claim.job.uid, &attempt_key(&claim.attempt))
+    keys::execution(&claim.job.uid, &claim.attempt)
 }
 
 fn put(claim: &Claim, history: HistoryDays) -> Write {

@@ -11,7 +11,6 @@
 
 use async_trait::async_trait;
 use minutehand_domain::attempt::{Attempt, Record};
-use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::completion::Ending;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{AttemptSeen, Claim, LeaveOpen, LeftOpen, LongRetry, Recorded, Said};
@@ -22,8 +21,7 @@ use crate::conditions::{OPENS, RECORDS_ENDING, SAYS_ENDING};
 use crate::open_item::{ENDING, OPEN_UNTIL, PROGRESS, read_open};
 use crate::store::DynamoStore;
 use crate::table::item::{number, text, ticks};
-use crate::table::keys::{self, Key};
-use crate::table::{MeteredCall, Write, WriteOutcome};
+use crate::table::{MeteredCall, Write, WriteOutcome, keys};
 use crate::{retries, seats, turns};
 
 /// How often a transaction is tried without a turn or a seat that is lost.
@@ -34,7 +32,7 @@ impl OpenAttempts for DynamoStore {
     async fn leave_open(&self, claim: &Claim, open: &LeaveOpen) -> Result<LeftOpen, StoreError> {
         let LeaveOpen { started_at, until, held_until, has_seat } = *open;
         let Claim { job, attempt, claim_id, .. } = claim;
-        let at = keys::execution(&job.uid, &attempt_key(attempt));
+        let at = keys::execution(&job.uid, attempt);
         let row = Write::update(
             at.clone(),
             format!(
@@ -101,15 +99,16 @@ impl OpenAttempts for DynamoStore {
         attempt: &Attempt,
         line: &str,
     ) -> Result<bool, StoreError> {
-        let write = Write::update(item_key(&job.uid, attempt), format!("SET {PROGRESS} = :line"))
-            .when(SAYS_ENDING)
-            .with(":line", text(line))
-            .with(":none", number(0));
+        let write =
+            Write::update(keys::execution(&job.uid, attempt), format!("SET {PROGRESS} = :line"))
+                .when(SAYS_ENDING)
+                .with(":line", text(line))
+                .with(":none", number(0));
         self.table.does(MeteredCall::SayEnding, write).await
     }
 
     async fn see(&self, job_uid: &str, attempt: &Attempt) -> Result<AttemptSeen, StoreError> {
-        let at = item_key(job_uid, attempt);
+        let at = keys::execution(job_uid, attempt);
         let Some(item) = self.table.get_for(Some(MeteredCall::See), at).await? else {
             return Ok(AttemptSeen::Nothing);
         };
@@ -142,13 +141,9 @@ pub(crate) fn says(job_uid: &str, attempt: &Attempt, ending: &Ending) -> Write {
     } else {
         format!(" AND attribute_exists({OPEN_UNTIL})")
     };
-    Write::update(item_key(job_uid, attempt), format!("SET {ENDING} = :ending"))
+    Write::update(keys::execution(job_uid, attempt), format!("SET {ENDING} = :ending"))
         .when(format!("{SAYS_ENDING}{allowed}"))
         .with(":ending", text(ending.to_stored()))
         .with(":none", number(0))
         .maybe(":at", is_report.then(|| ticks(ending.at)))
-}
-
-fn item_key(job_uid: &str, attempt: &Attempt) -> Key {
-    keys::execution(job_uid, &attempt_key(attempt))
 }

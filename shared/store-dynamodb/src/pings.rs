@@ -22,7 +22,6 @@
 
 use async_trait::async_trait;
 use minutehand_domain::attempt::Attempt;
-use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
@@ -126,8 +125,7 @@ impl Pings for DynamoStore {
             }
             PingChange::Opens { attempt, claim_id, span, held_until, ending } => {
                 let OpenSpan { started_at, until } = *span;
-                let at = keys::execution(&job.uid, &attempt_key(attempt));
-                let row = ItemBuilder::at(at)
+                let row = ItemBuilder::at(keys::execution(&job.uid, attempt))
                     .text("claim_id", claim_id)
                     .number("claims", 1)
                     .set("lease_until", ticks(*held_until))

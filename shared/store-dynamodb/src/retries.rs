@@ -11,7 +11,7 @@ use crate::store::DynamoStore;
 use crate::table::item::{ItemBuilder, Reader, text, ticks};
 use crate::table::keys::{self, RETRIES};
 use crate::table::{List, MeteredCall, Write};
-use minutehand_domain::attempt_key::{attempt_key, read_attempt};
+use minutehand_domain::attempt_key::read_attempt;
 
 /// Of the timer of a retry: whether its job has policies, and which of the two marks says so. The
 /// attribute is one that the index has, and that says nothing else of a retry.
@@ -35,7 +35,7 @@ impl RetryTimers for DynamoStore {
     }
 
     async fn remove(&self, LongRetry { job, attempt }: &LongRetry) -> Result<(), StoreError> {
-        let write = Write::delete(keys::retry(&job.uid, &attempt_key(attempt)));
+        let write = Write::delete(keys::retry(&job.uid, attempt));
         self.table.write(MeteredCall::Retries, write).await.map(drop)
     }
 
@@ -49,7 +49,7 @@ impl RetryTimers for DynamoStore {
 
 /// The timer of a retry.
 pub(crate) fn timer(LongRetry { job, attempt }: &LongRetry) -> ItemBuilder {
-    ItemBuilder::at(keys::retry(&job.uid, &attempt_key(attempt)))
+    ItemBuilder::at(keys::retry(&job.uid, attempt))
         .text("collection_uid", &job.collection_uid)
         .text("job_key", &job.key)
         .maybe("attempt_due_at", own_due_at(attempt))

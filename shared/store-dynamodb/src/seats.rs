@@ -17,12 +17,13 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use minutehand_domain::limits::Concurrent;
 use minutehand_domain::tick::from_ticks;
 use minutehand_ports::store::Claim;
 use minutehand_ports::{Seats, StoreError};
 
+use crate::slots::expiry;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, ticks};
 use crate::table::{MeteredCall, Write, WriteOutcome, keys};
@@ -33,8 +34,6 @@ const TAKEN: &str = "taken";
 const REMOVED_MAX: usize = 20;
 /// How often a seat is tried again at once, because others came first.
 const ROUNDS_MAX: usize = 5;
-/// How long after its last seat was taken the item may be removed.
-const KEPT_FOR: TimeDelta = TimeDelta::days(1);
 
 #[async_trait]
 impl Seats for DynamoStore {
@@ -108,7 +107,7 @@ fn take(claim: &Claim, limit: Concurrent, over: &[String]) -> Write {
         .when(condition)
         .naming("#mine", &claim.claim_id)
         .with(":lease", ticks(claim.lease_until))
-        .with(":expires", expiry(claim))
+        .with(":expires", expiry(claim.lease_until))
         .with(":limit", number(limit));
     over.iter()
         .enumerate()
@@ -122,7 +121,7 @@ fn first(claim: &Claim) -> Write {
     let item = ItemBuilder::at(seats_of(claim))
         .set(TAKEN, taken)
         .set("lease_until", ticks(claim.lease_until))
-        .set("expires_at", expiry(claim));
+        .set("expires_at", expiry(claim.lease_until));
     Write::put(item).when("attribute_not_exists(pk)")
 }
 
@@ -153,11 +152,6 @@ fn read(item: &Item) -> Result<Vec<Seat<'_>>, StoreError> {
         Ok(Seat { claim_id, lease_until: until.ok_or_else(corrupt)? })
     });
     seats.collect()
-}
-
-fn expiry(claim: &Claim) -> AttributeValue {
-    let at = claim.lease_until.checked_add_signed(KEPT_FOR);
-    number(at.unwrap_or(DateTime::<Utc>::MAX_UTC).timestamp())
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ const NEXT: &str = "next_at";
 const BOOK: &str = "book";
 /// The limit.
 const PER_SECOND: &str = "per_second";
-/// How long after its last slot the item may be removed.
+/// How long after its last slot or seat the item may be removed.
 const KEPT_FOR: TimeDelta = TimeDelta::days(1);
 
 #[async_trait]
@@ -94,7 +94,8 @@ fn read(item: &Item) -> Result<SlotBook, StoreError> {
     })
 }
 
-fn expiry(from: DateTime<Utc>) -> AttributeValue {
+/// When the item of a slot or seat that ends at an instant may be removed.
+pub(crate) fn expiry(from: DateTime<Utc>) -> AttributeValue {
     let at = from.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC);
     number(at.timestamp())
 }

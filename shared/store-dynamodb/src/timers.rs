@@ -35,7 +35,6 @@ use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, number, text, texts, ticks};
 use crate::table::keys::{self, Key, SHARDS, TIMERS};
 use crate::table::{MeteredCall, SharedError, Write, WriteOutcome, store_error};
-use minutehand_domain::attempt_key::attempt_key;
 
 #[async_trait]
 impl Timers for DynamoStore {
@@ -296,8 +295,7 @@ fn moved(advance: &Advance) -> Write {
                 .maybe(":spent", is_spent.then_some(AttributeValue::Bool(true)))
         }
         TimerKey::Retry { job_uid, attempt } => {
-            let at = keys::retry(job_uid, &attempt_key(attempt));
-            Write::update(at, "SET due_at = :to").when(SEEN)
+            Write::update(keys::retry(job_uid, attempt), "SET due_at = :to").when(SEEN)
         }
         TimerKey::Purge { collection_uid } => {
             Write::update(keys::purge(collection_uid), "SET due_at = :to").when(SEEN)

@@ -44,8 +44,8 @@ impl Turns for DynamoStore {
         let call = Some(MeteredCall::ReadTurns);
         let stored = self.table.get_for(call, keys::turns(job_uid)).await?;
         let (number, mut order) = stored.as_ref().map(read).transpose()?.unwrap_or_default();
-        let holder = order.holder.as_ref().map(|holder| attempt_item(job_uid, &holder.attempt));
-        let (own, row) = (attempt_item(job_uid, attempt), row(job_uid, attempt));
+        let holder = order.holder.as_ref().map(|holder| keys::execution(job_uid, &holder.attempt));
+        let (own, row) = (keys::execution(job_uid, attempt), row(job_uid, attempt));
         let wanted = [Some(own.clone()), Some(row.clone()), holder.clone()];
         let wanted = wanted.into_iter().flatten();
         let items = self.table.get_many(call, Consistency::Strong, wanted).await?;
@@ -122,10 +122,6 @@ impl DynamoStore {
         }
         Write::put(item).when_as_read(NUMBER, *as_read)
     }
-}
-
-fn attempt_item(job_uid: &str, attempt: &Attempt) -> Key {
-    keys::execution(job_uid, &attempt_key(attempt))
 }
 
 /// The row that says that the occurrence of an attempt was left out for another one.

@@ -4,6 +4,8 @@
 //! is in none of them.
 
 use chrono::{DateTime, NaiveDate, Utc};
+use minutehand_domain::attempt::Attempt;
+use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::firing::LeftOutReason;
 use minutehand_domain::ids;
@@ -109,8 +111,8 @@ pub(crate) fn timer(job_uid: &str) -> Key {
 }
 
 /// A retry that waits in a timer of its own, by its attempt.
-pub(crate) fn retry(job_uid: &str, attempt: &str) -> Key {
-    key(timers(job_uid), format!("{RETRIES}{attempt}"))
+pub(crate) fn retry(job_uid: &str, attempt: &Attempt) -> Key {
+    key(timers(job_uid), format!("{RETRIES}{}", attempt_key(attempt)))
 }
 
 /// The timer that asks to purge the jobs of a deleted collection.
@@ -210,8 +212,8 @@ pub(crate) fn executions(job_uid: &str) -> String {
 }
 
 /// One attempt of a job. The sort keys put the newest first.
-pub(crate) fn execution(job_uid: &str, attempt: &str) -> Key {
-    key(executions(job_uid), attempt)
+pub(crate) fn execution(job_uid: &str, attempt: &Attempt) -> Key {
+    key(executions(job_uid), attempt_key(attempt))
 }
 
 /// The prefix of the partition key of every journal.
@@ -308,7 +310,7 @@ mod tests {
         let keys = ends.map(|end| evicted("u", end, b"ids").sk);
         assert!(keys.is_sorted());
         // What ended at that time is found from there on.
-        assert!(keys.iter().zip(ends).all(|(key, end)| *key > format!("{EVICTED}{}", ended(end))));
+        assert!(keys.iter().zip(ends).all(|(key, end)| *key > format!("{EVICTED}{}", sorted(end))));
     }
 
     #[test]

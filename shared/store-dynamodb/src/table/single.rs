@@ -22,9 +22,38 @@ impl Table {
         call: MeteredCall,
         write: Write,
     ) -> Result<WriteOutcome, StoreError> {
+        let written = self.perform(call, write, ReturnValue::None).await?;
+        Ok(written.map_or_else(WriteOutcome::ConditionFailed, |_| WriteOutcome::Done))
+    }
+
+    /// Performs one write; `false` if its condition failed.
+    pub(crate) async fn does(&self, call: MeteredCall, write: Write) -> Result<bool, StoreError> {
+        Ok(matches!(self.write(call, write).await?, WriteOutcome::Done))
+    }
+
+    /// Performs one update, and returns the item after it; `None` if the condition failed.
+    pub(crate) async fn update_returning(
+        &self,
+        call: MeteredCall,
+        write: Write,
+    ) -> Result<Option<Item>, StoreError> {
+        Ok(self.perform(call, write, ReturnValue::AllNew).await?.ok())
+    }
+
+    /// Performs one write, and returns what is wanted of the item. If the condition failed, as an error, the item
+    /// as it is, if it exists; not if something is wanted of the item after the write.
+    async fn perform(
+        &self,
+        call: MeteredCall,
+        write: Write,
+        wanted: ReturnValue,
+    ) -> Result<Result<Item, Option<Item>>, StoreError> {
         let Write { key: at, what, condition, names, values } = write;
         let (names, values) = (non_empty(names), non_empty(values));
-        let old = ReturnValuesOnConditionCheckFailure::AllOld;
+        let (old, wanted) = match wanted {
+            ReturnValue::None => (Some(ReturnValuesOnConditionCheckFailure::AllOld), None),
+            wanted => (None, Some(wanted)),
+        };
         // The three requests have these methods in common, and no trait for them.
         macro_rules! send {
             ($request:expr, $error:ident) => {{
@@ -33,17 +62,18 @@ impl Table {
                     .set_condition_expression(condition)
                     .set_expression_attribute_names(names)
                     .set_expression_attribute_values(values)
-                    .return_values_on_condition_check_failure(old)
+                    .set_return_values(wanted)
+                    .set_return_values_on_condition_check_failure(old)
                     .set_return_consumed_capacity(self.capacity_to_return());
                 match self.send(request).await {
                     Ok(done) => {
                         self.consumed(call, done.consumed_capacity());
-                        Ok(WriteOutcome::Done)
+                        Ok(Ok(done.attributes.unwrap_or_default()))
                     }
                     Err(error) => match error.as_service_error() {
                         Some($error::ConditionalCheckFailedException(failed)) => {
                             self.condition_failed(call, 1);
-                            Ok(WriteOutcome::ConditionFailed(image(failed)))
+                            Ok(Err(image(failed)))
                         }
                         _ => Err(store_error(error)),
                     },
@@ -61,45 +91,6 @@ impl Table {
             What::Delete => {
                 send!(DeleteItemInput::builder().set_key(Some(key(at))), DeleteItemError)
             }
-        }
-    }
-
-    /// Performs one write; `false` if its condition failed.
-    pub(crate) async fn does(&self, call: MeteredCall, write: Write) -> Result<bool, StoreError> {
-        Ok(matches!(self.write(call, write).await?, WriteOutcome::Done))
-    }
-
-    /// Performs one update, and returns the item after it; `None` if the condition failed.
-    pub(crate) async fn update_returning(
-        &self,
-        call: MeteredCall,
-        write: Write,
-    ) -> Result<Option<Item>, StoreError> {
-        let Write { key: at, what, condition, names, values } = write;
-        let What::Update(expression) = what else {
-            return Err(StoreError::Unavailable("only an update returns an item".into()));
-        };
-        let request = UpdateItemInput::builder()
-            .table_name(&self.name)
-            .set_key(Some(key(at)))
-            .update_expression(expression)
-            .set_condition_expression(condition)
-            .set_expression_attribute_names(non_empty(names))
-            .set_expression_attribute_values(non_empty(values))
-            .return_values(ReturnValue::AllNew)
-            .set_return_consumed_capacity(self.capacity_to_return());
-        match self.send(request).await {
-            Ok(done) => {
-                self.consumed(call, done.consumed_capacity());
-                Ok(Some(done.attributes.unwrap_or_default()))
-            }
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
-                    self.condition_failed(call, 1);
-                    Ok(None)
-                }
-                _ => Err(store_error(error)),
-            },
         }
     }
 }
