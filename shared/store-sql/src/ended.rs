@@ -46,12 +46,9 @@ pub struct EndedSlice {
 
 /// A place in the walk: behind the attempt or the entry with this key.
 #[derive(Debug, Clone)]
-pub struct EndedPosition(Place);
-
-#[derive(Debug, Clone)]
-enum Place {
-    Attempts(Vec<Value>),
-    Entries(Vec<Value>),
+pub struct EndedPosition {
+    is_of_attempts: bool,
+    behind: Vec<Value>,
 }
 
 impl EndedWhen {
@@ -82,24 +79,24 @@ impl SqlStore {
         when: EndedWhen,
         from: Option<EndedPosition>,
     ) -> Result<EndedSlice, StoreError> {
-        let place = from.map_or_else(
-            || Place::Attempts(params![Vec::new(), i64::MIN, i64::MIN, "", 0_u32, 0_u32]),
-            |EndedPosition(place)| place,
-        );
-        let is_of_attempts = matches!(place, Place::Attempts(_));
-        let (sql, behind, key_columns) = match place {
-            Place::Attempts(behind) => (attempts::ALL_ATTEMPTS, behind, ATTEMPT_KEY),
-            Place::Entries(behind) => (other::ALL_ENTRIES, behind, ENTRY_KEY),
+        let EndedPosition { is_of_attempts, behind } = from.unwrap_or_else(|| EndedPosition {
+            is_of_attempts: true,
+            behind: params![Vec::new(), i64::MIN, i64::MIN, "", 0_u32, 0_u32],
+        });
+        let (sql, key_columns) = if is_of_attempts {
+            (attempts::ALL_ATTEMPTS, ATTEMPT_KEY)
+        } else {
+            (other::ALL_ENTRIES, ENTRY_KEY)
         };
         let rows = self.read(sql, params![..behind, u32::from(SLICE)]).await?;
         let last = rows.last().filter(|_| rows.len() == usize::from(SLICE));
-        let last: Option<Vec<Value>> =
-            last.map(|row| row.iter().take(key_columns).cloned().collect());
-        let next = match (last, is_of_attempts) {
-            (Some(last), true) => Some(Place::Attempts(last)),
-            (Some(last), false) => Some(Place::Entries(last)),
-            (None, true) => Some(Place::Entries(params![Vec::new(), i64::MIN, "", ""])),
-            (None, false) => None,
+        let next = match last.map(|row| row.iter().take(key_columns).cloned().collect()) {
+            Some(behind) => Some(EndedPosition { is_of_attempts, behind }),
+            None if is_of_attempts => {
+                let behind = params![Vec::new(), i64::MIN, "", ""];
+                Some(EndedPosition { is_of_attempts: false, behind })
+            }
+            None => None,
         };
         let read = if is_of_attempts { read_attempt } else { read_entry };
         let (mut found, mut unreadable) = (Vec::new(), 0);
@@ -112,7 +109,7 @@ impl SqlStore {
                 }
             }
         }
-        Ok(EndedSlice { found, unreadable, next: next.map(EndedPosition) })
+        Ok(EndedSlice { found, unreadable, next })
     }
 }
 

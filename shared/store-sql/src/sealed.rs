@@ -39,12 +39,9 @@ pub enum SealedOf {
 
 /// A place in the walk: behind the job or the collection with this key.
 #[derive(Debug, Clone)]
-pub struct SealedPosition(Place);
-
-#[derive(Debug, Clone)]
-enum Place {
-    Jobs(Vec<Value>),
-    Collections(Value),
+pub struct SealedPosition {
+    is_of_jobs: bool,
+    behind: Vec<Value>,
 }
 
 impl SqlStore {
@@ -57,28 +54,24 @@ impl SqlStore {
         &self,
         from: Option<SealedPosition>,
     ) -> Result<(Vec<Sealed>, Option<SealedPosition>), StoreError> {
-        let before_all = || Value::Bytes(Vec::new());
-        match from.map_or_else(|| Place::Jobs(params![before_all(), ""]), |SealedPosition(it)| it) {
-            Place::Jobs(behind) => {
-                let parameters = params![..behind, u32::from(SLICE)];
-                let rows = self.read(sql::SEALED_JOBS, parameters).await?;
-                let last = rows.last().filter(|_| rows.len() == usize::from(SLICE));
-                let next = last.map_or_else(
-                    || Place::Collections(before_all()),
-                    |row| Place::Jobs(row.iter().skip(2).take(2).cloned().collect()),
-                );
-                let found = rows.into_iter().map(read_job).collect::<Result<_, _>>()?;
-                Ok((found, Some(SealedPosition(next))))
+        let SealedPosition { is_of_jobs, behind } = from.unwrap_or_else(|| SealedPosition {
+            is_of_jobs: true,
+            behind: params![Vec::new(), ""],
+        });
+        let sql = if is_of_jobs { sql::SEALED_JOBS } else { sql::SEALED_COLLECTIONS };
+        let rows = self.read(sql, params![..behind, u32::from(SLICE)]).await?;
+        let (read, key): (fn(Row) -> _, _) =
+            if is_of_jobs { (read_job, 2..4) } else { (read_collection, 0..1) };
+        let last = rows.last().filter(|_| rows.len() == usize::from(SLICE));
+        let next = match last.and_then(|row| row.get(key)) {
+            Some(behind) => Some(SealedPosition { is_of_jobs, behind: behind.to_vec() }),
+            None if is_of_jobs => {
+                Some(SealedPosition { is_of_jobs: false, behind: params![Vec::new()] })
             }
-            Place::Collections(behind) => {
-                let rows = self.read(sql::SEALED_COLLECTIONS, params![behind, u32::from(SLICE)]);
-                let rows = rows.await?;
-                let last = rows.last().filter(|_| rows.len() == usize::from(SLICE));
-                let next = last.and_then(|row| row.first().cloned()).map(Place::Collections);
-                let found = rows.into_iter().map(read_collection).collect::<Result<_, _>>()?;
-                Ok((found, next.map(SealedPosition)))
-            }
-        }
+            None => None,
+        };
+        let found = rows.into_iter().map(read).collect::<Result<_, _>>()?;
+        Ok((found, next))
     }
 
     /// Something that has secrets, if anything has.

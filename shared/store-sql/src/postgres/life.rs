@@ -91,13 +91,6 @@ struct Known {
     reborn: Option<Duration>,
 }
 
-/// The answer to a renewal.
-struct Answer {
-    renewal: Renewal,
-    shown: DateTime<Utc>,
-    is_alive: bool,
-}
-
 impl Life {
     /// Begins a life: its row, its first sign, and the database's clock.
     pub(super) async fn begin(
@@ -194,14 +187,8 @@ impl Life {
 
     async fn renew_alone(&self) -> Result<Vec<Sign>, PgError> {
         let asked = timeout(RENEWAL_MAX, self.ask()).await;
-        let answer = match asked.unwrap_or(Err(PgError::NoAnswer(RENEWAL_MAX))) {
-            Ok(answer) => answer,
-            Err(error) => {
-                self.known().watch.miss();
-                return Err(error);
-            }
-        };
-        let Answer { renewal, shown, is_alive } = answer;
+        let asked = asked.unwrap_or(Err(PgError::NoAnswer(RENEWAL_MAX)));
+        let (renewal, shown, is_alive) = asked.inspect_err(|_| self.known().watch.miss())?;
         let Renewal { sent, arrived, .. } = renewal;
         if self.known().time.learn(ShownTime { shown, sent, arrived }) {
             tracing::warn!("the clock of the database was set back; this process follows it");
@@ -223,7 +210,8 @@ impl Life {
         Ok(Vec::new())
     }
 
-    async fn ask(&self) -> Result<Answer, PgError> {
+    /// Gives a sign. Returns the renewal, the time that the database shows, and whether this process is alive.
+    async fn ask(&self) -> Result<(Renewal, DateTime<Utc>, bool), PgError> {
         let process = self.process();
         let give = Statement::new(sql::GIVE_SIGN, params![process, PROCESSES_MAX]);
         let sent = self.since.elapsed();
@@ -243,7 +231,7 @@ impl Life {
         }
         let (now, is_alive) = first.ok_or(PgError::Strange)?;
         let shown = from_ticks(now).ok_or(PgError::NoTime)?;
-        Ok(Answer { renewal: Renewal { sent, arrived, others }, shown, is_alive })
+        Ok((Renewal { sent, arrived, others }, shown, is_alive))
     }
 
     /// Takes a number that no process has had.

@@ -25,12 +25,6 @@ use crate::value::{Columns, Read as _, params};
 /// How often, in work time, a waiting receiver reads the clock: it may be set, or the machine suspended.
 const RECHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// What a try to receive found.
-struct Received {
-    messages: Vec<TakenMessage>,
-    next: NextWake,
-}
-
 /// When the next message can be delivered.
 #[derive(Debug, Default, Clone, Copy)]
 struct NextWake {
@@ -79,10 +73,8 @@ impl SqlQueue {
             // The answer has to come back somewhere, even if this receiver is cancelled meanwhile.
             tokio::spawn(async move {
                 let received = queue.receive_now(max).await;
-                let _ = taken.send(
-                    received
-                        .map(|Received { messages, next }| (Unopened { queue, messages }, next)),
-                );
+                let unopened = |(messages, next)| (Unopened { queue, messages }, next);
+                let _ = taken.send(received.map(unopened));
             });
             let ended = |_| QueueError::Unavailable("the program ends".into());
             let received = is_taken.await.map_err(ended).flatten();
@@ -96,7 +88,8 @@ impl SqlQueue {
         }
     }
 
-    async fn receive_now(&self, max: usize) -> Result<Received, QueueError> {
+    /// What can be delivered now, and when something can be next.
+    async fn receive_now(&self, max: usize) -> Result<(Vec<TakenMessage>, NextWake), QueueError> {
         let (now, work_now) = (self.clock.now(), self.clock.work_now());
         let until = now + self.clock.scheduled_during(EARLY);
         let limit = i64::try_from(max).unwrap_or(i64::MAX);
@@ -135,7 +128,7 @@ impl SqlQueue {
         let too_often: Vec<_> = too_often.map(|message| message.receipt).collect();
         self.bury_unfinished(&too_often, now).await?;
         let mut next = || first_instant(rows.next().unwrap_or_default());
-        Ok(Received { messages, next: NextWake { due_at: next()?, shown_at: next()? } })
+        Ok((messages, NextWake { due_at: next()?, shown_at: next()? }))
     }
 
     /// From which instant on it looks. In a file, finished messages are gone at once.
