@@ -158,7 +158,7 @@ impl KmsSealer {
     /// Returns the sealer of an encrypted data key, from the cache or from KMS.
     async fn sealer_of(&self, encrypted: &[u8]) -> Result<Arc<AesSealer>, SealError> {
         let slot = self.decrypted.get(encrypted);
-        let decrypt = async || sealer(&self.decrypted_bytes(encrypted).await?);
+        let decrypt = || async { sealer(&self.decrypted_bytes(encrypted).await?) };
         slot.get_or_try_init(decrypt).await.cloned()
     }
 

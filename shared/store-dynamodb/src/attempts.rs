@@ -115,7 +115,8 @@ impl Attempts for DynamoStore {
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
-        let write = close(claim, record, self.history);
+        let write = close_when(UNDER_CLAIM, claim, record, self.history)
+            .with(":mine", text(&claim.claim_id));
         recorded(&claim.claim_id, self.table.write(MeteredCall::Record, write).await?)
     }
 
@@ -303,35 +304,28 @@ fn put(claim: &Claim, history: HistoryDays) -> Write {
 
 /// Begins an attempt that waits for its slot or a seat.
 fn begin(claim: &Claim, history: HistoryDays) -> Write {
-    Write::update(
-        item_key(claim),
-        "SET claim_id = :claim, claims = :one, lease_until = :lease, expires_at = :expires",
-    )
-    .when("claims = :none AND attribute_not_exists(ended_at)")
-    .with(":claim", text(&claim.claim_id))
-    .with(":one", number(1))
-    .with(":none", number(0))
-    .with(":lease", ticks(claim.lease_until))
-    .with(":expires", expiry(claim.lease_until, history))
+    give_to(claim, 1, history)
+        .when("claims = :none AND attribute_not_exists(ended_at)")
+        .with(":none", number(0))
 }
 
 fn take_over(claim: &Claim, (seen, claims): (&SeenClaim, u32), history: HistoryDays) -> Write {
     let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
-    Write::update(
-        item_key(claim),
-        "SET claim_id = :claim, claims = :claims, lease_until = :lease, expires_at = :expires",
-    )
-    .when(TAKE_OVER)
-    .with(":claim", text(&claim.claim_id))
-    .with(":claims", number(claims))
-    .with(":lease", ticks(claim.lease_until))
-    .with(":expires", expiry(claim.lease_until, history))
-    .with(":seen", text(&seen.claim_id))
-    .with(":seen_lease", ticks(lease_until))
+    give_to(claim, claims, history)
+        .when(TAKE_OVER)
+        .with(":seen", text(&seen.claim_id))
+        .with(":seen_lease", ticks(lease_until))
 }
 
-fn close(claim: &Claim, record: &Record, history: HistoryDays) -> Write {
-    close_when(UNDER_CLAIM, claim, record, history).with(":mine", text(&claim.claim_id))
+/// Gives an attempt whose item is there to a claim.
+fn give_to(claim: &Claim, claims: u32, history: HistoryDays) -> Write {
+    let set =
+        "SET claim_id = :claim, claims = :claims, lease_until = :lease, expires_at = :expires";
+    Write::update(item_key(claim), set)
+        .with(":claim", text(&claim.claim_id))
+        .with(":claims", number(claims))
+        .with(":lease", ticks(claim.lease_until))
+        .with(":expires", expiry(claim.lease_until, history))
 }
 
 /// Records an attempt under a condition.

@@ -110,46 +110,34 @@ fn count(update: &CounterUpdate, after: &AfterUpdate) -> Write {
     let (CounterUpdate { job_uid, as_read, .. }, add) = (update, update.sum());
     let AfterUpdate { recently_counted, recent, last_skip, latest, .. } = after;
     let mut set = format!("SET {LIST} = :settled, {CHECKSUM} = :checksum, {RECENT} = :recent");
-    let mut values = vec![
-        (":settled", bytes(&recently_counted.to_bytes())),
-        (":checksum", bytes(&recently_counted.checksum())),
-        (":as_read", bytes(&as_read.to_bytes())),
-        (":recent", bytes(&recent.to_bytes())),
-    ];
     // A new job has the first three counters; the others are added when they are needed.
-    let sums = [
-        ("executions", ":executions", add.executions),
-        ("failures", ":failures", add.failures),
-        ("faulted", ":faulted", add.faulted),
-        ("skipped", ":skipped", add.skipped),
+    let mut sums = vec![
+        ("executions", add.executions),
+        ("failures", add.failures),
+        ("faulted", add.faulted),
+        ("skipped", add.skipped),
     ];
-    for (name, value, by) in sums {
-        if by != 0 {
-            set.extend([", ", name, " = if_not_exists(", name, ", :none) + ", value]);
-            values.push((value, number(by)));
-        }
+    sums.retain(|(_, by)| *by != 0);
+    for &(name, _) in &sums {
+        set.extend([", ", name, " = if_not_exists(", name, ", :none) + :", name]);
     }
-    if set.contains(":none") {
-        values.push((":none", number(0)));
-    }
-    if let Some(at) = add.last_execution_at {
-        set.push_str(", last_at = :at");
-        values.push((":at", ticks(at)));
-    }
-    if let Some(skip) = last_skip {
-        set.extend([", ", LAST_SKIP, " = :skip"]);
-        values.push((":skip", bytes(&skip.to_bytes())));
-    }
-    if let Some(latest) = latest {
-        set.extend([", ", LATEST, " = :latest"]);
-        values.push((":latest", bytes(&latest.to_bytes())));
-    }
+    let others = [
+        ("last_at", add.last_execution_at.map(ticks)),
+        (LAST_SKIP, last_skip.map(|skip| bytes(&skip.to_bytes()))),
+        (LATEST, latest.map(|latest| bytes(&latest.to_bytes()))),
+    ];
+    let others = others.into_iter().filter(|(_, value)| value.is_some());
     let nothing_yet = if as_read.is_empty() {
         format!("attribute_not_exists({LIST}) OR ")
     } else {
         String::new()
     };
-    let write = Write::update(keys::timer(job_uid), set)
-        .when(format!("attribute_exists(pk) AND ({nothing_yet}{COUNT})"));
-    values.into_iter().fold(write, |write, (name, value)| write.with(name, value))
+    let write = Write::update_with(keys::timer(job_uid), &set, others)
+        .when(format!("attribute_exists(pk) AND ({nothing_yet}{COUNT})"))
+        .with(":settled", bytes(&recently_counted.to_bytes()))
+        .with(":checksum", bytes(&recently_counted.checksum()))
+        .with(":as_read", bytes(&as_read.to_bytes()))
+        .with(":recent", bytes(&recent.to_bytes()))
+        .maybe(":none", (!sums.is_empty()).then(|| number(0)));
+    sums.into_iter().fold(write, |write, (name, by)| write.with(&format!(":{name}"), number(by)))
 }

@@ -48,20 +48,12 @@ impl Pulses for DynamoStore {
     ) -> Result<bool, StoreError> {
         let Names { beat_at, outages } = names(of);
         let now = pulse.beat_at.map_or(AttributeValue::Null(true), ticks);
-        let mut set = format!("SET {beat_at} = :now, {outages} = :outages");
-        let past = pulse.history.to_string();
-        if of == PulseOf::Workers {
-            let change = if past.is_empty() { " REMOVE " } else { ", " };
-            set.extend([change, HISTORY]);
-        }
-        let has_past = of == PulseOf::Workers && !past.is_empty();
-        if has_past {
-            set.push_str(" = :history");
-        }
-        let write = Write::update(keys::pulse(), set)
+        let set = format!("SET {beat_at} = :now, {outages} = :outages");
+        let past = Some(pulse.history.to_string()).filter(|past| !past.is_empty());
+        let history = (of == PulseOf::Workers).then(|| (HISTORY, past.map(text)));
+        let write = Write::update_with(keys::pulse(), &set, history)
             .with(":now", now)
-            .with(":outages", text(write(&pulse.outages)))
-            .maybe(":history", has_past.then(|| text(past)));
+            .with(":outages", text(write(&pulse.outages)));
         let write = match as_read {
             Some(seen) => write.when(format!("{beat_at} = :seen")).with(":seen", ticks(seen)),
             None => write.when(format!("attribute_not_exists({beat_at})")),

@@ -192,14 +192,11 @@ fn finished(finish: &Finish) -> Write {
 /// Reads a timer that is due. If it cannot be read, each pass logs that, and the timers behind it go
 /// on.
 fn readable(item: &Item) -> Option<Due> {
-    match read_due(item) {
-        Ok(due) => Some(due),
-        Err(error) => {
-            let error_type = ErrorType::TimerUnreadable;
-            tracing::error!(%error_type, %error, "a timer cannot be read, and does not fire");
-            None
-        }
-    }
+    let due = read_due(item).inspect_err(|error| {
+        let error_type = ErrorType::TimerUnreadable;
+        tracing::error!(%error_type, %error, "a timer cannot be read, and does not fire");
+    });
+    due.ok()
 }
 
 /// The position where a page of the index ended: the keys of its last item.
@@ -260,12 +257,8 @@ pub(crate) fn read_state(reader: &Reader<'_>) -> Result<JobState, StoreError> {
 
 /// The writes of what a plan left out.
 fn left_out_by(advance: &Advance, history: HistoryDays) -> Vec<Write> {
-    match &advance.timer {
-        TimerKey::Job { job_uid, left_out, .. } => {
-            left_out.iter().map(|it| left_out::write(job_uid, it, history)).collect()
-        }
-        TimerKey::Retry { .. } | TimerKey::Purge { .. } => Vec::new(),
-    }
+    let TimerKey::Job { job_uid, left_out, .. } = &advance.timer else { return Vec::new() };
+    left_out.iter().map(|it| left_out::write(job_uid, it, history)).collect()
 }
 
 fn moved(advance: &Advance) -> Write {

@@ -118,7 +118,9 @@ impl Attempts for SqlStore {
     }
 
     async fn record(&self, claim: &Claim, ended: &Record) -> Result<Recorded, StoreError> {
-        let script = record(&claim.job.collection_uid, vec![self.close(claim, ended)]);
+        let mut parameters = self.held(claim);
+        parameters.extend(self.record_values(ended));
+        let script = record(&claim.job.collection_uid, vec![changes(sql::RECORD, parameters)]);
         let script = script.or_read(sql::ONE, key(&claim.job.uid, &claim.attempt));
         let Some(found) = self.unmet(script).await? else { return Ok(Recorded::Kept) };
         // A claim that is gone was given back, or expired long ago.
@@ -171,13 +173,6 @@ impl SqlStore {
     /// What tells the caller's claim from others: its row, its process and its id.
     pub(crate) fn held(&self, claim: &Claim) -> Vec<Value> {
         params![..key(&claim.job.uid, &claim.attempt), self.taker(), id(&claim.claim_id)]
-    }
-
-    /// Records how an attempt ended.
-    fn close(&self, claim: &Claim, record: &Record) -> Statement {
-        let mut parameters = self.held(claim);
-        parameters.extend(self.record_values(record));
-        changes(sql::RECORD, parameters)
     }
 
     /// The values of a record.

@@ -170,12 +170,7 @@ pub(crate) fn position(row: &[Value]) -> String {
 
 pub(crate) fn read(row: Row) -> Result<CollectionRecord, StoreError> {
     let mut row = Columns::new("collections", row);
-    let segment = |text: &str| PathSegment::new(text).ok();
-    let uid = row.id()?;
-    let place = ResourceGroup {
-        subscription: row.named("subscription", segment)?,
-        group: row.named("resource group", segment)?,
-    };
+    let (uid, place) = (row.id()?, row.resource_group()?);
     let name = row.named("name", |text| Name::new(text).ok())?;
     let document: String = row.next()?;
     let document = serde_json::from_str(&document).map_err(|error| row.corrupt(error))?;

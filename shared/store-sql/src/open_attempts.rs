@@ -12,7 +12,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Record};
-use minutehand_domain::attempt_key::attempt_key;
 use minutehand_domain::completion::Ending;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{AttemptSeen, Claim, LeaveOpen, LeftOpen, Recorded, Said};
@@ -23,7 +22,7 @@ use crate::script::Statement;
 use crate::sql::attempts as sql;
 use crate::sql::jobs;
 use crate::store::{SqlStore, changes, record};
-use crate::timers::policy;
+use crate::timers::retry_row;
 use crate::value::{id, params};
 
 #[async_trait]
@@ -108,15 +107,6 @@ impl OpenAttempts for SqlStore {
 
 /// Sets the timer of the deadline of an open attempt.
 pub(crate) fn timer_of_end(job: &JobRef, attempt: &Attempt, until: DateTime<Utc>) -> Statement {
-    let ends = attempt.clone().to_end();
-    let timer = params![
-        id(&job.uid),
-        attempt_key(attempt),
-        id(&job.collection_uid),
-        job.key.as_str(),
-        until,
-        policy(&ends),
-        attempt.asked_by.as_deref(),
-    ];
-    Statement::new(jobs::SET_RETRY, timer)
+    let ends = Attempt { due_at: until, ..attempt.clone() }.to_end();
+    Statement::new(jobs::SET_RETRY, retry_row(job, &ends))
 }

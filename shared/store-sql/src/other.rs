@@ -90,13 +90,9 @@ pub(crate) fn position(row: &[Value]) -> String {
 pub(crate) fn read_service(row: Row) -> Result<CloudServiceRecord, StoreError> {
     let mut row = Columns::new("cloud_services", row);
     let _group_key: String = row.next()?;
-    let segment = |text: &str| PathSegment::new(text).ok();
     Ok(CloudServiceRecord {
         uid: row.id()?,
-        place: ResourceGroup {
-            subscription: row.named("subscription", segment)?,
-            group: row.named("resource group", segment)?,
-        },
+        place: row.resource_group()?,
         label: row.next()?,
         description: row.next()?,
         region: row.next()?,

@@ -60,8 +60,8 @@ impl SqlStore {
         });
         let sql = if is_of_jobs { sql::SEALED_JOBS } else { sql::SEALED_COLLECTIONS };
         let rows = self.read(sql, params![..behind, u32::from(SLICE)]).await?;
-        let (read, key): (fn(Row) -> _, _) =
-            if is_of_jobs { (read_job, 2..4) } else { (read_collection, 0..1) };
+        let read = if is_of_jobs { read_job } else { read_collection };
+        let key = if is_of_jobs { 2..4 } else { 0..1 };
         let last = rows.last().filter(|_| rows.len() == usize::from(SLICE));
         let next = match last.and_then(|row| row.get(key)) {
             Some(behind) => Some(SealedPosition { is_of_jobs, behind: behind.to_vec() }),

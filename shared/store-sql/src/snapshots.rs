@@ -17,15 +17,16 @@ use minutehand_ports::{Snapshots, StoreError};
 use crate::changed::hash;
 use crate::jobs;
 use crate::prefetched::Entry;
-use crate::script::{Row, Statement, Value};
+use crate::script::{Row, Statement};
 use crate::sql::jobs as sql;
 use crate::store::{SqlStore, first_rows, rest};
-use crate::value::{Columns, id, params};
+use crate::timers::job_row;
+use crate::value::Columns;
 
 #[async_trait]
 impl Snapshots for SqlStore {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        let row = self.read_now(&job.collection_uid, sql::SNAPSHOT, parameters(job)).await?;
+        let row = self.read_now(&job.collection_uid, sql::SNAPSHOT, job_row(job)).await?;
         Ok(row.map(read).transpose()?.map(Arc::new))
     }
 
@@ -44,7 +45,7 @@ impl Snapshots for SqlStore {
         // The counts are taken before the read, so that no change falls between the two.
         let counts = self.counts(&claim.job)?;
         // By the thread that writes: the pages are in its cache, and a reader's is void after each commit.
-        let statement = Statement::new(sql::SNAPSHOT, parameters(&claim.job));
+        let statement = Statement::new(sql::SNAPSHOT, job_row(&claim.job));
         let script = rest(&claim.job.collection_uid, vec![statement]);
         let row = first_rows(self.perform(script).await.ok()?).ok()?.into_iter().next()?;
         let snapshot = Arc::new(read(row).ok()?);
@@ -66,10 +67,6 @@ impl SqlStore {
     fn counts(&self, job: &JobRef) -> Option<[u32; 2]> {
         self.database().changes_of([hash(&job.uid), hash(&job.collection_uid)])
     }
-}
-
-fn parameters(job: &JobRef) -> Vec<Value> {
-    params![id(&job.collection_uid), job.key.as_str(), id(&job.uid)]
 }
 
 fn read(row: Row) -> Result<JobSnapshot, StoreError> {

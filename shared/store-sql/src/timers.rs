@@ -118,16 +118,7 @@ impl Timers for SqlStore {
 #[async_trait]
 impl RetryTimers for SqlStore {
     async fn keep(&self, LongRetry { job, attempt }: &LongRetry) -> Result<(), StoreError> {
-        let parameters = params![
-            id(&job.uid),
-            attempt_key(attempt),
-            id(&job.collection_uid),
-            job.key.as_str(),
-            attempt.due_at,
-            policy(attempt),
-            attempt.asked_by.as_deref(),
-        ];
-        let keep = Statement::new(sql::KEEP_RETRY, parameters);
+        let keep = Statement::new(sql::KEEP_RETRY, retry_row(job, attempt));
         self.perform(record(&job.collection_uid, vec![keep])).await.map(drop)
     }
 
@@ -168,12 +159,8 @@ impl SqlStore {
     }
 
     fn left_out_by(&self, Advance { timer, .. }: &Advance) -> Vec<Statement> {
-        match timer {
-            TimerKey::Job { job_uid, left_out, .. } => {
-                left_out.iter().map(|it| leave_out(job_uid, it, self.history)).collect()
-            }
-            TimerKey::Retry { .. } | TimerKey::Purge { .. } => Vec::new(),
-        }
+        let TimerKey::Job { job_uid, left_out, .. } = timer else { return Vec::new() };
+        left_out.iter().map(|it| leave_out(job_uid, it, self.history)).collect()
     }
 }
 
@@ -220,7 +207,8 @@ fn changed_by(Advance { timer, .. }: &Advance) -> Option<u32> {
     }
 }
 
-fn job_row(job: &JobRef) -> Vec<Value> {
+/// What finds the definition of a job.
+pub(crate) fn job_row(job: &JobRef) -> Vec<Value> {
     params![id(&job.collection_uid), job.key.as_str(), id(&job.uid)]
 }
 
@@ -232,14 +220,11 @@ fn as_read(job: &JobRef, version: u64) -> Vec<Value> {
 /// Reads a timer that is due. If it cannot be read, each pass logs that, and the timers behind it go
 /// on.
 fn readable(row: Row) -> Option<Due> {
-    match read_due(row) {
-        Ok(due) => Some(due),
-        Err(error) => {
-            let error_type = ErrorType::TimerUnreadable;
-            tracing::error!(%error_type, %error, "a timer cannot be read, and does not fire");
-            None
-        }
-    }
+    let due = read_due(row).inspect_err(|error| {
+        let error_type = ErrorType::TimerUnreadable;
+        tracing::error!(%error_type, %error, "a timer cannot be read, and does not fire");
+    });
+    due.ok()
 }
 
 fn read_due(row: Row) -> Result<Due, StoreError> {
@@ -298,11 +283,24 @@ fn read_position(text: &str) -> Option<Vec<Value>> {
     Some(params![due_at, uid, kind, parts.next()?])
 }
 
+/// The row of the timer of a retry, or of the deadline of an open attempt.
+pub(crate) fn retry_row(job: &JobRef, attempt: &Attempt) -> Vec<Value> {
+    params![
+        id(&job.uid),
+        attempt_key(attempt),
+        id(&job.collection_uid),
+        job.key.as_str(),
+        attempt.due_at,
+        policy(attempt),
+        attempt.asked_by.as_deref(),
+    ]
+}
+
 /// What the timer of a deadline has in place of that: an earlier version reads policies.
 const COMPLETION: u32 = 3;
 
 /// Whether the job of a retry has policies, and takes turns; or that it is the timer of a deadline.
-pub(crate) const fn policy(attempt: &Attempt) -> u32 {
+const fn policy(attempt: &Attempt) -> u32 {
     if matches!(attempt.waited, Some(Waited::Completion)) {
         return COMPLETION;
     }

@@ -2,8 +2,10 @@
 
 use chrono::{DateTime, SubsecRound, Utc};
 use minutehand_domain::ids::{hex, unhex};
+use minutehand_domain::name::PathSegment;
 use minutehand_domain::tick::{from_ticks, ticks};
 use minutehand_ports::StoreError;
+use minutehand_ports::store::ResourceGroup;
 
 use crate::script::{Row, Value};
 
@@ -208,6 +210,13 @@ impl Columns {
     ) -> Result<T, StoreError> {
         let text: String = self.next()?;
         read(&text).ok_or_else(|| self.corrupt(format_args!("its {what} is none")))
+    }
+
+    /// The names of a subscription and a resource group in the next two columns.
+    pub(crate) fn resource_group(&mut self) -> Result<ResourceGroup, StoreError> {
+        let segment = |text: &str| PathSegment::new(text).ok();
+        let subscription = self.named("subscription", segment)?;
+        Ok(ResourceGroup { subscription, group: self.named("resource group", segment)? })
     }
 
     /// An error that names the row.

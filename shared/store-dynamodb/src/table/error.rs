@@ -2,7 +2,6 @@
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::CancellationReason;
 use minutehand_ports::StoreError;
 
 /// Codes that mean throttling.
@@ -35,16 +34,6 @@ where
     }
 }
 
-/// Why a transaction was cancelled, item by item; `None` if it failed otherwise.
-fn reasons<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<&[CancellationReason]> {
-    match error.as_service_error() {
-        Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
-            Some(cancelled.cancellation_reasons())
-        }
-        _ => None,
-    }
-}
-
 /// Which conditions of a transaction failed, in the order of its items.
 ///
 /// # Errors
@@ -56,11 +45,13 @@ pub(super) fn failed_conditions<R>(
 where
     R: std::fmt::Debug + Send + Sync + 'static,
 {
-    let Some(reasons) = reasons(&error) else {
+    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
+        error.as_service_error()
+    else {
         return Err(store_error(error));
     };
-    let failed: Vec<_> =
-        reasons.iter().map(|reason| reason.code() == Some(CONDITION_FAILED)).collect();
+    let reasons = cancelled.cancellation_reasons().iter();
+    let failed: Vec<_> = reasons.map(|it| it.code() == Some(CONDITION_FAILED)).collect();
     // Another transaction was in the way, or the throughput was used up. Nothing was written, and a
     // retry may help.
     if failed.contains(&true) { Ok(failed) } else { Err(StoreError::Throttled(Box::new(error))) }

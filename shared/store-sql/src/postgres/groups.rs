@@ -5,7 +5,6 @@
 //! It does what is simple. A script of which it did nothing, and each one after an error, is performed alone.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
@@ -170,28 +169,18 @@ fn together(alone: &str, parameters: usize) -> String {
         Some((insert, _)) => (insert.to_owned(), " ORDER BY g.n ON CONFLICT DO NOTHING"),
         None => (text, ""),
     };
-    let mut own = String::new();
-    let mut pieces = text.split('$');
-    own.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        own.push_str("g.p");
-        own.push_str(piece);
-    }
-    let (mut arrays, mut names) = (Vec::new(), Vec::new());
-    for n in 1..=parameters {
-        arrays.push(format!("${n}"));
-        names.push(format!("p{n}"));
-    }
+    let own = text.replace('$', "g.p");
     let (what, condition) = own.split_once(" WHERE ").unwrap_or((&own, "true"));
-    let mut text = String::new();
-    let _ = write!(
-        text,
+    let numbered = |prefix: &str| {
+        let all: Vec<_> = (1..=parameters).map(|n| format!("{prefix}{n}")).collect();
+        all.join(", ")
+    };
+    format!(
         "{what} FROM unnest({}) WITH ORDINALITY AS g({}, n) WHERE {condition}{conflict} RETURNING \
          job_uid, nominal_at, generation, occurrence, role, attempts.number, claim_id",
-        arrays.join(", "),
-        names.join(", "),
-    );
-    text
+        numbered("$"),
+        numbered("p"),
+    )
 }
 
 #[cfg(test)]
