@@ -18,16 +18,11 @@ use crate::table::{MeteredCall, Write, keys};
 /// Until when workers kept history for a shorter time.
 const HISTORY: &str = "workers_history";
 
-/// The names of the attributes of one pulse.
-struct Names {
-    beat_at: &'static str,
-    outages: &'static str,
-}
-
-const fn names(of: PulseOf) -> Names {
+/// The attributes of one pulse that have its last beat, and its outages.
+const fn names(of: PulseOf) -> [&'static str; 2] {
     match of {
-        PulseOf::Sweepers => Names { beat_at: "sweepers_at", outages: "sweepers_outages" },
-        PulseOf::Workers => Names { beat_at: "workers_at", outages: "workers_outages" },
+        PulseOf::Sweepers => ["sweepers_at", "sweepers_outages"],
+        PulseOf::Workers => ["workers_at", "workers_outages"],
     }
 }
 
@@ -46,7 +41,7 @@ impl Pulses for DynamoStore {
         as_read: Option<DateTime<Utc>>,
         pulse: &Pulse,
     ) -> Result<bool, StoreError> {
-        let Names { beat_at, outages } = names(of);
+        let [beat_at, outages] = names(of);
         let now = pulse.beat_at.map_or(AttributeValue::Null(true), ticks);
         let set = format!("SET {beat_at} = :now, {outages} = :outages");
         let past = Some(pulse.history.to_string()).filter(|past| !past.is_empty());
@@ -72,7 +67,7 @@ pub(crate) fn read_both(item: &Item) -> Result<PulseRecord, StoreError> {
 }
 
 fn read(reader: &Reader<'_>, of: PulseOf) -> Result<Pulse, StoreError> {
-    let Names { beat_at, outages } = names(of);
+    let [beat_at, outages] = names(of);
     let written = reader.optional_text(outages)?.unwrap_or_default().split_whitespace();
     let instant = |text: &str| DateTime::from_timestamp(text.parse().ok()?, 0);
     let outage = |text: &str| {

@@ -32,9 +32,7 @@ impl Removal for DynamoStore {
         let list = List::new(keys::inside(collection_uid), keys::JOBS);
         let page =
             list.page(&self.table, PageRequest { from: None, items_max: PURGED_MAX }).await?;
-        let mut timers = Vec::new();
-        let mut definitions = Vec::new();
-        let mut uids = Vec::new();
+        let (mut uids, mut timers, mut definitions) = (Vec::new(), Vec::new(), Vec::new());
         for definition in &page.items {
             let reader = Reader::new(definition);
             let at = Key { pk: reader.text("pk")?.to_owned(), sk: reader.text("sk")?.to_owned() };

@@ -309,23 +309,16 @@ fn read_timer(row: &mut Columns) -> Result<TimerRecord, StoreError> {
         used: row.next()?,
     };
     let (timetable, due_at, is_spent) = (row.next()?, row.next()?, row.next()?);
-    let (executions, failures) = (row.next()?, row.next()?);
-    let (faulted, skipped, last_execution_at) = (row.next()?, row.next()?, row.next()?);
-    let (recent, last_skip): (Vec<u8>, Option<Vec<u8>>) = (row.next()?, row.next()?);
-    let recent =
-        Recent::from_bytes(&recent).ok_or_else(|| row.corrupt("its results are damaged"))?;
-    let last_skip = last_skip.and_then(|bytes| LastSkip::from_bytes(&bytes));
-    let latest: Option<Vec<u8>> = row.next()?;
-    let latest = latest.and_then(|bytes| Latest::from_bytes(&bytes));
     let counters = JobCounters {
-        executions,
-        failures,
-        faulted,
-        skipped,
-        last_execution_at,
-        recent,
-        last_skip,
-        latest,
+        executions: row.next()?,
+        failures: row.next()?,
+        faulted: row.next()?,
+        skipped: row.next()?,
+        last_execution_at: row.next()?,
+        recent: Recent::from_bytes(&row.next::<Vec<u8>>()?)
+            .ok_or_else(|| row.corrupt("its results are damaged"))?,
+        last_skip: row.next::<Option<_>>()?.and_then(|bytes: Vec<u8>| LastSkip::from_bytes(&bytes)),
+        latest: row.next::<Option<_>>()?.and_then(|bytes: Vec<u8>| Latest::from_bytes(&bytes)),
     };
     Ok(TimerRecord { state, timing, timetable, counters, due_at, is_spent })
 }

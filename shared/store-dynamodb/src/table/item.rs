@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn an_attribute_of_another_type_is_an_error_and_not_absent() {
         let key = Key { pk: "p".to_owned(), sk: "s".to_owned() };
-        let item = ItemBuilder::at(key).number("wrong", 1).text("text", "t").done();
+        let item = ItemBuilder::at(key).number("wrong", 1).text("text", "t").item;
         let reader = Reader::new(&item);
         assert!(matches!(reader.optional_text("absent"), Ok(None)));
         assert!(matches!(reader.optional_bytes("absent"), Ok(None)));

@@ -12,8 +12,9 @@ use tokio_postgres::Client;
 use super::dialect;
 use super::error::PgError;
 use super::perform::run;
-use crate::script::{Row, Statement, Value};
+use crate::script::{Statement, Value};
 use crate::sql::{MIGRATIONS, POSTGRES_STORAGE, POSTGRES_VIEWS, WORKS_FROM};
+use crate::value::params;
 
 /// How often a process tries to migrate while another one does: each waits for [`LOCK_MS`].
 const TRIES_MAX: u32 = 30;
@@ -91,21 +92,14 @@ async fn missing(client: &Client) -> Result<(), PgError> {
         client.batch_execute(POSTGRES_VIEWS).await?;
         let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
         for (name, value) in [("schema", known), ("works_from", WORKS_FROM.into())] {
-            let parameters = vec![Value::Text(name.to_owned()), Value::Integer(value)];
-            run(client, &Statement::new(WRITE, parameters)).await?;
+            run(client, &Statement::new(WRITE, params![name, value])).await?;
         }
     }
     run(client, &Statement::new(INSTALLATION, Vec::new())).await.map(drop)
 }
 
 async fn read(client: &Client, name: &str) -> Result<Option<i64>, PgError> {
-    let read = Statement::new(READ, vec![Value::Text(name.to_owned())]);
-    Ok(first(run(client, &read).await?.1))
-}
-
-fn first(rows: Vec<Row>) -> Option<i64> {
-    match rows.into_iter().next()?.into_iter().next()? {
-        Value::Integer(number) => Some(number),
-        _ => None,
-    }
+    let (_, rows) = run(client, &Statement::new(READ, params![name])).await?;
+    let first = rows.into_iter().flatten().next();
+    Ok(if let Some(Value::Integer(number)) = first { Some(number) } else { None })
 }
