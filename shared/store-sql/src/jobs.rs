@@ -317,8 +317,8 @@ fn read_timer(row: &mut Columns) -> Result<TimerRecord, StoreError> {
         last_execution_at: row.next()?,
         recent: Recent::from_bytes(&row.next::<Vec<u8>>()?)
             .ok_or_else(|| row.corrupt("its results are damaged"))?,
-        last_skip: row.next::<Option<_>>()?.and_then(|bytes: Vec<u8>| LastSkip::from_bytes(&bytes)),
-        latest: row.next::<Option<_>>()?.and_then(|bytes: Vec<u8>| Latest::from_bytes(&bytes)),
+        last_skip: row.next::<Option<Vec<u8>>>()?.and_then(|bytes| LastSkip::from_bytes(&bytes)),
+        latest: row.next::<Option<Vec<u8>>>()?.and_then(|bytes| Latest::from_bytes(&bytes)),
     };
     Ok(TimerRecord { state, timing, timetable, counters, due_at, is_spent })
 }

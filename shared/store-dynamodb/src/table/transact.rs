@@ -1,4 +1,4 @@
-//! Transactions: what creating, replacing and deleting collections and jobs have in common.
+//! Transactions: writes that are performed together, or not at all.
 
 use std::time::Duration;
 
