@@ -87,24 +87,19 @@ impl Bus {
     async fn put_batch(&self, mut left: Vec<BusEvent>) -> Result<(), EventsLost> {
         let mut backoff = FIRST_BACKOFF;
         for attempt in 1.. {
-            let why = match self.put_once(&left).await {
-                Ok(results) => {
-                    let mut last = String::new();
-                    let mut results = results.into_iter();
-                    // An event that the answer does not mention was not accepted.
-                    left.retain(|_| match results.next() {
-                        Some(None) => false,
-                        Some(Some(code)) => {
-                            last = code;
-                            true
-                        }
-                        None => true,
-                    });
-                    last
+            // The SDK has already retried where that could help.
+            let lost = |why| EventsLost { events: left.len(), why };
+            let mut results = self.put_once(&left).await.map_err(lost)?.into_iter();
+            let mut why = String::new();
+            // An event that the answer does not mention was not accepted.
+            left.retain(|_| match results.next() {
+                Some(None) => false,
+                Some(Some(code)) => {
+                    why = code;
+                    true
                 }
-                // The SDK has already retried where that could help.
-                Err(why) => return Err(EventsLost { events: left.len(), why }),
-            };
+                None => true,
+            });
             if left.is_empty() {
                 break;
             }

@@ -45,19 +45,17 @@ pub(super) struct Listening {
 impl Listening {
     /// Listens, and listens again when the connection breaks.
     pub(super) fn start(self) -> Task {
-        Task::spawn(self.run())
-    }
-
-    async fn run(self) {
-        let mut tries = interval(LISTEN_EVERY);
-        tries.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tries.tick().await;
-            if let Err(error) = self.listen().await {
-                tracing::debug!(%error, "the connection that listens has ended");
+        Task::spawn(async move {
+            let mut tries = interval(LISTEN_EVERY);
+            tries.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tries.tick().await;
+                if let Err(error) = self.listen().await {
+                    tracing::debug!(%error, "the connection that listens has ended");
+                }
+                self.is_heard.store(false, Ordering::Relaxed);
             }
-            self.is_heard.store(false, Ordering::Relaxed);
-        }
+        })
     }
 
     /// Listens until the connection breaks.
