@@ -1,12 +1,13 @@
 //! `failures`: the occurrences that failed for good.
 
 use clap::Args;
-use minutehand_client::{CollectionPath, FailureItem, GroupPath, Listed};
+use minutehand_client::{CollectionPath, FailureItem, Listed};
 use minutehand_recurrence::format_instant;
 
 use crate::at_server::ServerCommand;
 use crate::failure::Result;
 use crate::output::table::{Table, harmless};
+use crate::reference;
 use crate::work::{Work, in_collection};
 use crate::{input, instant};
 
@@ -73,9 +74,7 @@ fn table(work: &Work, subscription: &str, failures: &[Listed<FailureItem>]) -> T
     let mut table = Table::new(&["due", "job", "tries", "cause"]);
     for Listed { value, .. } in failures {
         let FailureItem { at, kind, resource_group, collection, job, attempts, .. } = value;
-        let place =
-            GroupPath { subscription: subscription.to_owned(), group: resource_group.clone() };
-        let path = CollectionPath { place, collection: collection.clone() };
+        let path = reference::path(subscription, resource_group, collection);
         let due = times.written(at);
         table.row(vec![
             if kind == "run" { format!("{due}, run") } else { due },

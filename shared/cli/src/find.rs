@@ -1,7 +1,7 @@
 //! `find`: jobs of the subscription by a part of their names.
 
 use clap::Args;
-use minutehand_client::{CollectionPath, FoundJob, GroupPath};
+use minutehand_client::FoundJob;
 
 use crate::at_server::ServerCommand;
 use crate::failure::Result;
@@ -58,8 +58,6 @@ impl ServerCommand for FindArgs {
 
 /// The name of a job that was found, as short as commands take it.
 pub(crate) fn name(work: &Work, job: &FoundJob) -> String {
-    let subscription = work.defaults().place.subscription.clone();
-    let place = GroupPath { subscription, group: job.resource_group.clone() };
-    let path = CollectionPath { place, collection: job.collection.clone() };
+    let path = work.defaults().in_group(&job.resource_group, &job.collection);
     work.defaults().short_job(&path.job(&job.job))
 }

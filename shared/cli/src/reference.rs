@@ -77,12 +77,18 @@ impl Defaults {
         if path.place == self.place { path.collection.clone() } else { path.to_string() }
     }
 
+    /// A collection of the subscription, in any of its groups.
+    pub(crate) fn in_group(&self, group: &str, collection: &str) -> CollectionPath {
+        path(&self.place.subscription, group, collection)
+    }
+
     fn in_place(&self, collection: &str) -> CollectionPath {
         CollectionPath { place: self.place.clone(), collection: collection.to_owned() }
     }
 }
 
-fn path(subscription: &str, group: &str, collection: &str) -> CollectionPath {
+/// The path of a collection.
+pub(crate) fn path(subscription: &str, group: &str, collection: &str) -> CollectionPath {
     let place = GroupPath { subscription: subscription.to_owned(), group: group.to_owned() };
     CollectionPath { place, collection: collection.to_owned() }
 }

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use clap::Args;
-use minutehand_client::{
-    AheadQuery, Answer, CollectionPath, GroupPath, Listed, OverviewAnswer, UpcomingItem,
-};
+use minutehand_client::{AheadQuery, Answer, CollectionPath, Listed, OverviewAnswer, UpcomingItem};
 use minutehand_recurrence::format_instant;
 
 use crate::at_server::ServerCommand;
@@ -96,11 +94,7 @@ impl Seen {
         let times = work.times(None);
         let mut table = Table::new(&["next", "in", "job", "fires"]);
         for Listed { value, .. } in &self.coming {
-            let place = GroupPath {
-                subscription: work.defaults().place.subscription.clone(),
-                group: value.resource_group.clone(),
-            };
-            let path = CollectionPath { place, collection: value.collection.clone() };
+            let path = work.defaults().in_group(&value.resource_group, &value.collection);
             let away = times.away(&value.at);
             table.row(vec![
                 times.written(&value.at),

@@ -3,9 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use console::truncate_str;
-use minutehand_client::{
-    CollectionPath, GroupPath, WallAnswer, WallCollection, WallRunning, WallStarts,
-};
+use minutehand_client::{WallAnswer, WallCollection, WallRunning, WallStarts};
 use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
 
@@ -311,11 +309,7 @@ fn head(work: &Work, wall: &WallAnswer, [back, _]: [u32; 2]) -> Vec<String> {
 }
 
 fn runs(work: &Work, one: &WallRunning) -> String {
-    let place = GroupPath {
-        subscription: work.defaults().place.subscription.clone(),
-        group: one.resource_group.clone(),
-    };
-    let path = CollectionPath { place, collection: one.collection.clone() };
+    let path = work.defaults().in_group(&one.resource_group, &one.collection);
     let usual = one.took_ms.map(|ms| format!(", last {}", span_text(TimeDelta::milliseconds(ms))));
     let passed = read(&one.since).map(|since| span_text(work.now() - since)).unwrap_or_default();
     let name = work.defaults().short_job(&path.job(&one.job));
@@ -345,11 +339,8 @@ fn lines(work: &Work, wall: &WallAnswer) -> Result<()> {
 
 /// The name of a collection, as short as commands take it.
 fn name(work: &Work, row: &WallCollection) -> String {
-    let place = GroupPath {
-        subscription: work.defaults().place.subscription.clone(),
-        group: row.resource_group.clone(),
-    };
-    work.defaults().short_collection(&CollectionPath { place, collection: row.collection.clone() })
+    let path = work.defaults().in_group(&row.resource_group, &row.collection);
+    work.defaults().short_collection(&path)
 }
 
 /// What an assistant gets of a wall: sums, and the quarters in which not all went well, the newest first.

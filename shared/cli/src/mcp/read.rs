@@ -1,7 +1,7 @@
 //! The tools that only read.
 
 use clap::Args;
-use minutehand_client::{CollectionPath, GroupPath, HistoryFilter, Listed};
+use minutehand_client::{FailureItem, HistoryFilter, Listed};
 use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,7 @@ use crate::instant;
 use crate::job::schedule::{ScheduleArgs, timetable};
 use crate::job::why::instant_of;
 use crate::job::{sentence_of, zoned};
+use crate::reference;
 use crate::wall::{self, Hours};
 use crate::work::{Work, in_collection};
 
@@ -215,12 +216,9 @@ pub(super) async fn failures(work: &Work, wanted: &Failures) -> Result<Value> {
     let items = found.iter().map(|item| {
         let mut failure = labelled(document(&item.text)?);
         if let Some(failure) = failure.as_object_mut() {
-            let place = GroupPath {
-                subscription: place.subscription.clone(),
-                group: item.value.resource_group.clone(),
-            };
-            let path = CollectionPath { place, collection: item.value.collection.clone() };
-            let name = work.defaults().short_job(&path.job(&item.value.job));
+            let FailureItem { resource_group, collection, job, .. } = &item.value;
+            let path = reference::path(&place.subscription, resource_group, collection);
+            let name = work.defaults().short_job(&path.job(job));
             failure.insert("name".to_owned(), name.into());
         }
         Ok(failure)
