@@ -163,6 +163,11 @@ pub(crate) fn written_span(option: &str, text: &str) -> Result<Value> {
     Ok(as_written(given_span(option, text)?))
 }
 
+/// The span of an option that may be left out, as a job document has it.
+pub(crate) fn optional_span(option: &str, text: Option<&str>) -> Result<Option<Value>> {
+    text.map(|text| written_span(option, text)).transpose()
+}
+
 /// The span that an option says.
 pub(crate) fn given_span(option: &str, text: &str) -> Result<TimeDelta> {
     span_of(&text.to_ascii_lowercase()).ok_or_else(|| {

@@ -8,7 +8,9 @@ use url::Url;
 
 use super::policy::{EXTENSIONS, FAILURES, object_in};
 use crate::failure::{Failure, Result};
-use crate::{input, instant};
+use crate::input;
+use crate::instant::optional_span;
+use crate::merge::object;
 
 const HEADING: &str = "What it calls";
 
@@ -118,33 +120,30 @@ impl ActionArgs {
 
     /// What the options say of the request, beside its URL.
     fn request(&self) -> Result<Map<String, Value>> {
-        let mut request = Map::new();
-        request.extend(
-            self.method.as_ref().map(|method| ("method".to_owned(), method.to_uppercase().into())),
-        );
         let headers = self.headers()?;
-        if !headers.is_empty() {
-            request.insert("headers".to_owned(), headers.into());
-        }
         let body = match (&self.body, &self.body_file) {
-            (Some(body), _) => Some(body.clone()),
-            (None, Some(path)) => Some(input::text(path)?.to_string()),
+            (Some(body), _) => Some(body.as_str().into()),
+            (None, Some(path)) => Some(input::text(path)?.as_str().into()),
             (None, None) => None,
         };
-        request.extend(body.map(|body| ("body".to_owned(), body.into())));
-        if let (Some(user), Some(path)) = (&self.user, &self.password_file) {
-            let password = input::secret(path)?;
-            let basic = json!({"type": "Basic", "username": user, "password": *password});
-            request.insert("authentication".to_owned(), basic);
-        }
-        Ok(request)
+        let basic = match (&self.user, &self.password_file) {
+            (Some(user), Some(path)) => {
+                let password = input::secret(path)?;
+                Some(json!({"type": "Basic", "username": user, "password": *password}))
+            }
+            _ => None,
+        };
+        Ok(object([
+            ("method", self.method.as_ref().map(|method| method.to_uppercase().into())),
+            ("headers", (!headers.is_empty()).then(|| headers.into())),
+            ("body", body),
+            ("authentication", basic),
+        ]))
     }
 
     /// Adds what follows a failed attempt.
     fn add_outcomes(&self, action: &mut Map<String, Value>) -> Result<()> {
-        if let Some(retry) = self.retry_policy()? {
-            action.insert("retryPolicy".to_owned(), retry);
-        }
+        action.extend(self.retry_policy()?.map(|retry| ("retryPolicy".to_owned(), retry)));
         if let Some(url) = &self.on_failure {
             let request = Map::from_iter([("method".to_owned(), "POST".into())]);
             let on_failure = http(url, request, "--on-failure")?;
@@ -199,23 +198,16 @@ impl ActionArgs {
     }
 
     fn retry_policy(&self) -> Result<Option<Value>> {
-        let mut policy = Map::new();
-        if let Some(count) = self.retry {
-            policy.insert("retryCount".to_owned(), count.into());
-        }
-        if let Some(every) = &self.retry_every {
-            policy
-                .insert("retryInterval".to_owned(), instant::written_span("--retry-every", every)?);
-        }
-        if policy.is_empty() {
-            return Ok(None);
-        }
-        let kind = if self.retry == Some(0) { "none" } else { "fixed" };
-        if kind == "none" {
-            policy.clear();
-        }
-        policy.insert("retryType".to_owned(), kind.into());
-        Ok(Some(policy.into()))
+        let every = optional_span("--retry-every", self.retry_every.as_deref())?;
+        Ok(match (self.retry, every) {
+            (None, None) => None,
+            (Some(0), _) => Some(json!({"retryType": "none"})),
+            (count, every) => {
+                let (count, kind) = (count.map(Value::from), Some("fixed".into()));
+                let policy = [("retryCount", count), ("retryInterval", every), ("retryType", kind)];
+                Some(object(policy).into())
+            }
+        })
     }
 }
 

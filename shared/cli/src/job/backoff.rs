@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::policy::{EXTENSIONS, FAILURES, object_in};
 use crate::failure::{Failure, Result};
-use crate::instant;
+use crate::instant::optional_span;
+use crate::merge::object;
 
 /// How the pauses between retries change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,31 +65,24 @@ impl BackoffArgs {
             None if grows => Some(Backoff::Exponential),
             backoff => *backoff,
         };
-        let mut retry = Map::new();
-        let mut set = |name: &str, value: Value| drop(retry.insert(name.to_owned(), value));
-        match backoff {
-            Some(Backoff::Fixed) => set("backoff", "fixed".into()),
-            Some(Backoff::Exponential) => set("backoff", "exponential".into()),
-            None => {}
-        }
-        if let Some(factor) = retry_factor {
-            set("factor", json!(factor));
-        }
-        if let Some(max) = retry_max {
-            set("maxInterval", instant::written_span("--retry-max", max)?);
-        }
-        if *retry_jitter {
-            set("jitter", "full".into());
-        }
-        if let Some(span) = retry_for {
-            set("maxElapsed", instant::written_span("--retry-for", span)?);
-        }
-        if let Some(max) = retry_after_max {
-            let max = instant::written_span("--retry-after-max", max)?;
-            let is_none = max == "PT0S";
-            set("retryAfter", if is_none { json!({"honour": false}) } else { json!({"max": max}) });
-        }
-        Ok(retry)
+        let backoff = backoff.map(|backoff| match backoff {
+            Backoff::Fixed => "fixed".into(),
+            Backoff::Exponential => "exponential".into(),
+        });
+        let max = optional_span("--retry-max", retry_max.as_deref())?;
+        let elapsed = optional_span("--retry-for", retry_for.as_deref())?;
+        let retry_after =
+            optional_span("--retry-after-max", retry_after_max.as_deref())?.map(|max| {
+                if max == "PT0S" { json!({"honour": false}) } else { json!({"max": max}) }
+            });
+        Ok(object([
+            ("backoff", backoff),
+            ("factor", retry_factor.map(|factor| json!(factor))),
+            ("maxInterval", max),
+            ("jitter", retry_jitter.then(|| "full".into())),
+            ("maxElapsed", elapsed),
+            ("retryAfter", retry_after),
+        ]))
     }
 }
 

@@ -6,7 +6,6 @@ use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
-use super::backoff::BackoffArgs;
 use super::days::Days;
 use super::policy::{EXTENSIONS, PolicyArgs};
 use super::schedule::{Every, ScheduleArgs, zone_named};
@@ -22,7 +21,6 @@ const ORDINALS: [(i64, &str); 6] =
 pub(crate) struct Given<'a> {
     pub(crate) schedule: &'a ScheduleArgs,
     pub(crate) action: &'a ActionArgs,
-    pub(crate) backoff: &'a BackoffArgs,
     pub(crate) policies: &'a PolicyArgs,
 }
 
@@ -37,7 +35,6 @@ impl Given<'_> {
         let action = self.action.patch(found.get("action"))?;
         patch.extend(action.map(|action| ("action".to_owned(), action)));
         self.action.put_into(&mut patch)?;
-        self.backoff.put_into(&mut patch)?;
         self.policies.put_into(&mut patch)?;
         without_other_choices(&mut patch);
         Ok(patch)

@@ -8,7 +8,6 @@ use minutehand_recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
-use super::backoff::BackoffArgs;
 use super::expect::{ExpectArgs, expects};
 use super::policy::PolicyArgs;
 use super::questions;
@@ -34,8 +33,6 @@ pub(crate) struct CreateArgs {
     pub(super) action: ActionArgs,
     #[command(flatten)]
     expect: ExpectArgs,
-    #[command(flatten)]
-    backoff: BackoffArgs,
     #[command(flatten)]
     policies: PolicyArgs,
     /// File with the job or its properties, as JSON or YAML; - reads standard input. Options override it
@@ -183,7 +180,6 @@ fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
         ));
     }
     args.action.put_into(&mut properties)?;
-    args.backoff.put_into(&mut properties)?;
     args.policies.put_into(&mut properties)?;
     if args.disabled {
         properties.insert("state".to_owned(), "disabled".into());

@@ -4,7 +4,8 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Result};
-use crate::instant;
+use crate::instant::optional_span;
+use crate::merge::object;
 use crate::work::Work;
 
 const HEADING: &str = "What it calls";
@@ -35,15 +36,10 @@ pub(crate) struct WindowArgs {
 impl WindowArgs {
     /// What is given of it.
     fn given(&self) -> Result<Map<String, Value>> {
-        let mut window = Map::new();
-        for (name, option, text) in
-            [("early", "--early", &self.early), ("grace", "--grace", &self.grace)]
-        {
-            if let Some(text) = text {
-                window.insert(name.to_owned(), instant::written_span(option, text)?);
-            }
-        }
-        Ok(window)
+        Ok(object([
+            ("early", optional_span("--early", self.early.as_deref())?),
+            ("grace", optional_span("--grace", self.grace.as_deref())?),
+        ]))
     }
 
     /// Adds to the changes of a job that expects pings.

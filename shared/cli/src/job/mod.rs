@@ -3,7 +3,7 @@
 mod action;
 pub(crate) use action::{ActionArgs, is_credential};
 mod again;
-pub(crate) mod backoff;
+mod backoff;
 mod change;
 pub(crate) use change::Given;
 mod copy;

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::backoff::BackoffArgs;
 use crate::failure::{Failure, Result};
+use crate::input;
+use crate::instant::optional_span;
+use crate::merge::object;
 use crate::output::{count, plural};
-use crate::{input, instant};
 
 const HEADING: &str = "Policies";
 /// The heading of the options that say what follows a failed attempt.
@@ -18,6 +21,8 @@ pub(super) const EXTENSIONS: &str = "minutehand";
 /// The options that set policies.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PolicyArgs {
+    #[command(flatten)]
+    pub(crate) backoff: BackoffArgs,
     /// What runs after an outage: last, none, all, all:20 [default: last]
     #[arg(long, value_name = "WHICH", help_heading = HEADING)]
     pub(crate) catch_up: Option<String>,
@@ -54,48 +59,35 @@ pub(crate) struct PolicyArgs {
 impl PolicyArgs {
     /// Adds the policies to the properties of a job, beside what a file says of them.
     pub(crate) fn put_into(&self, properties: &mut Map<String, Value>) -> Result<()> {
-        let mut policies = Map::new();
-        if let Some(text) = &self.catch_up {
-            policies.insert("catchUp".to_owned(), read_catch_up(text)?);
-        }
-        if let Some(text) = &self.max_lateness {
-            policies
-                .insert("maxLateness".to_owned(), instant::written_span("--max-lateness", text)?);
-        }
-        if let Some(text) = &self.timeout {
-            policies.insert("timeout".to_owned(), instant::written_span("--timeout", text)?);
-        }
-        if let Some(text) = &self.completion {
-            let within = instant::written_span("--completion", text)?;
-            policies.insert("completion".to_owned(), json!({ "within": within }));
-        }
-        if let Some(text) = &self.jitter {
-            policies.insert(
-                "jitter".to_owned(),
-                json!({ "window": instant::written_span("--jitter", text)? }),
-            );
-        }
-        if !self.exclude_date.is_empty() {
-            policies.insert("exclude".to_owned(), json!({"dates": self.exclude_date}));
-        }
-        if !self.extra_date.is_empty() {
-            policies.insert("extraDates".to_owned(), json!(self.extra_date));
-        }
-        if let Some(text) = &self.overlap {
-            policies.insert("overlap".to_owned(), json!({ "policy": read_overlap(text)? }));
-        }
-        if let Some(file) = &self.sign {
-            policies.insert("sign".to_owned(), json!({"secrets": secrets(file)?}));
-        }
-        if let Some(after) = self.pause_after {
-            policies.insert("pauseOnFailure".to_owned(), json!({"after": after}));
-        }
+        self.backoff.put_into(properties)?;
+        let dates = |given: &[String]| (!given.is_empty()).then(|| json!(given));
+        let overlap = self.overlap.as_deref().map(read_overlap);
+        let policies = object([
+            ("catchUp", self.catch_up.as_deref().map(read_catch_up).transpose()?),
+            ("maxLateness", optional_span("--max-lateness", self.max_lateness.as_deref())?),
+            ("timeout", optional_span("--timeout", self.timeout.as_deref())?),
+            (
+                "completion",
+                within("within", optional_span("--completion", self.completion.as_deref())?),
+            ),
+            ("jitter", within("window", optional_span("--jitter", self.jitter.as_deref())?)),
+            ("exclude", within("dates", dates(&self.exclude_date))),
+            ("extraDates", dates(&self.extra_date)),
+            ("overlap", within("policy", overlap.transpose()?)),
+            ("sign", within("secrets", self.sign.as_deref().map(secrets).transpose()?)),
+            ("pauseOnFailure", within("after", self.pause_after)),
+        ]);
         if policies.is_empty() {
             return Ok(());
         }
         object_in(properties, EXTENSIONS)?.extend(policies);
         Ok(())
     }
+}
+
+/// A value as the only property of an object.
+fn within(name: &str, value: Option<impl Into<Value>>) -> Option<Value> {
+    value.map(|value| Map::from_iter([(name.to_owned(), value.into())]).into())
 }
 
 /// An object of a file that options add to; a new one if the file has none. An option must not replace

@@ -7,7 +7,6 @@ use minutehand_client::{JobPath, Precondition};
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
-use super::backoff::BackoffArgs;
 use super::change::Given;
 use super::create::{properties_of, say_next};
 use super::expect::WindowArgs;
@@ -34,8 +33,6 @@ pub(crate) struct SetArgs {
     action: ActionArgs,
     #[command(flatten)]
     window: WindowArgs,
-    #[command(flatten)]
-    backoff: BackoffArgs,
     #[command(flatten)]
     policies: PolicyArgs,
     /// File with the properties to change, as JSON or YAML; - reads standard input. Options override it
@@ -112,8 +109,8 @@ async fn dry_run(work: &Work, path: &JobPath, changes: &Value) -> Result<()> {
 impl SetArgs {
     /// The changes that the options say.
     fn options(&self, work: &Work, found: &Map<String, Value>) -> Result<Map<String, Value>> {
-        let Self { schedule, action, backoff, policies, .. } = self;
-        let given = Given { schedule, action, backoff, policies };
+        let Self { schedule, action, policies, .. } = self;
+        let given = Given { schedule, action, policies };
         let mut patch = given.patch(found, work.now())?;
         self.window.put_into(&mut patch, found)?;
         if self.disabled {

@@ -12,7 +12,6 @@ use super::read::{InCollection, document, labelled};
 use crate::alert::AlertOptions;
 use crate::collection::{self, CreateLimits, SetLimits};
 use crate::failure::{Failure, Result};
-use crate::job::backoff::BackoffArgs;
 use crate::job::policy::PolicyArgs;
 use crate::job::schedule::ScheduleArgs;
 use crate::job::why::instant_of;
@@ -34,8 +33,6 @@ pub(super) struct Create {
     action: ActionArgs,
     #[command(flatten)]
     schedule: ScheduleArgs,
-    #[command(flatten)]
-    backoff: BackoffArgs,
     #[command(flatten)]
     policies: PolicyArgs,
     /// Create it switched off
@@ -97,8 +94,6 @@ pub(super) struct Update {
     #[command(flatten)]
     schedule: ScheduleArgs,
     #[command(flatten)]
-    backoff: BackoffArgs,
-    #[command(flatten)]
     policies: PolicyArgs,
 }
 
@@ -122,7 +117,6 @@ pub(super) async fn create(work: &Work, wanted: &Create) -> Result<Value> {
     let mut properties = Map::new();
     properties.extend(wanted.action.action()?.map(|action| ("action".to_owned(), action)));
     wanted.action.put_into(&mut properties)?;
-    wanted.backoff.put_into(&mut properties)?;
     wanted.policies.put_into(&mut properties)?;
     one_timing(work, &schedule)?.put_into(&mut properties);
     if wanted.disabled {
@@ -146,9 +140,9 @@ pub(super) async fn update(work: &Work, wanted: &Update) -> Result<Value> {
             "it is said twice when the job fires: leave recurrence and startTime out of properties",
         ));
     }
-    let Update { action, schedule, backoff, policies, .. } = wanted;
+    let Update { action, schedule, policies, .. } = wanted;
     let job = work.client().job(&path).await?;
-    let given = Given { schedule, action, backoff, policies };
+    let given = Given { schedule, action, policies };
     let mut changes = Value::Object(given.patch(&job.value.properties, work.now())?);
     merge(&mut changes, document);
     if let Some(text) = &wanted.snooze {
