@@ -23,6 +23,8 @@ pub struct ApiArgs {
 }
 
 impl ServerCommand for ApiArgs {
+    const ASKS_FOR_CLOCK: bool = false;
+
     async fn run(self, work: Work) -> Result<()> {
         let method = Method::from_bytes(self.method.to_uppercase().as_bytes());
         let method = method.map_err(|_| {

@@ -58,6 +58,8 @@ pub struct ConsoleArgs {
 }
 
 impl ServerCommand for ConsoleArgs {
+    const ASKS_FOR_CLOCK: bool = false;
+
     async fn run(self, work: Work) -> Result<()> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).await;
         let listener = listener.map_err(|error| {

@@ -41,6 +41,8 @@ struct Check {
 }
 
 impl ServerCommand for DoctorArgs {
+    const ASKS_FOR_CLOCK: bool = false;
+
     async fn run(self, work: Work) -> Result<()> {
         let (mut checks, answers) = server(&work).await;
         if answers {

@@ -90,8 +90,12 @@ impl Form {
     }
 }
 
-/// Reads a text whose form is not known.
-pub(crate) fn document(text: &str) -> Result<Value, String> {
+/// Reads a text as JSON if it begins like it, else as YAML.
+///
+/// # Errors
+///
+/// What is wrong with it, and where.
+pub fn document(text: &str) -> Result<Value, String> {
     Form::of(Path::new(""), text).read(text)
 }
 

@@ -61,6 +61,7 @@ use clap::Subcommand;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 pub use environment::Environment;
+pub use input::document;
 pub use mcp::McpEndpoint;
 pub use minutehand_client::LocalServer;
 pub use options::one_of;
@@ -68,9 +69,8 @@ pub use output::progress::Progress;
 pub use output::times::{capitalized, span_text};
 pub use timing::TimingOptions;
 
-use crate::at_server::AtServer;
+use crate::at_server::{AtServer, Begun, CarriedOut, begun};
 use crate::failure::{Failure, INTERRUPTED};
-use crate::options::Options;
 use crate::output::screen::Screen;
 
 /// The exit codes of the commands, for the help.
@@ -185,54 +185,13 @@ To complete in every new shell, add one line to its start-up file:
   elvish      eval (minutehand completions elvish | slurp)    in ~/.elvish/rc.elv
   powershell  minutehand completions powershell | Out-String | Invoke-Expression    in $PROFILE";
 
-impl Command {
-    fn options(&self) -> Option<&Options> {
-        Some(match self {
-            Self::Job(it) => &it.options,
-            Self::Collection(it) => &it.options,
-            Self::Apply(it) => &it.options,
-            Self::Import(it) => &it.options,
-            Self::Diff(it) => &it.options,
-            Self::Export(it) => &it.options,
-            Self::Watch(it) => &it.options,
-            Self::Top(it) => &it.options,
-            Self::Wall(it) => &it.options,
-            Self::Calendar(it) => &it.options,
-            Self::Alert(it) => &it.options,
-            Self::Failures(it) => &it.options,
-            Self::Find(it) => &it.options,
-            Self::Journal(it) => &it.options,
-            Self::Dead(it) => &it.options,
-            Self::Processes(it) => &it.options,
-            Self::Doctor(it) => &it.options,
-            Self::Login(it) => &it.options,
-            Self::Logout(it) => &it.options,
-            Self::Context(it) => &it.options,
-            Self::Mcp(it) => &it.options,
-            Self::Api(it) => &it.options,
-            Self::Console(it) => &it.options,
-            Self::Version(it) => &it.options,
-            Self::Completions(_) | Self::Man(_) => return None,
-        })
-    }
-}
-
-/// Reads a text as JSON if it begins like it, else as YAML.
-///
-/// # Errors
-///
-/// What is wrong with it, and where.
-pub fn document(text: &str) -> Result<serde_json::Value, String> {
-    input::document(text)
-}
-
 /// Carries out a command. `program` is the whole command line, for the manual.
 #[must_use]
 pub fn run(command: Command, program: clap::Command, environment: Environment) -> ExitCode {
-    let colors = command.options().cloned();
+    let (options, carried_out) = begin(command, program, environment);
     let done = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
-            let done = runtime.block_on(interruptible(command, program, environment));
+            let done = runtime.block_on(interruptible(carried_out));
             // A look-up of a host's name may still wait for its name server.
             runtime.shutdown_background();
             done
@@ -242,59 +201,50 @@ pub fn run(command: Command, program: clap::Command, environment: Environment) -
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            report(&failure, colors.map(|options| Screen::new(&options, &environment)).as_ref());
+            report(&failure, options.map(|options| Screen::new(&options, &environment)).as_ref());
             ExitCode::from(failure.code)
         }
     }
 }
 
-async fn interruptible(
-    command: Command,
-    program: clap::Command,
-    environment: Environment,
-) -> failure::Result<()> {
+async fn interruptible(carried_out: CarriedOut) -> failure::Result<()> {
     tokio::select! {
-        done = carry_out(command, program, environment) => done,
+        done = carried_out => done,
         _ = tokio::signal::ctrl_c() => Err(Failure::new(INTERRUPTED, "interrupted")),
     }
 }
 
-async fn carry_out(
-    command: Command,
-    program: clap::Command,
-    environment: Environment,
-) -> failure::Result<()> {
-    let screen = |options: &Options| Screen::new(options, &environment);
+/// A command that is begun, with the options that say how to print what goes wrong.
+fn begin(command: Command, program: clap::Command, environment: Environment) -> Begun {
     match command {
-        Command::Job(args) => at_server::run(args, environment).await,
-        Command::Collection(args) => at_server::run(args, environment).await,
-        Command::Apply(args) => at_server::run(args, environment).await,
-        Command::Import(args) => at_server::run(*args, environment).await,
-        Command::Diff(args) => at_server::run(args, environment).await,
-        Command::Export(args) => at_server::run(args, environment).await,
-        Command::Watch(args) => at_server::run(args, environment).await,
-        Command::Top(args) => at_server::run(args, environment).await,
-        Command::Wall(args) => at_server::run(args, environment).await,
-        Command::Calendar(args) => at_server::run(args, environment).await,
-        Command::Alert(args) => at_server::run(args, environment).await,
-        Command::Failures(args) => at_server::run(args, environment).await,
-        Command::Find(args) => at_server::run(args, environment).await,
-        Command::Journal(args) => at_server::run(args, environment).await,
-        Command::Dead(args) => at_server::run(args, environment).await,
-        Command::Processes(args) => at_server::run(args, environment).await,
-        Command::Doctor(args) => at_server::run_silent(args, environment).await,
-        Command::Login(args) => {
-            let screen = screen(&args.options);
-            args.run(&screen, &environment).await
+        Command::Job(args) => at_server::run(args, environment),
+        Command::Collection(args) => at_server::run(args, environment),
+        Command::Apply(args) => at_server::run(args, environment),
+        Command::Import(args) => at_server::run(*args, environment),
+        Command::Diff(args) => at_server::run(args, environment),
+        Command::Export(args) => at_server::run(args, environment),
+        Command::Watch(args) => at_server::run(args, environment),
+        Command::Top(args) => at_server::run(args, environment),
+        Command::Wall(args) => at_server::run(args, environment),
+        Command::Calendar(args) => at_server::run(args, environment),
+        Command::Alert(args) => at_server::run(args, environment),
+        Command::Failures(args) => at_server::run(args, environment),
+        Command::Find(args) => at_server::run(args, environment),
+        Command::Journal(args) => at_server::run(args, environment),
+        Command::Dead(args) => at_server::run(args, environment),
+        Command::Processes(args) => at_server::run(args, environment),
+        Command::Doctor(args) => at_server::run(args, environment),
+        Command::Login(args) => begun(args.options.clone(), args.run(environment)),
+        Command::Logout(args) => begun(args.options.clone(), async move { args.run(&environment) }),
+        Command::Context(args) => {
+            begun(args.options.clone(), async move { args.run(&environment) })
         }
-        Command::Logout(args) => args.run(&screen(&args.options), &environment),
-        Command::Context(args) => args.run(&screen(&args.options), &environment),
-        Command::Mcp(args) => at_server::run_silent(args, environment).await,
-        Command::Api(args) => at_server::run_silent(args, environment).await,
-        Command::Console(args) => at_server::run_silent(args, environment).await,
-        Command::Version(args) => args.run(&program, environment).await,
-        Command::Completions(args) => args.run(&environment),
-        Command::Man(args) => args.run(program),
+        Command::Mcp(args) => at_server::run(args, environment),
+        Command::Api(args) => at_server::run(args, environment),
+        Command::Console(args) => at_server::run(args, environment),
+        Command::Version(args) => begun(args.options.clone(), args.run(program, environment)),
+        Command::Completions(args) => (None, Box::pin(async move { args.run(&environment) })),
+        Command::Man(args) => (None, Box::pin(async move { args.run(program) })),
     }
 }
 

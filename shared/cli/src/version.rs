@@ -17,7 +17,7 @@ pub struct VersionArgs {
 
 impl VersionArgs {
     /// A server that does not answer is not a failure: the program has a version all the same.
-    pub(crate) async fn run(self, program: &clap::Command, environment: Environment) -> Result<()> {
+    pub(crate) async fn run(self, program: clap::Command, environment: Environment) -> Result<()> {
         let work = Work::silent(&self.options, environment)?;
         let own = program.render_version();
         let health = work.client().health().await;

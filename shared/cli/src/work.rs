@@ -38,18 +38,16 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Finds out which server to talk to, and asks one on this machine for its clock.
-    pub(crate) async fn open(options: &Options, environment: Environment) -> Result<Self> {
-        let mut work = Self::silent(options, environment)?;
-        if work.client().server().is_loopback() {
+    /// Asks a server on this machine for its clock.
+    pub(crate) async fn ask_for_clock(&mut self) {
+        if self.client().server().is_loopback() {
             // A server that does not answer now does not answer the command either, which says so.
-            let server = work.client().me().await.ok();
-            work.test_clock = server.and_then(|it| TestClock::of(&it, environment.now()));
+            let server = self.client().me().await.ok();
+            self.test_clock = server.and_then(|it| TestClock::of(&it, self.environment.now()));
         }
-        Ok(work)
     }
 
-    /// The same without a request.
+    /// Finds out which server to talk to, without a request.
     pub(crate) fn silent(options: &Options, environment: Environment) -> Result<Self> {
         Self::with_limits(options, environment, Limits::default())
     }

@@ -58,7 +58,8 @@ struct AddArgs {
 }
 
 impl ContextArgs {
-    pub(crate) fn run(&self, screen: &Screen, environment: &Environment) -> Result<()> {
+    pub(crate) fn run(&self, environment: &Environment) -> Result<()> {
+        let screen = &Screen::new(&self.options, environment);
         let config = Config::read(environment)?;
         match &self.command {
             ContextCommand::List => self.list(screen, &config),

@@ -37,9 +37,10 @@ pub struct LoginArgs {
 }
 
 impl LoginArgs {
-    pub(crate) async fn run(self, screen: &Screen, environment: &Environment) -> Result<()> {
+    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
         check_name(&self.name)?;
-        let mut config = Config::read(environment)?;
+        let screen = &Screen::new(&self.options, &environment);
+        let mut config = Config::read(&environment)?;
         let before = config.file.contexts.get(&self.name).cloned();
         let context = self.context(before)?;
         let server = ServerUrl::parse(&context.url).map_err(Failure::refused)?;
@@ -139,7 +140,8 @@ pub struct LogoutArgs {
 }
 
 impl LogoutArgs {
-    pub(crate) fn run(&self, screen: &Screen, environment: &Environment) -> Result<()> {
+    pub(crate) fn run(&self, environment: &Environment) -> Result<()> {
+        let screen = Screen::new(&self.options, environment);
         let config = Config::read(environment)?;
         let name = self.name.clone().or_else(|| config.file.current.clone());
         let name = name.ok_or_else(|| Failure::refused("there is no context: nothing to do"))?;

@@ -63,6 +63,8 @@ struct Assistant {
 }
 
 impl ServerCommand for McpArgs {
+    const ASKS_FOR_CLOCK: bool = false;
+
     async fn run(self, work: Work) -> Result<()> {
         if io::stdin().is_terminal() {
             work.screen.note(ON_A_TERMINAL);
