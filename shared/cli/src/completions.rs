@@ -71,27 +71,12 @@ impl CompletionsArgs {
 
 /// The options of a command that was not typed.
 fn plain() -> Options {
-    Options {
-        context: None,
-        server: None,
-        ca: None,
-        subscription: None,
-        group: None,
-        json: None,
-        jsonl: false,
-        titles: false,
-        utc: false,
-        ascii: false,
-        color: Color::Never,
-        quiet: true,
-    }
+    Options { color: Color::Never, quiet: true, ..Options::default() }
 }
 
 /// Names of jobs that begin as the word does. A server that does not answer has none.
 pub(crate) fn jobs(environment: Environment, typed: &str) -> Vec<CompletionCandidate> {
-    ask(async move {
-        let limits = Limits { connect: ANSWER_MAX, answer: ANSWER_MAX };
-        let work = Work::with_limits(&plain(), environment, limits).ok()?;
+    ask(environment, typed, async |work| {
         let (collection, before) = match typed.rsplit_once('/') {
             Some((collection, _)) => (Some(collection), format!("{collection}/")),
             None => (None, String::new()),
@@ -107,20 +92,16 @@ pub(crate) fn jobs(environment: Environment, typed: &str) -> Vec<CompletionCandi
             let listed = listed.unwrap_or_default();
             names.extend(listed.iter().map(|item| format!("{}/", item.value.name)));
         }
-        names.retain(|name| name.starts_with(typed));
         Some(names)
     })
 }
 
 /// Names of collections that begin as the word does.
 pub(crate) fn collections(environment: Environment, typed: &str) -> Vec<CompletionCandidate> {
-    ask(async move {
-        let limits = Limits { connect: ANSWER_MAX, answer: ANSWER_MAX };
-        let work = Work::with_limits(&plain(), environment, limits).ok()?;
+    ask(environment, typed, async |work| {
         let place = &work.defaults().place;
         let listed = work.client().collections(place).up_to(NAMES_MAX).await.ok()?;
-        let names = listed.into_iter().map(|item| item.value.name);
-        Some(names.filter(|name| name.starts_with(typed)).collect())
+        Some(listed.into_iter().map(|item| item.value.name).collect())
     })
 }
 
@@ -161,21 +142,29 @@ pub(crate) fn failed(
     let Some(name) = behind.into_iter().find(|word| !word.starts_with('-')) else {
         return Vec::new();
     };
-    ask(async move {
-        let limits = Limits { connect: ANSWER_MAX, answer: ANSWER_MAX };
-        let work = Work::with_limits(&plain(), environment, limits).ok()?;
+    ask(environment, typed, async |work| {
         let path = work.defaults().job(name).ok()?;
         let since = format_instant(work.now().checked_sub_signed(FAILED_SINCE)?);
         let of = (Some(&path.collection), Some(path.job.as_str()));
         let subscription = &path.collection.place.subscription;
         let found = work.client().failures(subscription, of, &since, FAILED_MAX).await.ok()?;
-        let instants = found.into_iter().map(|item| item.value.at);
-        Some(instants.filter(|at| at.starts_with(typed)).collect())
+        Some(found.into_iter().map(|item| item.value.at).collect())
     })
 }
 
-fn ask(names: impl Future<Output = Option<Vec<String>>>) -> Vec<CompletionCandidate> {
+/// What a server knows that begins as the word does.
+fn ask(
+    environment: Environment,
+    typed: &str,
+    values: impl AsyncFn(Work) -> Option<Vec<String>>,
+) -> Vec<CompletionCandidate> {
+    let limits = Limits { connect: ANSWER_MAX, answer: ANSWER_MAX };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let names = runtime.ok().and_then(|runtime| runtime.block_on(names));
-    names.unwrap_or_default().into_iter().map(CompletionCandidate::new).collect()
+    let values = runtime.ok().and_then(|runtime| {
+        runtime.block_on(async {
+            values(Work::with_limits(&plain(), environment, limits).ok()?).await
+        })
+    });
+    let begun = values.unwrap_or_default().into_iter().filter(|value| value.starts_with(typed));
+    begun.map(CompletionCandidate::new).collect()
 }

@@ -68,6 +68,14 @@ impl Failure {
     }
 }
 
+/// What a call has found; `None` if there is no such thing.
+pub(crate) fn found<T>(answer: Result<T, Error>) -> Result<Option<T>> {
+    match answer {
+        Err(error) if error.is_not_found() => Ok(None),
+        answer => Ok(Some(answer?)),
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

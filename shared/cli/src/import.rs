@@ -24,8 +24,9 @@ use zeroize::Zeroizing;
 
 use crate::at_server::ServerCommand;
 use crate::check::{self, Change, JobChange};
-use crate::failure::{FAILED, Failure, REFUSED, Result};
+use crate::failure::{FAILED, Failure, REFUSED, Result, found};
 use crate::input;
+use crate::job::make_collection;
 use crate::output::ask;
 use crate::output::progress::Progress;
 use crate::output::screen::Screen;
@@ -200,7 +201,7 @@ impl ServerCommand for ImportArgs {
             let question = format!("Create {count} jobs in {name}?");
             // Without a terminal no answer is needed: an import only adds.
             ask::confirm(&work.screen, &question, into.yes || !work.screen.asks)?;
-            make_collection(&work, &path, &files).await?;
+            need_collection(&work, &path, &files).await?;
         }
         let outcomes = create_all(&work, &path, &files, count).await;
         let (crontab, unknown) = match (watch, files.as_slice()) {
@@ -349,12 +350,9 @@ fn converted(conversion: &Conversion) -> usize {
 /// Refuses what the server would refuse, as far as the secrets that it needs are there. Jobs that exist are
 /// left alone, and not checked.
 async fn check_all(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
-    let existing = match work.client().collection(path).await {
-        Err(error) if error.is_not_found() => None,
-        found => {
-            found?;
-            Some(names(work, path).await?)
-        }
+    let existing = match found(work.client().collection(path).await)? {
+        Some(_) => Some(names(work, path).await?),
+        None => None,
     };
     let exists = existing.is_some();
     let existing = existing.unwrap_or_default();
@@ -405,28 +403,15 @@ fn new_collection(files: &[Read]) -> Value {
     quota.map_or_else(|| json!({}), |quota| json!({"properties": {"quota": quota}}))
 }
 
-async fn make_collection(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
+async fn need_collection(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
     let body = new_collection(files);
-    match work.client().collection(path).await {
-        Err(error) if error.is_not_found() => {}
-        found => {
-            found?;
-            if body.get("properties").is_some() {
-                work.screen.note("the collection exists and keeps its own quota");
-            }
-            return Ok(());
-        }
+    if found(work.client().collection(path).await)?.is_none() {
+        return make_collection(work, path, &body).await;
     }
-    match work.client().put_collection(path, &body, Precondition::New).await {
-        // Another command was faster.
-        Err(error) if error.is_taken() => Ok(()),
-        made => {
-            made?;
-            let name = work.defaults().short_collection(path);
-            work.screen.note(&format!("created the collection '{name}'"));
-            Ok(())
-        }
+    if body.get("properties").is_some() {
+        work.screen.note("the collection exists and keeps its own quota");
     }
+    Ok(())
 }
 
 /// Creates the jobs, a few at a time, and returns what became of each, in their order.

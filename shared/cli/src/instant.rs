@@ -1,6 +1,6 @@
 //! Instants as a person types them: `now+2h`, `yesterday 02:30`, `2026-11-22 02:30`.
 
-use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+use chrono::{DateTime, Datelike as _, Days, Month, NaiveDate, NaiveTime, TimeDelta, Utc};
 use minutehand_recurrence::WrittenDate;
 use minutehand_recurrence::zone::Zone;
 use serde_json::Value;
@@ -10,8 +10,6 @@ use crate::output::times::{hours_and_minutes, local};
 
 const FORMS: &str = "write an instant like 2026-11-22T02:30:00Z, '2026-11-22 02:30', '19 Oct 02:30', \
                      02:30, 'yesterday 02:30', now+2h or -15m";
-const MONTHS: [&str; 12] =
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// Reads an instant. A time without an offset is one on the clock of the zone.
 pub(crate) fn parse(text: &str, zone: Option<Zone>, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
@@ -105,23 +103,10 @@ fn time_of(text: &str) -> Option<NaiveTime> {
 
 /// The number of a month, from 1, by a name of at least three letters.
 pub(crate) fn month_of(name: &str) -> Option<u32> {
-    let short = name.get(..3)?;
-    let at = MONTHS.iter().position(|&month| month == short)?;
-    let full = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    full.get(at)?.starts_with(name).then_some(u32::try_from(at).ok()? + 1)
+    let mut months = (1_u8..=12).filter_map(|number| Month::try_from(number).ok());
+    let is_meant = |month: &Month| month.name().to_ascii_lowercase().starts_with(name);
+    let month = months.find(|month| name.len() >= 3 && is_meant(month))?;
+    Some(month.number_from_month())
 }
 
 /// The instant of a date without an offset. A time that the clock of the zone shows twice, or never,

@@ -11,7 +11,7 @@ const HEADING: &str = "Options of every command";
 const SERVER_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://127.0.0.1:7070]";
 
 /// The options that every command for a server has.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Options {
     /// Context to use; `minutehand context list` lists them
@@ -55,10 +55,11 @@ pub(crate) struct Options {
 }
 
 /// When to print colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set
     #[value(help = "On a terminal, unless NO_COLOR is set")]
+    #[default]
     Auto,
     /// Always
     Always,

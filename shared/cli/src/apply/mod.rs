@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::apply::plan::{Plan, Step, What};
 use crate::at_server::ServerCommand;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, found};
 use crate::output::progress::Progress;
 use crate::output::{ask, plural};
 use crate::work::Work;
@@ -174,10 +174,9 @@ async fn carry_out_step(work: &Work, step: &Step) -> Result<()> {
         What::ChangeJob(path, changes) => {
             client.patch_job(path, changes, Precondition::Always).await?;
         }
-        What::DeleteJob(path) => match client.delete_job(path).await {
-            Err(error) if error.is_not_found() => {}
-            deleted => deleted?,
-        },
+        What::DeleteJob(path) => {
+            found(client.delete_job(path).await)?;
+        }
     }
     Ok(())
 }

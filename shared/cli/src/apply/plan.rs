@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use minutehand_client::{CheckProblem, CollectionPath, JobPath};
+use minutehand_client::{CheckProblem, CollectionPath, CollectionProperties, JobPath};
 use minutehand_convert::yaml;
 use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use super::diff::{Difference, difference};
 use super::files::{WantedCollection, WantedJob};
 use super::secrets;
 use crate::check::{self, Change, JobChange};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, found};
 use crate::job::schedule::timetable;
 use crate::masked::masked;
 use crate::merge::merge;
@@ -241,21 +241,17 @@ impl Plan {
     async fn collection(&mut self, work: &Work, wanted: &WantedCollection) -> Result<Found> {
         let path = &wanted.path;
         let own = wanted.properties.as_ref().and_then(zone_of_collection);
-        let found = match work.client().collection(path).await {
-            Err(error) if error.is_not_found() => {
-                let properties = wanted.properties.clone().unwrap_or_default();
-                let document = json!({ "properties": properties });
-                let what = What::CreateCollection(path.clone(), document);
-                let file = wanted.file.clone();
-                self.steps.push(Step { what, lines: vec!["collection".to_owned()], file });
-                return Ok(Found { zone: own, jobs: BTreeMap::new() });
-            }
-            found => found?.value,
+        let Some(answer) = found(work.client().collection(path).await)? else {
+            let properties = wanted.properties.clone().unwrap_or_default();
+            let what = What::CreateCollection(path.clone(), json!({ "properties": properties }));
+            let file = wanted.file.clone();
+            self.steps.push(Step { what, lines: vec!["collection".to_owned()], file });
+            return Ok(Found { zone: own, jobs: BTreeMap::new() });
         };
-        let zone = own.or_else(|| zone_of_collection(&found.properties.rest));
+        let CollectionProperties { state, rest: mut before } = answer.value.properties;
+        let zone = own.or_else(|| zone_of_collection(&before));
         if let Some(properties) = &wanted.properties {
-            let mut before = found.properties.rest;
-            before.insert("state".to_owned(), found.properties.state.into());
+            before.insert("state".to_owned(), state.into());
             // Only what the file names: a collection also has properties that the server sets.
             let mut named = properties.clone();
             named.entry("state").or_insert_with(|| "Enabled".into());

@@ -13,7 +13,7 @@ use super::policy::PolicyArgs;
 use super::questions;
 use super::schedule::{ScheduleArgs, timetable};
 use crate::check::{self, Change, Checked, JobChange};
-use crate::failure::{FAILED, Failure, NOT_ALLOWED, Result};
+use crate::failure::{FAILED, Failure, NOT_ALLOWED, Result, found};
 use crate::input;
 use crate::masked::masked;
 use crate::output::ask;
@@ -254,24 +254,14 @@ async fn checked(
             is_new: true,
         })
         .collect();
-    let is_made = match work.client().collection(collection).await {
-        Err(error) if error.is_not_found() => {
-            if !work.defaults().is_default_collection(collection) {
-                return Err(no_collection(work, collection));
-            }
-            true
-        }
-        found => {
-            found?;
-            false
-        }
-    };
+    let is_made = found(work.client().collection(collection).await)?.is_none();
+    if is_made && !work.defaults().is_default_collection(collection) {
+        return Err(no_collection(work, collection));
+    }
     if !is_made && !args.replace {
         for (path, _) in jobs {
-            match work.client().job(path).await {
-                Ok(_) => return Err(taken(work, path)),
-                Err(error) if error.is_not_found() => {}
-                Err(error) => return Err(error.into()),
+            if found(work.client().job(path).await)?.is_some() {
+                return Err(taken(work, path));
             }
         }
     }
@@ -306,7 +296,7 @@ async fn put(
             if !work.defaults().is_default_collection(&path.collection) {
                 return Err(no_collection(work, &path.collection));
             }
-            make_default(work, &path.collection).await?;
+            make_collection(work, &path.collection, &json!({})).await?;
             Ok(work.client().put_job(path, document, condition).await?.text)
         }
         Err(error) if error.is_taken() => Err(taken(work, path)),
@@ -322,17 +312,22 @@ fn taken(work: &Work, path: &JobPath) -> Failure {
     ))
 }
 
-async fn make_default(work: &Work, path: &CollectionPath) -> Result<()> {
-    let made = work.client().put_collection(path, &json!({}), Precondition::New).await;
-    match made {
+/// Makes a collection for jobs.
+pub(crate) async fn make_collection(
+    work: &Work,
+    path: &CollectionPath,
+    document: &Value,
+) -> Result<()> {
+    match work.client().put_collection(path, document, Precondition::New).await {
         // Another command made it in the meantime.
-        Err(error) if error.is_taken() => Ok(()),
+        Err(error) if error.is_taken() => {}
         made => {
             made?;
-            work.screen.note(&format!("created the collection '{}'", path.collection));
-            Ok(())
+            let name = work.defaults().short_collection(path);
+            work.screen.note(&format!("created the collection '{name}'"));
         }
     }
+    Ok(())
 }
 
 /// Says what the server has understood.

@@ -8,7 +8,7 @@ mod change;
 pub(crate) use change::Given;
 mod copy;
 mod create;
-pub(crate) use create::{put_new, zoned};
+pub(crate) use create::{make_collection, put_new, zoned};
 mod days;
 mod delete;
 mod edit;
