@@ -1,12 +1,12 @@
 //! `collection`: lists, creates, switches and deletes collections.
 
 use clap::{Args, Subcommand};
-use minutehand_client::{CollectionDocument, CollectionPath, Error, Precondition};
+use minutehand_client::{CollectionDocument, CollectionPath, Precondition};
 use serde_json::{Map, Value, json};
 
 use crate::alert::{self, AlertOptions};
 use crate::at_server::ServerCommand;
-use crate::editor::{self, Saved};
+use crate::editor;
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::job::merge_patch;
@@ -441,16 +441,9 @@ async fn edit(work: &Work, name: &str) -> Result<()> {
     };
     before.retain(|name, _| ["tags", "properties"].contains(&name.as_str()));
     let before = Value::Object(before);
-    let save = async |after: Value| match work
-        .client()
-        .patch_collection(&path, &merge_patch_between(&before, &after))
-        .await
-    {
-        Ok(_) => Ok(Saved::Done),
-        Err(Error::Refused(refusal)) if refusal.status == 400 => {
-            Ok(Saved::Refused(refusal.message))
-        }
-        Err(error) => Err(error.into()),
+    let save = async |after: Value| {
+        let changes = merge_patch_between(&before, &after);
+        work.client().patch_collection(&path, &changes).await.map(drop)
     };
     editor::edit(work, &name, &format!("minutehand collection set {name} …"), &before, save).await
 }

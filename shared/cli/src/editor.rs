@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use minutehand_client::Error;
 use serde_json::Value;
 
 use crate::failure::{Failure, INTERRUPTED, Result};
@@ -14,14 +15,6 @@ use crate::work::Work;
 const EDITOR_DEFAULT: &str = "vi";
 /// What a line that is not part of the document begins with.
 const REMARK: &str = "//";
-
-/// What became of an edited document.
-pub(crate) enum Saved {
-    /// The server has it.
-    Done,
-    /// The server refused it, for this reason.
-    Refused(String),
-}
 
 /// A file that only its owner can read, and that is gone at the end.
 struct Draft(PathBuf);
@@ -39,7 +32,7 @@ pub(crate) async fn edit(
     name: &str,
     otherwise: &str,
     before: &Value,
-    save: impl AsyncFn(Value) -> Result<Saved>,
+    save: impl AsyncFn(Value) -> Result<(), Error>,
 ) -> Result<()> {
     if !work.screen.asks {
         return Err(Failure::refused(format!(
@@ -62,9 +55,10 @@ pub(crate) async fn edit(
         }
         let refusal = match serde_json::from_str::<Value>(&document) {
             Err(error) => format!("this is not valid JSON: {error}"),
-            Ok(edited) => match save(edited).await? {
-                Saved::Done => return work.screen.line(&format!("changed {name}")),
-                Saved::Refused(refusal) => refusal,
+            Ok(edited) => match save(edited).await {
+                Ok(()) => return work.screen.line(&format!("changed {name}")),
+                Err(Error::Refused(refusal)) if refusal.status == 400 => refusal.message,
+                Err(error) => return Err(error.into()),
             },
         };
         work.screen.note(&format!("error: {refusal}"));

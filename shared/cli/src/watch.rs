@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
-use minutehand_client::{HistoryFilter, HistoryItem, JobPath, Listed};
+use minutehand_client::{HistoryItem, JobPath, Listed};
 
 use crate::at_server::ServerCommand;
 use crate::failure::Result;
@@ -84,7 +84,7 @@ async fn fresh(
     known: &mut Seen,
     is_first: bool,
 ) -> Result<Vec<Listed<HistoryItem>>> {
-    let items = work.client().history(path, HistoryFilter::All).up_to(ATTEMPTS_MAX).await?;
+    let items = work.client().history(path, None).up_to(ATTEMPTS_MAX).await?;
     let mut fresh: Vec<Listed<HistoryItem>> = Vec::new();
     let mut names = BTreeSet::new();
     for item in items {

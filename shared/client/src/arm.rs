@@ -22,15 +22,6 @@ pub enum Precondition<'a> {
     Unchanged(&'a str),
 }
 
-/// Which attempts of a history are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HistoryFilter {
-    /// All.
-    All,
-    /// Those that failed.
-    Failed,
-}
-
 /// A list that is read page by page.
 #[derive(Debug)]
 pub struct Listing<'a, T> {
@@ -161,9 +152,7 @@ impl Client {
     /// Lists the jobs of a collection by name: all of them, or the jobs in a state.
     #[must_use]
     pub fn jobs(&self, path: &CollectionPath, state: Option<&str>) -> Listing<'_, Job> {
-        let filter =
-            state.map(|state| format!("&$filter={}", escaped(&format!("state eq {state}"))));
-        self.listing(path.arm_path("/jobs") + &filter.unwrap_or_default())
+        self.listing(path.arm_path("/jobs") + &filter("state", state))
     }
 
     /// Reads a job.
@@ -223,13 +212,15 @@ impl Client {
         self.done(Request::new(Method::POST, path.arm_path("/run")).once(key)).await
     }
 
-    /// Lists the attempts of a job, newest occurrence first.
+    /// Lists the attempts of a job, newest occurrence first: all of them, or those with a status.
     #[must_use]
-    pub fn history(&self, path: &JobPath, which: HistoryFilter) -> Listing<'_, HistoryItem> {
-        let filter = match which {
-            HistoryFilter::All => String::new(),
-            HistoryFilter::Failed => format!("&$filter={}", escaped("status eq failed")),
-        };
-        self.listing(path.arm_path("/history") + &filter)
+    pub fn history(&self, path: &JobPath, status: Option<&str>) -> Listing<'_, HistoryItem> {
+        self.listing(path.arm_path("/history") + &filter("status", status))
     }
+}
+
+/// The part of a query for the items of which a property is this.
+fn filter(name: &str, value: Option<&str>) -> String {
+    let filter = value.map(|value| escaped(&format!("{name} eq {value}")));
+    filter.map_or_else(String::new, |filter| format!("&$filter={filter}"))
 }

@@ -34,7 +34,7 @@ mod wall;
 mod way;
 
 pub use answer::{Answer, Listed};
-pub use arm::{HistoryFilter, Listing, Precondition};
+pub use arm::{Listing, Precondition};
 pub use browse::{AheadQuery, Chosen, FoundJob};
 pub use check::{ChangesAnswer, CheckFix, CheckProblem, CheckWarning, CheckedJob};
 pub use error::{Error, ServerRefusal};

@@ -1,20 +1,15 @@
 //! `job resume` and `job redrive`, which are for failures, and `job cancel`.
 
 use clap::Args;
+use minutehand_client::{Answer, JobPath};
 
+use super::NamedArgs;
 use super::create::say_next;
 use super::why::instant_of;
 use crate::failure::Result;
 use crate::work::Work;
 
-/// The arguments of `job resume`.
-#[derive(Debug, Args)]
-pub(crate) struct ResumeArgs {
-    /// Name of the job, or COLLECTION/JOB
-    name: String,
-}
-
-pub(super) async fn resume(work: &Work, args: &ResumeArgs) -> Result<()> {
+pub(super) async fn resume(work: &Work, args: &NamedArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
     let answer = work.client().resume(&path).await?;
     if let Some(json) = &work.json {
@@ -39,27 +34,25 @@ pub(crate) struct OccurrenceArgs {
 pub(super) async fn redrive(work: &Work, args: &OccurrenceArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
     let (at, zone) = instant_of(work, &path, &args.at).await?;
-    let answer = work.client().redrive_occurrence(&path, &at).await?;
-    if let Some(json) = &work.json {
-        return json.document(&work.screen, &answer.text);
-    }
-    let (name, times) = (work.defaults().short_job(&path), work.times(zone));
-    let of = times.written(&answer.value.redrive_of);
-    work.screen.line(&format!("{name} runs now, for the occurrence {of}"))?;
-    work.screen.hint(&format!("minutehand job history {name}"));
-    Ok(())
+    let Answer { value, text, .. } = work.client().redrive_occurrence(&path, &at).await?;
+    let of = work.times(zone).written(&value.redrive_of);
+    tell(work, &path, &text, &format!(" runs now, for the occurrence {of}"))
 }
 
 pub(super) async fn cancel(work: &Work, args: &OccurrenceArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
     let (at, zone) = instant_of(work, &path, &args.at).await?;
-    let answer = work.client().cancel_occurrence(&path, &at).await?;
-    if let Some(json) = &work.json {
-        return json.document(&work.screen, &answer.text);
+    let Answer { value, text, .. } = work.client().cancel_occurrence(&path, &at).await?;
+    let of = work.times(zone).written(&value.at);
+    tell(work, &path, &text, &format!(": the attempt of {of} is cancelled"))
+}
+
+/// Says what becomes of a job, behind its name.
+fn tell(work: &Work, path: &JobPath, json: &str, says: &str) -> Result<()> {
+    let name = work.defaults().short_job(path);
+    work.tell(json, &format!("{name}{says}"))?;
+    if work.json.is_none() {
+        work.screen.hint(&format!("minutehand job history {name}"));
     }
-    let (name, times) = (work.defaults().short_job(&path), work.times(zone));
-    let of = times.written(&answer.value.at);
-    work.screen.line(&format!("{name}: the attempt of {of} is cancelled"))?;
-    work.screen.hint(&format!("minutehand job history {name}"));
     Ok(())
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::NamedArgs;
 use crate::failure::{Failure, Result};
 use crate::instant::optional_span;
 use crate::merge::object;
@@ -89,14 +90,7 @@ pub(super) fn in_words(action: &Value) -> String {
     format!("a ping, from {early} before until {grace} after")
 }
 
-/// The arguments of `job rotate-ping`.
-#[derive(Debug, Args)]
-pub(crate) struct RotatePingArgs {
-    /// Name of the job, or COLLECTION/JOB
-    name: String,
-}
-
-pub(super) async fn rotate(work: &Work, args: &RotatePingArgs) -> Result<()> {
+pub(super) async fn rotate(work: &Work, args: &NamedArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
     let answer = work.client().rotate_ping(&path).await?;
     if let Some(json) = &work.json {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use console::truncate_str;
-use minutehand_client::{HistoryFilter, HistoryItem, HistoryProperties, JobPath, Listed, Listing};
+use minutehand_client::{HistoryItem, HistoryProperties, JobPath, Listed};
 use minutehand_recurrence::zone::Zone;
 
 use crate::failure::Result;
@@ -63,20 +63,16 @@ pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
         return print_body(work, &path, id).await;
     }
     let zone = zone_of(&work.client().job(&path).await?.value.properties);
-    let since = match &args.since {
-        Some(since) => Some(instant::parse(since, zone, work.now())?),
-        None => None,
-    };
+    let since = args.since.as_deref().map(|since| instant::parse(since, zone, work.now()));
+    let since = since.transpose()?;
     let limit = args.limit.unwrap_or(if since.is_some() { READ_MAX } else { LIMIT_DEFAULT });
     if args.follow {
         // What is there is read first: an attempt that ends now is printed, and once.
-        let known = items(work, &path, args.failed, None, ATTEMPTS_MAX).await?;
-        let found = items(work, &path, args.failed, since, limit).await?;
+        let known = items(work, &path, args, None, ATTEMPTS_MAX).await?;
+        let found = items(work, &path, args, since, limit).await?;
         return follow(work, (&path, zone), args, known, found).await;
     }
-    let listing = listing(work, &path, args.failed);
-    let listing = if args.archive { listing.and_archive() } else { listing };
-    let items = read_items(listing, since, limit).await?;
+    let items = items(work, &path, args, since, limit).await?;
     let times = work.times(zone);
     let has_body = |item: &HistoryItem| item.properties.minutehand.body_bytes > 0;
     let with_bodies = items.iter().any(|item| has_body(&item.value));
@@ -135,7 +131,7 @@ async fn follow(
             }
         }
         pause(work.every()).await;
-        let latest = items(work, path, args.failed, None, ATTEMPTS_MAX).await?;
+        let latest = items(work, path, args, None, ATTEMPTS_MAX).await?;
         // Only the latest are remembered: an older one does not come back.
         let names: BTreeSet<String> = latest.iter().map(|item| item.value.name.clone()).collect();
         known.extend(fresh.into_iter().map(|item| item.value.name));
@@ -155,23 +151,12 @@ fn print(work: &Work, item: &Listed<HistoryItem>, times: &Times) -> Result<()> {
 async fn items(
     work: &Work,
     path: &JobPath,
-    failed: bool,
+    args: &HistoryArgs,
     since: Option<DateTime<Utc>>,
     limit: usize,
 ) -> Result<Vec<Listed<HistoryItem>>> {
-    read_items(listing(work, path, failed), since, limit).await
-}
-
-fn listing<'a>(work: &'a Work, path: &JobPath, failed: bool) -> Listing<'a, HistoryItem> {
-    let which = if failed { HistoryFilter::Failed } else { HistoryFilter::All };
-    work.client().history(path, which)
-}
-
-async fn read_items(
-    mut listing: Listing<'_, HistoryItem>,
-    since: Option<DateTime<Utc>>,
-    limit: usize,
-) -> Result<Vec<Listed<HistoryItem>>> {
+    let listing = work.client().history(path, args.failed.then_some("failed"));
+    let mut listing = if args.archive { listing.and_archive() } else { listing };
     let mut items = Vec::new();
     while let Some(page) = listing.next_page().await? {
         for item in page {

@@ -43,6 +43,13 @@ pub struct JobArgs {
     command: JobCommand,
 }
 
+/// The arguments of a command for one job.
+#[derive(Debug, Args)]
+pub(crate) struct NamedArgs {
+    /// Name of the job, or COLLECTION/JOB
+    name: String,
+}
+
 const CREATE_EXAMPLES: &str = "\
 Examples:
   minutehand job create weekdays --at 09:00 --on mon-fri --zone Europe/Berlin \\
@@ -86,13 +93,13 @@ enum JobCommand {
     #[command(after_long_help = SET_EXAMPLES)]
     Set(Box<set::SetArgs>),
     /// Change a job in an editor
-    Edit(edit::EditArgs),
+    Edit(NamedArgs),
     /// Switch jobs on
     Enable(many::ManyArgs),
     /// Switch jobs off
     Disable(many::ManyArgs),
     /// Enable a job that was paused after failures
-    Resume(again::ResumeArgs),
+    Resume(NamedArgs),
     /// Until an instant, do not show a job among those that need someone; it fires and alerts as before
     Snooze(snooze::SnoozeJob),
     /// Run a job once, now
@@ -102,7 +109,7 @@ enum JobCommand {
     /// End an attempt that is open: its target answered 202 and has not reported the end
     Cancel(again::OccurrenceArgs),
     /// Replace the URL at which a job takes pings
-    RotatePing(expect::RotatePingArgs),
+    RotatePing(NamedArgs),
     /// Delete jobs
     #[command(visible_alias = "rm")]
     Delete(many::ManyArgs),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use minutehand_client::{HistoryFilter, HistoryProperties, JobPath};
+use minutehand_client::{HistoryProperties, JobPath};
 
 use crate::failure::{ACTION_FAILED, Failure, Result};
 use crate::instant::span_of;
@@ -85,7 +85,7 @@ pub(crate) async fn run_and_wait(
 
 /// The latest attempts of the main action: their names, what they are, and as they were answered.
 async fn attempts(work: &Work, path: &JobPath) -> Result<Vec<(String, HistoryProperties, String)>> {
-    let items = work.client().history(path, HistoryFilter::All).up_to(LOOK_AT).await?;
+    let items = work.client().history(path, None).up_to(LOOK_AT).await?;
     let main = items.into_iter().filter(|item| item.value.properties.is_of_action());
     Ok(main.map(|item| (item.value.name, item.value.properties, item.text)).collect())
 }

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use clap::Args;
-use minutehand_client::{Description, HistoryFilter, HistoryProperties, JobPath, SkippedLast};
+use minutehand_client::{Description, HistoryProperties, JobPath, SkippedLast};
 use serde_json::{Map, Value};
 
 use super::backoff;
@@ -40,7 +40,7 @@ pub(super) async fn show(work: &Work, args: &ShowArgs) -> Result<()> {
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }
-    let history = work.client().history(&path, HistoryFilter::All).up_to(LOOK_AT).await?;
+    let history = work.client().history(&path, None).up_to(LOOK_AT).await?;
     let mut attempts = history.into_iter().map(|item| item.value.properties);
     let last = attempts.find(HistoryProperties::is_of_action);
     // Only who may change the job gets it.

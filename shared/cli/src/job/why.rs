@@ -34,13 +34,9 @@ pub(crate) async fn instant_of(
 
 pub(super) async fn why(work: &Work, args: &WhyArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let (at, zone) = match &args.at {
-        Some(at) => {
-            let (at, zone) = instant_of(work, &path, at).await?;
-            (Some(at), zone)
-        }
-        None => (None, zone_of(&work.client().job(&path).await?.value.properties)),
-    };
+    let zone = zone_of(&work.client().job(&path).await?.value.properties);
+    let at = args.at.as_deref().map(|at| instant::parse(at, zone, work.now())).transpose()?;
+    let at = at.map(format_instant);
     let answer = work.client().why(&path, at.as_deref()).await?;
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);

@@ -1,7 +1,7 @@
 //! The tools that only read.
 
 use clap::Args;
-use minutehand_client::{FailureItem, HistoryFilter, Listed};
+use minutehand_client::{FailureItem, Listed};
 use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
@@ -280,12 +280,12 @@ pub(super) async fn job(work: &Work, wanted: &Named) -> Result<Value> {
 }
 
 pub(super) async fn history(work: &Work, wanted: &History) -> Result<Value> {
-    let which = if wanted.failed { HistoryFilter::Failed } else { HistoryFilter::All };
     let path = wanted.job.path(work)?;
     let limit = wanted.limit.unwrap_or(ITEMS_DEFAULT) as usize;
     // The history of a job that does not exist is empty.
     work.client().job(&path).await?;
-    let listed = work.client().history(&path, which).up_to(limit + 1).await?;
+    let listing = work.client().history(&path, wanted.failed.then_some("failed"));
+    let listed = listing.up_to(limit + 1).await?;
     let items = listed.iter().map(|item| {
         let mut item = document(&item.text)?;
         Ok(labelled(item.get_mut("properties").map(Value::take).unwrap_or_default()))
