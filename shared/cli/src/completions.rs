@@ -64,7 +64,7 @@ impl CompletionsArgs {
         let mut script = Vec::new();
         shell
             .write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)
-            .map_err(|error| Failure::failed(format!("cannot write the script: {error}")))?;
+            .map_err(Failure::cannot("write the script"))?;
         Screen::new(&plain(), environment).print(&String::from_utf8_lossy(&script))
     }
 }

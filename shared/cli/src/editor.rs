@@ -46,8 +46,8 @@ pub(crate) async fn edit(
     loop {
         write(&draft.0, &text)?;
         open_editor(work, &draft.0)?;
-        let edited = std::fs::read_to_string(&draft.0)
-            .map_err(|error| Failure::failed(format!("cannot read the edited text: {error}")))?;
+        let edited = std::fs::read_to_string(&draft.0);
+        let edited = edited.map_err(Failure::cannot("read the edited text"))?;
         let document = without_remarks(&edited);
         if document.trim() == before.trim() || document.trim().is_empty() {
             work.screen.note("nothing was changed");
@@ -84,7 +84,7 @@ fn draft(work: &Work) -> Result<Draft> {
         .create_new(true)
         .mode(0o600)
         .open(&path)
-        .map_err(|error| Failure::failed(format!("cannot create {}: {error}", path.display())))?;
+        .map_err(Failure::cannot(format!("create {}", path.display())))?;
     Ok(Draft(path))
 }
 
@@ -93,7 +93,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
         let mut file = std::fs::OpenOptions::new().write(true).truncate(true).open(path)?;
         file.write_all(text.as_bytes())
     };
-    write().map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))
+    write().map_err(Failure::cannot(format!("write {}", path.display())))
 }
 
 fn open_editor(work: &Work, path: &Path) -> Result<()> {
@@ -104,7 +104,7 @@ fn open_editor(work: &Work, path: &Path) -> Result<()> {
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
         .arg(path)
         .status()
-        .map_err(|error| Failure::failed(format!("cannot start {editor}: {error}")))?;
+        .map_err(Failure::cannot(format!("start {editor}")))?;
     if status.success() {
         Ok(())
     } else {

@@ -17,6 +17,7 @@ use crate::as_env::Variables;
 use crate::at_server::ServerCommand;
 use crate::failure::{Failure, Result};
 use crate::fleet::{Fleet, JOBS_MAX, Members};
+use crate::merge::object;
 use crate::output::plural;
 use crate::snooze;
 use crate::work::Work;
@@ -107,9 +108,7 @@ impl ServerCommand for ExportArgs {
             let extension = if self.format == Format::Cli { "sh" } else { "json" };
             let path = dir.join(format!("{name}.{extension}"));
             let written = fs::create_dir_all(dir).and_then(|()| fs::write(&path, text));
-            written.map_err(|error| {
-                Failure::failed(format!("cannot write {}: {error}", path.display()))
-            })?;
+            written.map_err(Failure::cannot(format!("write {}", path.display())))?;
             let jobs = plural(members.jobs.len(), "job");
             work.screen.note(&format!("{}: {jobs}", path.display()));
         }
@@ -139,8 +138,7 @@ fn is_over(job: &Job) -> bool {
 }
 
 fn pretty(document: &Value) -> Result<String> {
-    let text = serde_json::to_string_pretty(document);
-    Ok(text.map_err(|error| Failure::failed(format!("cannot write JSON: {error}")))? + "\n")
+    Ok(serde_json::to_string_pretty(document).map_err(Failure::cannot("write JSON"))? + "\n")
 }
 
 impl<'a> Exported<'a> {
@@ -172,33 +170,27 @@ impl<'a> Exported<'a> {
         }
     }
 
-    fn property(&self, name: &str) -> Option<&Value> {
-        self.document.get("properties")?.get(name)
-    }
-
-    /// The state, if the collection is not on.
-    fn state(&self) -> Option<&Value> {
-        self.property("state").filter(|state| *state != "Enabled")
+    /// The extensions of the collection, and its state if it is not on.
+    fn settings(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        let property = |name: &str| self.document.get("properties")?.get(name);
+        let state = property("state").filter(|state| *state != "Enabled");
+        let settings = [("minutehand", property("minutehand")), ("state", state)];
+        settings.into_iter().filter_map(|(name, value)| Some((name, value?)))
     }
 
     /// The file for `apply`.
     fn file(&self) -> Value {
-        let mut properties = Map::new();
-        let parts = [("minutehand", self.property("minutehand")), ("state", self.state())];
-        for (name, value) in parts.into_iter().filter(|_| self.is_whole) {
-            if let Some(value) = value {
-                properties.insert(name.to_owned(), value.clone());
-            }
-        }
+        let settings = self.settings().filter(|_| self.is_whole);
+        let settings: Map<String, Value> =
+            settings.map(|(name, value)| (name.to_owned(), value.clone())).collect();
         let jobs = self.jobs.iter().cloned();
         let jobs: Map<String, Value> =
             jobs.map(|(name, job)| (name.to_owned(), job.into())).collect();
-        let mut document = Map::new();
-        document.insert("collection".to_owned(), self.name.clone().into());
-        if !properties.is_empty() {
-            document.insert("properties".to_owned(), properties.into());
-        }
-        document.insert("jobs".to_owned(), jobs.into());
+        let document = object([
+            ("collection", Some(self.name.as_str().into())),
+            ("properties", (!settings.is_empty()).then(|| settings.into())),
+            ("jobs", Some(jobs.into())),
+        ]);
         document.into()
     }
 
@@ -207,15 +199,17 @@ impl<'a> Exported<'a> {
         let collection = &self.path.collection;
         let mut resources = Vec::new();
         if self.is_whole {
-            let mut resource = Map::new();
-            resource.insert("type".to_owned(), ARM_COLLECTION.into());
-            resource.insert("apiVersion".to_owned(), ARM_VERSION.into());
-            resource.insert("name".to_owned(), collection.clone().into());
-            for name in ["location", "tags", "properties"] {
-                let value = self.document.get(name).filter(|value| !value.is_null());
-                resource.extend(value.map(|value| (name.to_owned(), literal(value))));
-            }
-            resources.push(Value::Object(resource));
+            let part =
+                |name: &str| self.document.get(name).filter(|value| !value.is_null()).map(literal);
+            let resource = object([
+                ("type", Some(ARM_COLLECTION.into())),
+                ("apiVersion", Some(ARM_VERSION.into())),
+                ("name", Some(collection.as_str().into())),
+                ("location", part("location")),
+                ("tags", part("tags")),
+                ("properties", part("properties")),
+            ]);
+            resources.push(resource.into());
         }
         for (name, job) in &self.jobs {
             let mut resource = json!({
@@ -236,10 +230,10 @@ impl<'a> Exported<'a> {
         let mut text = String::new();
         if self.is_whole {
             text.extend([format!("minutehand collection create {}\n", self.name)]);
-            text.extend(
-                self.settings()
-                    .map(|changes| format!("minutehand collection set {}{changes}\n", self.name)),
-            );
+            let changes = self.changes();
+            if !changes.is_empty() {
+                text.extend([format!("minutehand collection set {}{changes}\n", self.name)]);
+            }
         }
         for (name, job) in &self.jobs {
             let mut job = job.clone();
@@ -259,18 +253,12 @@ impl<'a> Exported<'a> {
     }
 
     /// What `collection set` has to say after `collection create`.
-    fn settings(&self) -> Option<String> {
-        let properties = [("minutehand", self.property("minutehand")), ("state", self.state())];
-        let properties = properties.into_iter().filter_map(|(name, value)| {
-            let value = value?;
-            Some(format!("{name}={value}"))
-        });
+    fn changes(&self) -> String {
+        let properties = self.settings().map(|(name, value)| format!("{name}={value}"));
         let tags = self.document.get("tags").and_then(Value::as_object).into_iter().flatten();
         let tags =
             tags.map(|(name, value)| format!("tags.{name}={}", value.as_str().unwrap_or_default()));
-        let changes: Vec<_> =
-            properties.chain(tags).map(|change| format!(" {}", quoted(&change))).collect();
-        (!changes.is_empty()).then_some(changes.concat())
+        properties.chain(tags).map(|change| format!(" {}", quoted(&change))).collect()
     }
 }
 
@@ -358,7 +346,7 @@ mod tests {
     #[test]
     fn the_settings_of_a_collection_are_words_of_a_shell() {
         assert_eq!(
-            exported(&path(), true).settings().unwrap(),
+            exported(&path(), true).changes(),
             r#" 'minutehand={"timeZone":"Europe/Berlin"}' 'state="Disabled"' 'tags.team=it'\''s'"#
         );
     }

@@ -58,6 +58,11 @@ impl Failure {
         Self::new(FAILED, message)
     }
 
+    /// What becomes of an error while this is done.
+    pub(crate) fn cannot<E: fmt::Display>(do_what: impl fmt::Display) -> impl Fn(E) -> Self {
+        move |error| Self::failed(format!("cannot {do_what}: {error}"))
+    }
+
     /// A failure that has been printed already.
     pub(crate) fn said(code: u8) -> Self {
         Self::new(code, "")

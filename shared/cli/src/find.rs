@@ -5,6 +5,7 @@ use minutehand_client::FoundJob;
 
 use crate::at_server::ServerCommand;
 use crate::failure::Result;
+use crate::input;
 use crate::output::marks::marks;
 use crate::output::table::harmless;
 use crate::work::Work;
@@ -28,8 +29,7 @@ pub struct FindArgs {
 
 /// Reads how many jobs are wanted.
 pub(crate) fn limit(text: &str) -> std::result::Result<u32, String> {
-    let limit = text.parse().ok().filter(|limit| (1..=FOUND_MAX).contains(limit));
-    limit.ok_or_else(|| format!("use a number from 1 to {FOUND_MAX}"))
+    input::within(text, &(1..=FOUND_MAX))
 }
 
 impl ServerCommand for FindArgs {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -21,14 +22,13 @@ fn shown(path: &Path) -> String {
 
 /// Reads a file, or standard input for `-`.
 pub(crate) fn text(path: &Path) -> Result<Zeroizing<String>> {
-    let failed =
-        |error: io::Error| Failure::failed(format!("cannot read {}: {error}", shown(path)));
+    let failed = Failure::cannot::<io::Error>(format!("read {}", shown(path)));
     let mut bytes = Zeroizing::new(Vec::new());
     if path == Path::new("-") {
-        io::stdin().lock().take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+        io::stdin().lock().take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(&failed)?;
     } else {
-        let file = File::open(path).map_err(failed)?;
-        file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+        let file = File::open(path).map_err(&failed)?;
+        file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(&failed)?;
     }
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > BYTES_MAX {
         let path = shown(path);
@@ -60,6 +60,12 @@ pub(crate) fn number<T: FromStr>(text: &str) -> Result<T, String> {
 pub(crate) fn positive<T: FromStr + Default + PartialOrd>(text: &str) -> Result<T, String> {
     let number = text.parse().ok().filter(|number| *number > T::default());
     number.ok_or_else(|| "use a whole number of at least 1".to_owned())
+}
+
+/// Reads a number of an option that is in a range.
+pub(crate) fn within(text: &str, range: &RangeInclusive<u32>) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("use a number from {} to {}", range.start(), range.end()))
 }
 
 /// How a file is written.

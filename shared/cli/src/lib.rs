@@ -196,7 +196,7 @@ pub fn run(command: Command, program: clap::Command, environment: Environment) -
             runtime.shutdown_background();
             done
         }
-        Err(error) => Err(Failure::failed(format!("cannot start a thread: {error}"))),
+        Err(error) => Err(Failure::cannot("start a thread")(error)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -15,8 +15,7 @@ pub struct ManArgs {
 
 impl ManArgs {
     pub(crate) fn run(&self, program: Command) -> Result<()> {
-        clap_mangen::generate_to(program, &self.dir).map_err(|error| {
-            Failure::failed(format!("cannot write into {}: {error}", self.dir.display()))
-        })
+        let doing = format!("write into {}", self.dir.display());
+        clap_mangen::generate_to(program, &self.dir).map_err(Failure::cannot(doing))
     }
 }

@@ -34,13 +34,8 @@ fn every(text: &str) -> Result<Duration, String> {
 
 impl Repeat {
     /// Every so often, whether or not a user said so.
-    pub(crate) const fn or_every(self, every: Duration) -> Self {
-        Self {
-            watch: match self.watch {
-                None => Some(every),
-                told => told,
-            },
-        }
+    pub(crate) fn or_every(self, every: Duration) -> Self {
+        Self { watch: self.watch.or(Some(every)) }
     }
 
     pub(crate) const fn is_wanted(&self) -> bool {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::at_server::ServerCommand;
 use crate::failure::Result;
+use crate::input;
 use crate::output::marks::sign;
 use crate::output::plural;
 use crate::output::screen::Screen;
@@ -65,13 +66,11 @@ impl Hours {
 }
 
 fn back(text: &str) -> std::result::Result<u32, String> {
-    let hours = text.parse().ok().filter(|hours| (1..=BACK_MAX).contains(hours));
-    hours.ok_or_else(|| format!("use a number from 1 to {BACK_MAX}"))
+    input::within(text, &(1..=BACK_MAX))
 }
 
 fn ahead(text: &str) -> std::result::Result<u32, String> {
-    let hours = text.parse().ok().filter(|hours| *hours <= AHEAD_MAX);
-    hours.ok_or_else(|| format!("use a number from 0 to {AHEAD_MAX}"))
+    input::within(text, &(0..=AHEAD_MAX))
 }
 
 impl ServerCommand for WallArgs {

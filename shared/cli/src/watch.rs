@@ -85,18 +85,11 @@ async fn fresh(
     is_first: bool,
 ) -> Result<Vec<Listed<HistoryItem>>> {
     let items = work.client().history(path, None).up_to(ATTEMPTS_MAX).await?;
-    let mut fresh: Vec<Listed<HistoryItem>> = Vec::new();
-    let mut names = BTreeSet::new();
-    for item in items {
-        names.insert(item.value.name.clone());
-        if !is_first && !known.names.contains(&item.value.name) {
-            fresh.push(item);
-        }
-    }
     // Only the latest are kept: an older one does not come back.
-    known.names = names;
-    fresh.reverse();
-    Ok(fresh)
+    let names = items.iter().map(|item| item.value.name.clone()).collect();
+    let before = std::mem::replace(&mut known.names, names);
+    let is_fresh = |item: &Listed<HistoryItem>| !is_first && !before.contains(&item.value.name);
+    Ok(items.into_iter().rev().filter(is_fresh).collect())
 }
 
 fn print(

@@ -59,16 +59,13 @@ pub(super) fn read(paths: &[PathBuf], defaults: &Defaults) -> Result<Vec<WantedC
 
 /// Finds the files below a path: itself, or all with JSON or YAML of a directory, in order of their names.
 fn find(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
-    let failed =
-        |error: std::io::Error| Failure::failed(format!("cannot read {}: {error}", path.display()));
-    if path == Path::new("-") || !std::fs::metadata(path).map_err(failed)?.is_dir() {
+    let failed = Failure::cannot::<std::io::Error>(format!("read {}", path.display()));
+    if path == Path::new("-") || !std::fs::metadata(path).map_err(&failed)?.is_dir() {
         files.push(path.to_owned());
         return Ok(());
     }
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(failed)? {
-        entries.push(entry.map_err(failed)?.path());
-    }
+    let entries = std::fs::read_dir(path).map_err(&failed)?.map(|entry| Ok(entry?.path()));
+    let mut entries = entries.collect::<std::io::Result<Vec<_>>>().map_err(&failed)?;
     entries.sort();
     let before = files.len();
     for entry in entries {

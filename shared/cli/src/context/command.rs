@@ -189,7 +189,7 @@ fn remove(screen: &Screen, mut config: Config, name: &str) -> Result<()> {
     let path = token_file(&config, name);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Failure::failed(format!("cannot delete {}: {error}", path.display())));
+            return Err(Failure::cannot(format!("delete {}", path.display()))(error));
         }
         _ => screen.note(&format!("removed context '{name}'")),
     }

@@ -81,8 +81,8 @@ impl Config {
         if self.dir.as_os_str().is_empty() {
             return Err(Failure::failed("there is no place for a configuration: HOME is not set"));
         }
-        let text = toml::to_string(&self.file)
-            .map_err(|error| Failure::failed(format!("cannot write the configuration: {error}")))?;
+        let text = toml::to_string(&self.file);
+        let text = text.map_err(Failure::cannot("write the configuration"))?;
         private_file::write(&self.dir.join(FILE), &text)
     }
 

@@ -90,9 +90,7 @@ impl LoginArgs {
             Some(path) if path == Path::new("-") => {
                 let mut text = Zeroizing::new(String::new());
                 let read = std::io::stdin().lock().take(TOKEN_BYTES_MAX).read_to_string(&mut text);
-                read.map_err(|error| {
-                    Failure::failed(format!("cannot read standard input: {error}"))
-                })?;
+                read.map_err(Failure::cannot("read standard input"))?;
                 text
             }
             Some(path) => private_file::read(path)?.ok_or_else(|| {
@@ -155,7 +153,7 @@ impl LogoutArgs {
                 screen.note(&format!("context '{name}' has no token here"));
             }
             Err(error) => {
-                return Err(Failure::failed(format!("cannot delete {}: {error}", path.display())));
+                return Err(Failure::cannot(format!("delete {}", path.display()))(error));
             }
         }
         Ok(())

@@ -31,13 +31,13 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
 
 /// Reads the text of a private file; `None` if it does not exist.
 pub(crate) fn read_text(path: &Path) -> Result<Option<Zeroizing<String>>> {
-    let failed = |error: io::Error| cannot("read", path, &error);
+    let failed = Failure::cannot::<io::Error>(format!("read {}", path.display()));
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let mode = file.metadata().map_err(failed)?.permissions().mode();
+    let mode = file.metadata().map_err(&failed)?.permissions().mode();
     if mode & 0o077 != 0 {
         let path = path.display();
         let mode = mode & 0o7777;
@@ -69,11 +69,7 @@ pub(crate) fn write(path: &Path, content: &str) -> Result<()> {
         file.sync_all()?;
         fs::rename(&draft, path)
     };
-    write().map_err(|error| cannot("write", path, &error))
-}
-
-fn cannot(do_what: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::failed(format!("cannot {do_what} {}: {error}", path.display()))
+    write().map_err(Failure::cannot(format!("write {}", path.display())))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ fn of_command(name: &str, command: &str) -> Result<Zeroizing<String>> {
         .stdin(Stdio::inherit())
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|error| Failure::failed(format!("cannot run the token command: {error}")))?;
+        .map_err(Failure::cannot("run the token command"))?;
     let text = Zeroizing::new(String::from_utf8_lossy(&output.stdout).into_owned());
     let token = text.trim();
     if !output.status.success() || token.is_empty() {

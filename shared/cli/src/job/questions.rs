@@ -23,7 +23,7 @@ const WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 
 /// The arguments with the answers to what they do not say.
 pub(super) fn ask(work: &Work, args: &CreateArgs) -> Result<CreateArgs> {
-    ask::needs_terminal(&work.screen, "say it with options; --help lists them")?;
+    ask::needs_terminal(&work.screen, "ask questions", "say it with options; --help lists them")?;
     let mut args = args.clone();
     if args.name.is_none() {
         let is_name = |text: &str| work.defaults().job(text).map(drop);

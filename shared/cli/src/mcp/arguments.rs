@@ -10,6 +10,7 @@ use minutehand_client::JobPath;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Result};
+use crate::merge::object;
 use crate::work::Work;
 
 /// Options that read a file of this machine, which an assistant could send anywhere, and options that take
@@ -136,12 +137,12 @@ pub(super) fn schema(command: &Command) -> Map<String, Value> {
         }
         properties.insert(name, schema);
     }
-    let mut schema = Map::new();
-    schema.insert("type".to_owned(), "object".into());
-    schema.insert("properties".to_owned(), properties.into());
-    schema.insert("required".to_owned(), required.into());
-    schema.insert("additionalProperties".to_owned(), false.into());
-    schema
+    object([
+        ("type", Some("object".into())),
+        ("properties", Some(properties.into())),
+        ("required", Some(required.into())),
+        ("additionalProperties", Some(false.into())),
+    ])
 }
 
 /// Refuses arguments that the tool does not have, and names those that it needs.

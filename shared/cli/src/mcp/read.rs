@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::arguments::Named;
 use crate::failure::{Failure, Result};
 use crate::find;
+use crate::input;
 use crate::instant;
 use crate::job::schedule::{ScheduleArgs, timetable};
 use crate::job::why::instant_of;
@@ -26,8 +27,7 @@ const OCCURRENCES_DEFAULT: u32 = 5;
 const SINCE_DEFAULT: &str = "-7d";
 
 fn items(text: &str) -> Result<u32, String> {
-    let items = text.parse().ok().filter(|items| (1..=ITEMS_MAX).contains(items));
-    items.ok_or_else(|| format!("use a number from 1 to {ITEMS_MAX}"))
+    input::within(text, &(1..=ITEMS_MAX))
 }
 
 /// The arguments of `list_jobs`.
@@ -104,13 +104,6 @@ pub(super) struct Find {
     limit: Option<u32>,
 }
 
-/// The arguments of `wall`.
-#[derive(Debug, Args)]
-pub(super) struct Wall {
-    #[command(flatten)]
-    hours: Hours,
-}
-
 /// The collection of a tool.
 #[derive(Debug, Args)]
 pub(super) struct InCollection {
@@ -159,10 +152,7 @@ pub(super) struct Preview {
 fn list(name: &str, mut items: Vec<Value>, limit: usize) -> Value {
     let more = items.len() > limit;
     items.truncate(limit);
-    let mut answer = Map::new();
-    answer.insert(name.to_owned(), items.into());
-    answer.insert("more".to_owned(), more.into());
-    answer.into()
+    json!({name: items, "more": more})
 }
 
 /// A document as the server wrote it.
@@ -241,9 +231,9 @@ pub(super) async fn overview(work: &Work) -> Result<Value> {
     document(&work.client().overview(&work.defaults().place.subscription).await?.text)
 }
 
-pub(super) async fn wall(work: &Work, wanted: &Wall) -> Result<Value> {
+pub(super) async fn wall(work: &Work, wanted: &Hours) -> Result<Value> {
     let subscription = &work.defaults().place.subscription;
-    let found = work.client().wall(subscription, wanted.hours.asked()).await?.value;
+    let found = work.client().wall(subscription, wanted.asked()).await?.value;
     Ok(wall::sums(work, &found))
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{arguments, read, words, write};
 use crate::failure::{Failure, Result};
+use crate::wall::Hours;
 use crate::work::Work;
 
 /// A tool with its arguments, written as a command: its options are the arguments.
@@ -45,7 +46,7 @@ enum Tool {
         about = "Say what became of the occurrences of each collection in the last hours, and how many \
                        are due: numbers, and the quarters of an hour that had failures or delays."
     )]
-    Wall(read::Wall),
+    Wall(Hours),
     #[command(
         about = "List who changed and ran what in a collection, or in one job, newest first: \
                        changes, runs, redrives, and jobs that the scheduler paused."

@@ -14,16 +14,16 @@ pub(crate) fn confirm(screen: &Screen, question: &str, yes: bool) -> Result<()> 
     if !screen.asks {
         return Err(Failure::refused(format!("{question} Add --yes to do it without a terminal.")));
     }
-    match Confirm::new().with_prompt(question).default(false).interact() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::new(INTERRUPTED, "nothing was changed")),
-        Err(error) => Err(interrupted(&error)),
-    }
+    answered(question, false)
 }
 
 /// Asks whether to do something that can be undone.
 pub(crate) fn agree(question: &str) -> Result<()> {
-    match Confirm::new().with_prompt(question).default(true).interact() {
+    answered(question, true)
+}
+
+fn answered(question: &str, default: bool) -> Result<()> {
+    match Confirm::new().with_prompt(question).default(default).interact() {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::new(INTERRUPTED, "nothing was changed")),
         Err(error) => Err(interrupted(&error)),
@@ -31,11 +31,11 @@ pub(crate) fn agree(question: &str) -> Result<()> {
 }
 
 /// Refuses to ask without a terminal.
-pub(crate) fn needs_terminal(screen: &Screen, otherwise: &str) -> Result<()> {
+pub(crate) fn needs_terminal(screen: &Screen, ask: &str, otherwise: &str) -> Result<()> {
     if screen.asks {
         return Ok(());
     }
-    Err(Failure::refused(format!("there is no terminal to ask questions: {otherwise}")))
+    Err(Failure::refused(format!("there is no terminal to {ask}: {otherwise}")))
 }
 
 /// Asks for a text until it is right. An empty answer is the default.
@@ -67,16 +67,9 @@ pub(crate) fn choice(prompt: &str, among: &[&str]) -> Result<usize> {
 
 /// Asks for a secret, which is not shown.
 pub(crate) fn secret(screen: &Screen, what: &str, otherwise: &str) -> Result<Zeroizing<String>> {
-    if !screen.asks {
-        return Err(Failure::refused(format!(
-            "there is no terminal to ask for {what}: {otherwise}"
-        )));
-    }
-    Password::new()
-        .with_prompt(what)
-        .interact()
-        .map(Zeroizing::new)
-        .map_err(|error| interrupted(&error))
+    needs_terminal(screen, &format!("ask for {what}"), otherwise)?;
+    let secret = Password::new().with_prompt(what).interact();
+    secret.map(Zeroizing::new).map_err(|error| interrupted(&error))
 }
 
 fn interrupted(error: &dialoguer::Error) -> Failure {
@@ -84,6 +77,6 @@ fn interrupted(error: &dialoguer::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::Interrupted {
         Failure::new(INTERRUPTED, "interrupted")
     } else {
-        Failure::failed(format!("cannot ask on the terminal: {error}"))
+        Failure::cannot("ask on the terminal")(error)
     }
 }

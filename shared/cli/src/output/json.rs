@@ -54,11 +54,7 @@ impl Json {
             .map_err(|error| Failure::failed(format!("the answer is not JSON: {error}")))?;
         let mut part = Map::new();
         for field in &self.fields {
-            let names = field.split('.');
-            let mut found = Some(&document);
-            for name in names {
-                found = found.and_then(|value| value.get(name));
-            }
+            let found = field.split('.').try_fold(&document, |value, name| value.get(name));
             if found.is_none() && !is_optional(&document, field) {
                 return Err(unknown(field, &document));
             }

@@ -29,15 +29,13 @@ impl Progress {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(length), target);
-        let template = if ascii {
-            ProgressStyle::with_template("{msg} [{bar:30.}] {pos}/{len} {eta}")
-                .map(|style| style.progress_chars("=> "))
+        let (template, chars) = if ascii {
+            ("{msg} [{bar:30.}] {pos}/{len} {eta}", "=> ")
         } else {
-            ProgressStyle::with_template("{msg} {bar:30.} {pos}/{len} {eta}")
-                .map(|style| style.progress_chars("━╸ "))
+            ("{msg} {bar:30.} {pos}/{len} {eta}", "━╸ ")
         };
-        let bar = match template {
-            Ok(style) => bar.with_style(style),
+        let bar = match ProgressStyle::with_template(template) {
+            Ok(style) => bar.with_style(style.progress_chars(chars)),
             Err(_) => bar,
         };
         bar.enable_steady_tick(Duration::from_millis(500));

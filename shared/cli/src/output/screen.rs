@@ -209,7 +209,7 @@ fn write(bytes: &[u8]) -> Result<()> {
     match out.write_all(bytes).and_then(|()| out.flush()) {
         // The reader, such as `head`, has closed the pipe on purpose: nothing is left to do.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::said(0)),
-        Err(error) => Err(Failure::failed(format!("cannot write the output: {error}"))),
+        Err(error) => Err(Failure::cannot("write the output")(error)),
         Ok(()) => Ok(()),
     }
 }
