@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::at_server::ServerCommand;
 use crate::failure::{ACTION_FAILED, Failure, Result};
+use crate::merge::object;
 use crate::output::plural;
 use crate::output::table::harmless;
 use crate::work::{Work, in_collection};
@@ -166,22 +167,16 @@ impl AlertOptions {
                 request.insert("body".to_owned(), body.as_str().into());
             }
         }
-        if let Some(after) = self.alert_after {
-            action.insert("after".to_owned(), after.into());
-        }
-        if let Some(recovered) = self.alert_recovered {
-            action.insert("recovered".to_owned(), recovered.into());
-        }
-        match self.alert_every.as_deref() {
-            None => {}
-            Some("off") => drop(action.insert("every".to_owned(), Value::Null)),
-            Some(span) => {
-                action.insert("every".to_owned(), instant::written_span("--alert-every", span)?);
-            }
-        }
-        if let Some(trouble) = &self.alert_on {
-            action.insert("alsoTell".to_owned(), also_told(trouble)?);
-        }
+        let every = match self.alert_every.as_deref() {
+            Some("off") => Some(Value::Null),
+            span => instant::optional_span("--alert-every", span)?,
+        };
+        action.extend(object([
+            ("after", self.alert_after.map(Value::from)),
+            ("recovered", self.alert_recovered.map(Value::from)),
+            ("every", every),
+            ("alsoTell", self.alert_on.as_deref().map(also_told).transpose()?),
+        ]));
         Ok((!action.is_empty()).then(|| action.into()))
     }
 

@@ -1,9 +1,10 @@
 //! Asks the server whether it would accept changes, before any is made.
 
 use minutehand_client::{CheckProblem, CheckedJob, CollectionPath, Error};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::failure::{Failure, Result};
+use crate::merge::object;
 use crate::work::{Work, in_collection, is_collection_missing};
 
 /// The most jobs in one request, as the server takes them.
@@ -61,14 +62,12 @@ pub(crate) async fn check(
     while is_first || !rest.is_empty() {
         let (page, later) = rest.split_at(page_length(rest));
         let fit = page.iter().filter(|measured| !measured.is_too_long());
-        let sent: Vec<Value> = fit.map(|measured| sent_job(measured.job)).collect();
-        let mut changes = Map::from_iter([
-            ("jobs".to_owned(), sent.into()),
-            ("createdBefore".to_owned(), created.into()),
+        let jobs_sent = fit.map(|Measured { job, .. }| sent(job.change, Some(job.name)));
+        let changes = object([
+            ("jobs", Some(jobs_sent.collect())),
+            ("createdBefore", Some(created.into())),
+            ("collection", collection.map(|change| sent(change, None))),
         ]);
-        if let Some(change) = collection {
-            changes.insert("collection".to_owned(), sent_change(change).into());
-        }
         match work.client().check_changes(path, &changes.into()).await {
             Ok(answer) => {
                 if is_first {
@@ -125,15 +124,10 @@ fn too_long() -> CheckedJob {
     CheckedJob { problems, ..CheckedJob::default() }
 }
 
-fn sent_job(job: &JobChange<'_>) -> Value {
-    let mut sent = sent_change(job.change);
-    sent.insert("name".to_owned(), job.name.into());
-    sent.into()
-}
-
-fn sent_change(change: Change<'_>) -> Map<String, Value> {
-    let method = if change.is_patch { "patch" } else { "put" };
-    Map::from_iter([("as".to_owned(), method.into()), ("body".to_owned(), change.body.clone())])
+fn sent(change: Change<'_>, name: Option<&str>) -> Value {
+    let (method, body) = (if change.is_patch { "patch" } else { "put" }, change.body.clone());
+    let name = name.map(Value::from);
+    object([("as", Some(method.into())), ("body", Some(body)), ("name", name)]).into()
 }
 
 /// Whether the server does not know a request: an older one knows no check of many changes.

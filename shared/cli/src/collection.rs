@@ -12,7 +12,7 @@ use crate::input;
 use crate::job::merge_patch;
 use crate::job::schedule::zone_named;
 use crate::load::{LoadArgs, load};
-use crate::merge::merge;
+use crate::merge::{merge, object};
 use crate::output::ask;
 use crate::output::plural;
 use crate::output::table::harmless;
@@ -158,25 +158,16 @@ impl SetLimits {
 impl CreateLimits {
     /// The properties of the collection.
     pub(crate) fn properties(&self) -> Result<Value> {
-        let mut properties = json!({});
-        for change in [
-            ("timeZone", zone_value(self.zone.as_deref())?),
+        let zone = self.zone.as_deref().map(zone_named).transpose()?;
+        let own = object([
+            ("timeZone", zone.map(|zone| zone.name().into())),
             (MAX_PER_SECOND, self.max_per_second.map(Value::from)),
             (MAX_CONCURRENT, self.max_concurrent.map(Value::from)),
-        ] {
-            if let (name, Some(value)) = change {
-                merge(&mut properties, json!({"minutehand": {name: value}}));
-            }
-        }
-        if let Some(max) = self.max_jobs {
-            merge(&mut properties, json!({"quota": {"maxJobCount": max}}));
-        }
-        Ok(properties)
+        ]);
+        let own = (!own.is_empty()).then(|| own.into());
+        let quota = self.max_jobs.map(|max| json!({"maxJobCount": max}));
+        Ok(object([("minutehand", own), ("quota", quota)]).into())
     }
-}
-
-fn zone_value(zone: Option<&str>) -> Result<Option<Value>> {
-    zone.map(|zone| Ok(zone_named(zone)?.name().into())).transpose()
 }
 
 /// Where the names are.
@@ -409,13 +400,7 @@ pub(crate) async fn change(
 fn patch(changes: &[String]) -> Result<Value> {
     let is_tag = |change: &&String| change.starts_with("tags.");
     let (tags, properties): (Vec<&String>, Vec<&String>) = changes.iter().partition(is_tag);
-    let mut patch = Map::new();
-    if !properties.is_empty() {
-        let properties: Vec<String> = properties.into_iter().cloned().collect();
-        if let Value::Object(merged) = merge_patch(&properties)? {
-            patch = merged;
-        }
-    }
+    let mut patch = if properties.is_empty() { json!({}) } else { merge_patch(properties)? };
     let mut new_tags = Map::new();
     for tag in tags {
         let named = tag.strip_prefix("tags.").and_then(|tag| tag.split_once('='));
@@ -426,9 +411,9 @@ fn patch(changes: &[String]) -> Result<Value> {
         new_tags.insert(name.to_owned(), value);
     }
     if !new_tags.is_empty() {
-        patch.insert("tags".to_owned(), new_tags.into());
+        merge(&mut patch, json!({"tags": new_tags}));
     }
-    Ok(patch.into())
+    Ok(patch)
 }
 
 async fn edit(work: &Work, name: &str) -> Result<()> {

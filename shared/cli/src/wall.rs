@@ -274,15 +274,12 @@ fn head(work: &Work, wall: &WallAnswer, [back, _]: [u32; 2]) -> Vec<String> {
         }
     }
     if let Some(starts) = wall.starts {
-        let says = match starts {
-            WallStarts::WithinMs(ms) => {
-                format!("at most {}", span_text(TimeDelta::milliseconds(ms)))
-            }
-            WallStarts::OverMs(ms) => {
-                format!("more than {}", span_text(TimeDelta::milliseconds(ms)))
-            }
+        let (bound, ms) = match starts {
+            WallStarts::WithinMs(ms) => ("at most", ms),
+            WallStarts::OverMs(ms) => ("more than", ms),
         };
-        parts.push(format!("; 99 of 100 start {says} late"));
+        let span = span_text(TimeDelta::milliseconds(ms));
+        parts.push(format!("; 99 of 100 start {bound} {span} late"));
     }
     let mut lines = vec![parts.join(" ").replace(" ,", ",").replace(" ;", ";")];
     if !wall.is_counted {

@@ -6,15 +6,12 @@ use minutehand_recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
-use super::days::Days;
+use super::days::{Days, ORDINALS};
 use super::policy::{EXTENSIONS, PolicyArgs};
 use super::schedule::{Every, ScheduleArgs, zone_named};
 use crate::failure::{Failure, Result};
 use crate::instant;
-
-/// The weekdays of a month by their numbers, as `--on` names them.
-const ORDINALS: [(i64, &str); 6] =
-    [(1, "first"), (2, "second"), (3, "third"), (4, "fourth"), (5, "fifth"), (-1, "last")];
+use crate::merge::object;
 
 /// The options that change a job.
 #[derive(Debug, Clone, Copy)]
@@ -75,26 +72,21 @@ fn bounds(
     let stored = text_of(found, "timeZone").and_then(|name| Zone::named(&name));
     let zone = given.zone.as_deref().map(zone_named).transpose()?;
     let at = |text: &str| instant::parse(text, zone.or(stored), now).map(format_instant);
-    let mut recurrence = Map::new();
-    recurrence.extend(zone.map(|zone| ("timeZone".to_owned(), zone.name().into())));
-    recurrence.extend(given.count.map(|count| ("count".to_owned(), count.into())));
-    if let Some(end) = &given.end {
-        recurrence.insert("endTime".to_owned(), at(end)?.into());
-    }
+    let recurrence = object([
+        ("timeZone", zone.map(|zone| zone.name().into())),
+        ("count", given.count.map(Value::from)),
+        ("endTime", given.end.as_deref().map(at).transpose()?.map(Value::from)),
+    ]);
     if !recurrence.is_empty() && !has_recurrence {
         return Err(Failure::refused(
             "the job fires once: --at says when, and --every, or --at with --on or --daily, makes it \
              repeat",
         ));
     }
-    let mut patch = Map::new();
-    if let Some(start) = &given.start {
-        patch.insert("startTime".to_owned(), at(start)?.into());
-    }
-    if !recurrence.is_empty() {
-        patch.insert("recurrence".to_owned(), recurrence.into());
-    }
-    Ok(patch)
+    Ok(object([
+        ("startTime", given.start.as_deref().map(at).transpose()?.map(Value::from)),
+        ("recurrence", (!recurrence.is_empty()).then(|| recurrence.into())),
+    ]))
 }
 
 fn recurrence_of(found: &Map<String, Value>) -> Option<&Map<String, Value>> {
@@ -201,7 +193,7 @@ fn days(schedule: &Map<String, Value>, has_months: bool) -> Result<String> {
             // Every such weekday is that of a week, unless months are named.
             None => has_months.then(|| day.to_owned()),
             Some(nth) => {
-                let (_, word) = ORDINALS.iter().find(|(number, _)| *number == nth)?;
+                let (word, ..) = ORDINALS.iter().find(|(.., number)| i64::from(*number) == nth)?;
                 Some(format!("{word}-{day}"))
             }
         }

@@ -6,7 +6,8 @@ use crate::failure::{Failure, Result};
 
 const WEEKDAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-const ORDINALS: [(&str, &str, i32); 6] = [
+/// The weekdays of a month by their numbers, in words.
+pub(super) const ORDINALS: [(&str, &str, i32); 6] = [
     ("first", "1st", 1),
     ("second", "2nd", 2),
     ("third", "3rd", 3),

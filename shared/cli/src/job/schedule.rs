@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Result};
 use crate::job::days::Days;
+use crate::merge::object;
 use crate::{input, instant};
 
 const HEADING: &str = "When it fires";
@@ -142,10 +143,7 @@ impl ScheduleArgs {
         let unsayable = |unsayable: Unsayable| {
             Failure::refused(format!("--cron: {}", unsayable.why)).hint(unsayable.remedy)
         };
-        let start = match &self.start {
-            Some(start) => instant::parse(start, zone, now)?,
-            None => next_minute(now),
-        };
+        let start = self.start(zone, now)?.unwrap_or_else(|| next_minute(now));
         let cron = Cron::unix(expression).map_err(unsayable)?;
         let timings = cron.timings(zone.as_ref().map(Zone::name), now).map_err(unsayable)?;
         timings
@@ -208,11 +206,10 @@ impl ScheduleArgs {
             return Err(Failure::refused("--months needs --at with --on or --daily"));
         }
         let this_minute = now.duration_trunc(TimeDelta::minutes(1)).unwrap_or(now);
-        let start = match &self.start {
-            Some(start) => instant::parse(start, zone, now)?,
-            None => every
-                .after(this_minute)
-                .ok_or_else(|| Failure::refused("--every is longer than the calendar"))?,
+        let too_long = || Failure::refused("--every is longer than the calendar");
+        let start = match self.start(zone, now)? {
+            Some(start) => start,
+            None => every.after(this_minute).ok_or_else(too_long)?,
         };
         let mut recurrence = every.recurrence();
         self.add_zone(&mut recurrence, zone);
@@ -259,11 +256,13 @@ impl ScheduleArgs {
         let mut recurrence = every.recurrence();
         recurrence.insert("schedule".to_owned(), Value::Object(schedule));
         self.add_zone(&mut recurrence, zone);
-        let start = match &self.start {
-            Some(start) => instant::parse(start, zone, now)?,
-            None => next_minute(now),
-        };
+        let start = self.start(zone, now)?.unwrap_or_else(|| next_minute(now));
         Ok(Timing { start, recurrence: Some(Value::Object(recurrence)) })
+    }
+
+    /// The instant of `--start`.
+    fn start(&self, zone: Option<Zone>, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>> {
+        self.start.as_deref().map(|start| instant::parse(start, zone, now)).transpose()
     }
 
     fn add_zone(&self, recurrence: &mut Map<String, Value>, zone: Option<Zone>) {
@@ -410,12 +409,8 @@ impl Every {
     }
 
     fn recurrence(self) -> Map<String, Value> {
-        let mut recurrence = Map::new();
-        recurrence.insert("frequency".to_owned(), self.unit.into());
-        if self.n != 1 {
-            recurrence.insert("interval".to_owned(), self.n.into());
-        }
-        recurrence
+        let interval = (self.n != 1).then(|| self.n.into());
+        object([("frequency", Some(self.unit.into())), ("interval", interval)])
     }
 
     /// The instant one interval later.

@@ -139,9 +139,9 @@ fn keep_schedule(patch: &mut Value, stored: &Map<String, Value>) {
 }
 
 /// The merge patch of a document whose properties change.
-pub(crate) fn merge_patch(changes: &[String]) -> Result<Value> {
+pub(crate) fn merge_patch<'a>(changes: impl IntoIterator<Item = &'a String>) -> Result<Value> {
     let mut patch = Value::Object(Map::new());
-    changes.iter().try_for_each(|change| add(&mut patch, change))?;
+    changes.into_iter().try_for_each(|change| add(&mut patch, change))?;
     Ok(json!({ "properties": patch }))
 }
 

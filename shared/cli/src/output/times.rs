@@ -24,8 +24,8 @@ impl Times {
     /// An instant on the clock of the zone, with the offset. The year is there if it is not this
     /// one, and seconds are if there are any.
     pub(crate) fn at(&self, at: DateTime<Utc>) -> String {
+        let (now, _) = local(self.zone, self.now);
         let (local, offset) = local(self.zone, at);
-        let (now, _) = local_now(self);
         let date = if local.year() == now.year() { "%a %-d %b" } else { "%a %-d %b %Y" };
         let time = if local.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
         let offset = self.zone.map_or_else(|| "UTC".to_owned(), |_| hours_and_minutes(offset));
@@ -57,10 +57,6 @@ impl Times {
         let at = read(instant).filter(|_| !self.is_still);
         at.map_or_else(String::new, |at| away(at - self.now))
     }
-}
-
-fn local_now(times: &Times) -> (NaiveDateTime, TimeDelta) {
-    local(times.zone, times.now)
 }
 
 /// The civil time of an instant in a zone, and its offset.
