@@ -33,7 +33,6 @@ mod import;
 mod line;
 mod moved;
 mod names;
-mod ping_key_line;
 mod position;
 mod resealing;
 mod store;

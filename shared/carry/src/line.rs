@@ -17,15 +17,13 @@ use minutehand_domain::missed::Latest;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::recent::{LastSkip, Recent};
 use minutehand_domain::timing::Timing;
-use minutehand_domain::work_item::{WorkItem, decode_one, encode};
+use minutehand_domain::work_item::{JobRef, WorkItem, decode_one, encode};
 use minutehand_ports::store::{
     Carried, CloudServiceRecord, CollectionRecord, JobRecord, LongRetry, PingKey, ResourceGroup,
     TimerRecord,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-
-use crate::ping_key_line::PingKeyLine;
 
 /// The kinds of what is carried, in the order in which they are brought.
 pub const CARRIED_KINDS: [&str; 5] =
@@ -130,9 +128,7 @@ pub fn read_line(kind: &str, line: &str) -> Result<Carried, BadLine> {
             _ => Err(BadLine::part("a retry", "it is not an attempt")),
         }
     } else if kind == ping_keys {
-        let read = serde_json::from_str::<PingKeyLine>(line)?.read();
-        let (job, key) = read.map_err(|error| BadLine::part("sealed", error.to_string()))?;
-        Ok(Carried::PingKey { job, key })
+        serde_json::from_str::<PingKeyLine>(line)?.read()
     } else {
         Err(BadLine::UnknownKind(kind.to_owned()))
     }
@@ -305,8 +301,7 @@ impl JobLine {
         let earlier = earlier.collect::<Result<_, _>>()?;
         let recent = Recent::from_bytes(&bytes("recent", &self.recent)?);
         let last_skip = self.last_skip.map(|text| bytes("lastSkip", &text)).transpose()?;
-        let latest = self.latest.map(|text| bytes("latest", &text));
-        let latest = latest.transpose()?;
+        let latest = self.latest.map(|text| bytes("latest", &text)).transpose()?;
         let counters = JobCounters {
             executions: self.executions,
             failures: self.failures,
@@ -343,6 +338,36 @@ impl JobLine {
             timer,
         };
         Ok((self.collection, job))
+    }
+}
+
+/// The line of the key of a job that takes pings.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct PingKeyLine {
+    collection: String,
+    job: String,
+    uid: String,
+    hash: String,
+    sealed: String,
+}
+
+impl PingKeyLine {
+    fn of(job: &JobRef, key: &PingKey) -> Self {
+        Self {
+            collection: job.collection_uid.clone(),
+            job: job.key.clone(),
+            uid: job.uid.clone(),
+            hash: key.hash.clone(),
+            sealed: STANDARD.encode(&key.sealed),
+        }
+    }
+
+    fn read(self) -> Result<Carried, BadLine> {
+        let Self { collection: collection_uid, job: key, uid, hash, sealed } = self;
+        let sealed = bytes("sealed", &sealed)?;
+        let (job, key) = (JobRef { uid, collection_uid, key }, PingKey { hash, sealed });
+        Ok(Carried::PingKey { job, key })
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::ConvertOptions;
 use crate::cron::{self, Cron};
+use crate::document::object;
 use crate::draft::{Draft, Drafts};
 use crate::report::{ProblemKind, SourcePlace};
 use crate::unsayable::{Unsayable, quoted};
@@ -263,12 +264,11 @@ impl Reading<'_> {
             .replace("{user}", &percent_encoded(line.user.unwrap_or_default()))
             .replace("{name}", &percent_encoded(&name(command)));
         let kind = if uri.starts_with("https:") { "Https" } else { "Http" };
-        let mut request = Map::new();
-        request.insert("uri".to_owned(), uri.into());
-        request.insert("method".to_owned(), self.options.method.as_str().into());
-        if let Some(input) = input {
-            request.insert("body".to_owned(), input.into());
-        }
+        let request = object([
+            ("uri", Some(uri.into())),
+            ("method", Some(self.options.method.as_str().into())),
+            ("body", input.map(Value::from)),
+        ]);
         json!({"type": kind, "request": request})
     }
 }

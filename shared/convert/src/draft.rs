@@ -1,7 +1,7 @@
 //! From what a format says to a job: a valid name, a checked document, and what has to be reported.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use minutehand_domain::document::{self, JOB};
+use minutehand_domain::document::{JOB, accept, canonical_names};
 use minutehand_domain::job::JobDefinition;
 use minutehand_domain::name::Name;
 use minutehand_domain::plan::Plan;
@@ -9,6 +9,7 @@ use minutehand_recurrence::{ClockChange, Rule, Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use crate::ConvertOptions;
+use crate::document::object;
 use crate::report::{Conversion, ConversionProblem, ConvertedJob, ProblemKind, SourcePlace, state};
 use crate::secrets;
 use crate::unique::UniqueNames;
@@ -133,7 +134,7 @@ impl Drafts {
             secrets::mark_secrets(action);
         }
         let sent = secrets::with_placeholders(&document);
-        let job = document::accept(&sent, Plan::default()).map_err(|refusal| told(&refusal))?;
+        let job = accept(&sent, Plan::default()).map_err(|refusal| told(&refusal))?;
         job.write().split().map_err(|refusal| told(&refusal))?;
         let timetable = self.timetable(&job)?;
         draft.notes.extend(skipped_time(&draft, &timetable, self.now));
@@ -230,21 +231,16 @@ impl Draft {
 
     /// The body of the request that creates the job, with names in their canonical case.
     fn document(&mut self) -> Result<Value, Unsayable> {
-        let mut properties = Map::new();
-        if let Some(start_time) = self.start_time.take() {
-            properties.insert("startTime".to_owned(), start_time);
-        }
-        if let Some(recurrence) = self.recurrence.take() {
-            properties.insert("recurrence".to_owned(), recurrence);
-        }
-        properties.insert("action".to_owned(), self.action.take());
-        if !self.extensions.is_empty() {
-            let extensions = std::mem::take(&mut self.extensions);
-            properties.insert("minutehand".to_owned(), extensions.into());
-        }
-        properties.insert("state".to_owned(), state(self.is_enabled).into());
+        let extensions = std::mem::take(&mut self.extensions);
+        let properties = object([
+            ("startTime", self.start_time.take()),
+            ("recurrence", self.recurrence.take()),
+            ("action", Some(self.action.take())),
+            ("minutehand", (!extensions.is_empty()).then(|| extensions.into())),
+            ("state", Some(state(self.is_enabled).into())),
+        ]);
         let body = json!({"properties": properties});
-        document::canonical_names(body, JOB).map_err(|refusal| told(&refusal))
+        canonical_names(body, JOB).map_err(|refusal| told(&refusal))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use minutehand_recurrence::{format_instant, named};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use crate::document::object;
 use crate::secrets::{self, SecretReference};
 use crate::unsayable::Unsayable;
 
@@ -109,13 +110,6 @@ impl ConvertedJob {
     }
 
     fn to_json(&self) -> Value {
-        let mut json = Map::new();
-        json.insert("name".to_owned(), self.name.as_str().into());
-        self.place.add_to(&mut json);
-        json.insert("state".to_owned(), state(self.is_enabled).into());
-        json.insert("sentence".to_owned(), self.sentence.as_str().into());
-        json.insert("next".to_owned(), self.next_at.map(format_instant).into());
-        json.insert("document".to_owned(), self.document.clone());
         let secrets = self.secrets.iter().map(|secret| {
             json!({
                 "pointer": secret.pointer,
@@ -123,34 +117,41 @@ impl ConvertedJob {
                 "isGiven": secret.value.known().is_some(),
             })
         });
-        json.insert("secrets".to_owned(), secrets.collect());
+        let json = object([
+            ("name", Some(self.name.as_str().into())),
+            ("line", self.place.line()),
+            ("path", self.place.path()),
+            ("state", Some(state(self.is_enabled).into())),
+            ("sentence", Some(self.sentence.as_str().into())),
+            ("next", Some(self.next_at.map(format_instant).into())),
+            ("document", Some(self.document.clone())),
+            ("secrets", Some(secrets.collect())),
+        ]);
         json.into()
     }
 }
 
 impl ConversionProblem {
     fn to_json(&self) -> Value {
-        let mut json = Map::new();
-        json.insert("kind".to_owned(), self.kind.name().into());
-        self.place.add_to(&mut json);
-        json.insert("job".to_owned(), self.job.as_deref().into());
-        json.insert("why".to_owned(), sentence(&self.unsayable.why).into());
-        json.insert("remedy".to_owned(), sentence(&self.unsayable.remedy).into());
+        let json = object([
+            ("kind", Some(self.kind.name().into())),
+            ("line", self.place.line()),
+            ("path", self.place.path()),
+            ("job", Some(self.job.as_deref().into())),
+            ("why", Some(sentence(&self.unsayable.why).into())),
+            ("remedy", Some(sentence(&self.unsayable.remedy).into())),
+        ]);
         json.into()
     }
 }
 
 impl SourcePlace {
-    fn add_to(&self, json: &mut Map<String, Value>) {
-        match self {
-            Self::File => {}
-            Self::Line(line) => {
-                json.insert("line".to_owned(), (*line).into());
-            }
-            Self::Path(path) => {
-                json.insert("path".to_owned(), path.as_str().into());
-            }
-        }
+    fn line(&self) -> Option<Value> {
+        if let Self::Line(line) = self { Some((*line).into()) } else { None }
+    }
+
+    fn path(&self) -> Option<Value> {
+        if let Self::Path(path) = self { Some(path.as_str().into()) } else { None }
     }
 
     /// A place within this one.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::cron::Cron;
 use crate::cron::days::{Days, MonthDays, WeekDays};
 use crate::cron::field::{HOURS, MINUTES, MONTHS, Set};
+use crate::document::object;
 
 /// Writes the recurrences of an expression: one, or two for "this day or that one".
 pub(super) fn recurrences(cron: &Cron, zone: Option<&str>) -> Vec<Value> {
@@ -66,12 +67,8 @@ const fn of_cron(day: Weekday) -> u32 {
 
 /// The minutes and hours. Without hours, a schedule means every hour of the clock.
 fn times(cron: &Cron) -> Map<String, Value> {
-    let mut schedule = Map::new();
-    schedule.insert("minutes".to_owned(), cron.minutes.numbers().collect());
-    if !HOURS.is_full(cron.hours) {
-        schedule.insert("hours".to_owned(), cron.hours.numbers().collect());
-    }
-    schedule
+    let hours = (!HOURS.is_full(cron.hours)).then(|| cron.hours.numbers().collect());
+    object([("minutes", Some(cron.minutes.numbers().collect())), ("hours", hours)])
 }
 
 fn add_months(cron: &Cron, schedule: &mut Map<String, Value>) {
@@ -81,12 +78,11 @@ fn add_months(cron: &Cron, schedule: &mut Map<String, Value>) {
 }
 
 fn recurrence(frequency: &str, schedule: Map<String, Value>, zone: Option<&str>) -> Value {
-    let mut recurrence = Map::new();
-    recurrence.insert("frequency".to_owned(), frequency.into());
-    recurrence.insert("interval".to_owned(), 1.into());
-    recurrence.insert("schedule".to_owned(), schedule.into());
-    if let Some(zone) = zone {
-        recurrence.insert("timeZone".to_owned(), zone.into());
-    }
+    let recurrence = object([
+        ("frequency", Some(frequency.into())),
+        ("interval", Some(1.into())),
+        ("schedule", Some(schedule.into())),
+        ("timeZone", zone.map(Value::from)),
+    ]);
     recurrence.into()
 }

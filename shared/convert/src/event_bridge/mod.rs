@@ -131,16 +131,16 @@ impl Source<'_> {
     }
 
     fn targets(&self) -> Result<Vec<(SourcePlace, Value)>, Unsayable> {
-        let resolve = |value: &Value| self.template.resolve(value);
-        if let Some(target) = property(self.properties, "Target") {
-            return Ok(vec![(self.place.clone(), resolve(target)?)]);
+        if let Some(target) = self.property("Target")? {
+            return Ok(vec![(self.place.clone(), target)]);
         }
+        let place = self.place.within("Targets");
         let targets = property(self.properties, "Targets").and_then(Value::as_array);
         let targets = targets
             .into_iter()
             .flatten()
             .enumerate()
-            .map(|(n, target)| Ok((self.place.within("Targets").entry(n), resolve(target)?)));
+            .map(|(n, target)| Ok((place.entry(n), self.template.resolve(target)?)));
         let targets: Vec<_> = targets.collect::<Result<_, Unsayable>>()?;
         if targets.is_empty() {
             let why = "the schedule has no target";
@@ -177,11 +177,11 @@ impl Source<'_> {
         recurrence: Option<&Value>,
         notes: &mut Vec<(ProblemKind, Unsayable)>,
     ) -> Result<Option<(String, Value)>, Unsayable> {
-        let Some(window) = property(self.properties, "FlexibleTimeWindow") else { return Ok(None) };
-        let window = self.template.resolve(window)?;
-        let Some(window) = window.as_object() else { return Ok(None) };
-        let mode = text(window, "Mode").unwrap_or_default();
-        let minutes = property(window, "MaximumWindowInMinutes").and_then(target::number);
+        let Some(Value::Object(window)) = self.property("FlexibleTimeWindow")? else {
+            return Ok(None);
+        };
+        let mode = text(&window, "Mode").unwrap_or_default();
+        let minutes = property(&window, "MaximumWindowInMinutes").and_then(target::number);
         let Some(minutes) = minutes.filter(|_| mode.eq_ignore_ascii_case("FLEXIBLE")) else {
             return Ok(None);
         };
@@ -205,15 +205,17 @@ impl Source<'_> {
         Ok(self.text("State")?.is_none_or(|state| !state.eq_ignore_ascii_case("DISABLED")))
     }
 
-    /// A text of the schedule, with what the template puts in place of its expressions.
+    /// A property of the schedule, with what the template puts in place of its expressions.
+    fn property(&self, name: &str) -> Result<Option<Value>, Unsayable> {
+        property(self.properties, name).map(|value| self.template.resolve(value)).transpose()
+    }
+
+    /// A text of the schedule.
     fn text(&self, name: &str) -> Result<Option<String>, Unsayable> {
-        let Some(value) = property(self.properties, name) else {
-            return Ok(None);
-        };
-        match self.template.resolve(value)? {
-            Value::String(text) => Ok(Some(text)),
-            Value::Null => Ok(None),
-            other => Err(Unsayable::new(
+        match self.property(name)? {
+            Some(Value::String(text)) => Ok(Some(text)),
+            None | Some(Value::Null) => Ok(None),
+            Some(other) => Err(Unsayable::new(
                 format!("{name} is {}, and not a text", quoted(&other.to_string())),
                 "give the schedule as it is answered",
             )),
@@ -222,10 +224,7 @@ impl Source<'_> {
 
     /// An instant of the schedule: text, or seconds since 1970.
     fn instant(&self, name: &str) -> Result<Option<chrono::DateTime<chrono::Utc>>, Unsayable> {
-        let Some(value) = property(self.properties, name) else {
-            return Ok(None);
-        };
-        let value = self.template.resolve(value)?;
+        let Some(value) = self.property(name)? else { return Ok(None) };
         let instant = match &value {
             Value::Number(seconds) => seconds
                 .as_f64()

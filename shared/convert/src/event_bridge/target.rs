@@ -44,7 +44,7 @@ pub(super) fn read(target: &Map<String, Value>, is_rule: bool) -> Result<Read, U
         && let Some(arn) = text(queue, "Arn")
     {
         let url = queue_url(arn).ok_or_else(|| wrong_arn(arn))?;
-        let message = input.unwrap_or_else(|| "{}".to_owned());
+        let message = input.unwrap_or_else(nothing);
         let dead = json!({"type": "Sqs", "sqsMessage": {"queueUrl": url, "message": message}});
         set(&mut action, "errorAction", dead);
         let why = "the dead letters are an error action: it sends the same text, without the \
@@ -100,7 +100,7 @@ fn action(
         return universal(resource, target);
     }
     let input = input(target, is_rule, notes)?;
-    let sent = || input.clone().unwrap_or_else(|| "{}".to_owned());
+    let sent = || input.clone().unwrap_or_else(nothing);
     let action = match service {
         "sqs" => {
             let url = queue_url(arn).ok_or_else(|| wrong_arn(arn))?;
@@ -118,6 +118,16 @@ fn action(
     Ok((action, input))
 }
 
+/// What is sent if a target has no text.
+fn nothing() -> String {
+    "{}".to_owned()
+}
+
+/// A value as the text that is sent.
+fn as_sent(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// The text that a target receives.
 fn input(
     target: &Map<String, Value>,
@@ -131,11 +141,7 @@ fn input(
             return Err(Unsayable::new(why, "write the text as Input"));
         }
     }
-    let input = match property(target, "Input") {
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(other) => Some(other.to_string()),
-        None => None,
-    };
+    let input = property(target, "Input").map(as_sent);
     if input.is_none() {
         let what =
             if is_rule { "an event of the type 'Scheduled Event'" } else { "a notice of its own" };
@@ -216,11 +222,7 @@ fn universal(
             (json!({"type": "Sns", "snsMessage": without_nulls(action)}), message)
         }
         "lambda:invoke" => {
-            let payload = match property(&parameters, "Payload") {
-                Some(Value::String(text)) => text.clone(),
-                Some(other) => other.to_string(),
-                None => "{}".to_owned(),
-            };
+            let payload = property(&parameters, "Payload").map_or_else(nothing, as_sent);
             let action = json!({"functionName": required("FunctionName")?, "payload": payload});
             (json!({"type": "Lambda", "lambdaInvocation": action}), payload)
         }
@@ -235,11 +237,7 @@ fn put_event(parameters: &Map<String, Value>) -> Result<(Value, String), Unsayab
         let why = "the call puts no event, or several, and a job puts one";
         return Err(Unsayable::new(why, "write a schedule for each event"));
     };
-    let detail = match property(entry, "Detail") {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => "{}".to_owned(),
-    };
+    let detail = property(entry, "Detail").map_or_else(nothing, as_sent);
     let action = json!({"eventBusName": text(entry, "EventBusName"), "source": text(entry, "Source"),
         "detailType": text(entry, "DetailType"), "detail": detail,
         "resources": property(entry, "Resources")});
@@ -260,7 +258,7 @@ fn destination(
     }
     let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
     if !matches!(method, "GET" | "HEAD") {
-        set(&mut request, "body", input.clone().unwrap_or_else(|| "{}".to_owned()));
+        set(&mut request, "body", input.clone().unwrap_or_else(nothing));
         let mut headers = headers(&request);
         if property(&headers, "Content-Type").is_none() {
             headers.insert("Content-Type".to_owned(), "application/json; charset=utf-8".into());

@@ -158,33 +158,27 @@ impl<'a> Template<'a> {
     }
 
     fn call(&self, function: &str, argument: &Value, depth: usize) -> Result<Value, Unsayable> {
-        match (function, argument) {
-            ("Ref", Value::String(name)) => self.reference(name),
-            ("Fn::GetAtt", Value::String(path)) => self.reference(path),
-            ("Fn::GetAtt", Value::Array(parts)) => {
+        match (function, argument, argument.as_array().map(Vec::as_slice)) {
+            ("Ref", Value::String(name), _) => self.reference(name),
+            ("Fn::GetAtt", Value::String(path), _) => self.reference(path),
+            ("Fn::GetAtt", _, Some(parts)) => {
                 let parts: Option<Vec<&str>> = parts.iter().map(Value::as_str).collect();
                 self.reference(&parts.unwrap_or_default().join("."))
             }
-            ("Fn::ImportValue", name) => {
+            ("Fn::ImportValue", name, _) => {
                 let name = self.at_depth(name, depth)?;
                 self.reference(name.as_str().unwrap_or_default())
             }
-            ("Fn::Sub", Value::String(text)) => self.substitute(text, &Map::new(), depth),
-            ("Fn::Sub", Value::Array(parts)) => match parts.as_slice() {
-                [Value::String(text), Value::Object(values)] => {
-                    self.substitute(text, values, depth)
-                }
-                _ => Err(unknown_function(function)),
-            },
-            ("Fn::Join", Value::Array(parts)) => match parts.as_slice() {
-                [Value::String(between), list] => {
-                    let list = self.at_depth(list, depth)?;
-                    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-                    let texts: Result<Vec<String>, _> = list.iter().map(as_text).collect();
-                    Ok(texts?.join(between).into())
-                }
-                _ => Err(unknown_function(function)),
-            },
+            ("Fn::Sub", Value::String(text), _) => self.substitute(text, &Map::new(), depth),
+            ("Fn::Sub", _, Some([Value::String(text), Value::Object(values)])) => {
+                self.substitute(text, values, depth)
+            }
+            ("Fn::Join", _, Some([Value::String(between), list])) => {
+                let list = self.at_depth(list, depth)?;
+                let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+                let texts: Result<Vec<String>, _> = list.iter().map(as_text).collect();
+                Ok(texts?.join(between).into())
+            }
             _ => Err(unknown_function(function)),
         }
     }
