@@ -73,20 +73,16 @@ const NO_ALERTS: &str =
 /// What is known of a job, in words.
 fn state_of(work: &Work, state: &JobAlertState) -> String {
     let times = work.times(None);
-    let mut says = match state.failures_in_row {
+    let works = match state.failures_in_row {
         0 => "works".to_owned(),
         n => format!("{n} failed in a row"),
     };
-    if let Some(since) = &state.open_since {
-        says.extend([format!(", told since {}", times.written(since))]);
-    }
-    if let Some(sent) = &state.last_sent_at {
-        says.extend([format!(", the last alert at {}", times.written(sent))]);
-    }
-    if state.held_back > 0 {
-        says.extend([format!(", {} held back", state.held_back)]);
-    }
-    says
+    let told = [
+        state.open_since.as_ref().map(|at| format!(", told since {}", times.written(at))),
+        state.last_sent_at.as_ref().map(|at| format!(", the last alert at {}", times.written(at))),
+        (state.held_back > 0).then(|| format!(", {} held back", state.held_back)),
+    ];
+    works + &told.into_iter().flatten().collect::<String>()
 }
 
 async fn test(work: &Work, name: &str) -> Result<()> {

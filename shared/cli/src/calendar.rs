@@ -85,14 +85,12 @@ impl ServerCommand for CalendarArgs {
         };
         let days = week(&work, self.collection.as_deref(), (first, self.step), zone).await?;
         if work.json.is_some() {
-            let days: Vec<_> = days
-                .iter()
-                .map(|day| json!({"date": day.date.to_string(), "counts": day.counts}))
-                .collect();
-            let zone = zone.map_or("UTC", |zone| zone.name());
-            return work
-                .screen
-                .line(&json!({"zone": zone, "minutes": self.step.0, "days": days}).to_string());
+            let days = days.iter();
+            let days = days
+                .map(|Day { date, counts }| json!({"date": date.to_string(), "counts": counts}));
+            let (zone, days) = (zone.map_or("UTC", |zone| zone.name()), days.collect::<Vec<_>>());
+            let document = json!({"zone": zone, "minutes": self.step.0, "days": days});
+            return work.screen.line(&document.to_string());
         }
         let map = map(&days, self.step, work.screen.ascii);
         let lines = map.lines().map(|line| work.screen.cut(line) + "\n");

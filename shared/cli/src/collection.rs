@@ -315,21 +315,17 @@ fn told(on_failure: &Value) -> String {
         Some(format) => format!("as {format}"),
         None => format!("by its action of type {}", text("type").unwrap_or_default()),
     };
-    let mut says = format!("Failures are told {to}");
-    if let Some(after @ 2..) = on_failure.get("after").and_then(Value::as_u64) {
-        says.extend([format!(", from {after} in a row on")]);
-    }
-    if let Some(every) = text("every") {
-        says.extend([format!(", of a job once in {every}")]);
-    }
-    if on_failure.get("recovered").and_then(Value::as_bool) == Some(true) {
-        says.push_str(", and that a job works again");
-    }
+    let after = on_failure.get("after").and_then(Value::as_u64).filter(|after| *after > 1);
+    let recovered = on_failure.get("recovered").and_then(Value::as_bool) == Some(true);
     let also = on_failure.get("alsoTell").map(also_told).filter(|also| !also.is_empty());
-    if let Some(also) = also {
-        says.extend([format!(". Told as well: {}", also.join(", "))]);
-    }
-    harmless(&says) + ".\n"
+    let says = [
+        Some(format!("Failures are told {to}")),
+        after.map(|after| format!(", from {after} in a row on")),
+        text("every").map(|every| format!(", of a job once in {every}")),
+        recovered.then(|| ", and that a job works again".to_owned()),
+        also.map(|also| format!(". Told as well: {}", also.join(", "))),
+    ];
+    harmless(&says.into_iter().flatten().collect::<String>()) + ".\n"
 }
 
 /// What is told beside failures.

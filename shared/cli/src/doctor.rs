@@ -146,18 +146,10 @@ fn clock(work: &Work, before: DateTime<Utc>, date: Option<&str>, document: &Valu
         // The header has whole seconds, and the answer took a moment.
         let slack = APART_MAX + TimeDelta::seconds(1);
         if clock < before - slack || clock > after + slack {
-            let apart = (clock - after).num_seconds();
-            return Check::bad(
-                "server",
-                &format!(
-                    "the clocks of the server and of this machine are {} s apart",
-                    apart.abs()
-                ),
-                Some(
-                    "synchronise both clocks; on a server with a test clock this is meant"
-                        .to_owned(),
-                ),
-            );
+            let apart = (clock - after).num_seconds().abs();
+            let says = format!("the clocks of the server and of this machine are {apart} s apart");
+            let remedy = "synchronise both clocks; on a server with a test clock this is meant";
+            return Check::bad("server", &says, Some(remedy.to_owned()));
         }
     }
     Check::good("server", says)

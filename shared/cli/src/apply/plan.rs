@@ -111,25 +111,19 @@ impl Step {
     fn problem(&self, problem: &CheckProblem, has_line: bool) -> Failure {
         let failure = Failure::refused(check::says(problem));
         let file = self.file.as_deref().unwrap_or(Path::new("-"));
-        match self.place() {
+        let (what, path): (_, Vec<&str>) = match self.place() {
             (_, Some(job)) => {
                 let target = problem.target.as_deref();
                 let target = target.map(|it| it.strip_prefix("properties.").unwrap_or(it));
                 let below = target.into_iter().flat_map(|it| it.split('.'));
-                let path: Vec<&str> = ["jobs", job].into_iter().chain(below).collect();
-                named(failure, file, job, has_line.then_some(path.as_slice()))
+                (format!("job '{job}'"), ["jobs", job].into_iter().chain(below).collect())
             }
             (path, None) => {
                 let target = problem.target.as_deref().unwrap_or("properties");
-                let target: Vec<&str> = target.split('.').collect();
-                let file = place_in(file, has_line.then_some(target.as_slice()));
-                let name = &path.collection;
-                Failure {
-                    message: format!("{file}: collection '{name}': {}", failure.message),
-                    ..failure
-                }
+                (format!("collection '{}'", path.collection), target.split('.').collect())
             }
-        }
+        };
+        named(failure, file, &what, has_line.then_some(path.as_slice()))
     }
 
     /// The change for programs, without secrets.
@@ -165,7 +159,8 @@ impl Plan {
                 if let Err(failure) = plan.job(work, job, send_secrets) {
                     let has_line = plan.problems.len() < check::SHOWN_MAX;
                     let path = ["jobs", name];
-                    let failure = named(failure, &file, name, has_line.then_some(&path[..]));
+                    let what = format!("job '{name}'");
+                    let failure = named(failure, &file, &what, has_line.then_some(&path[..]));
                     plan.problems.push(failure);
                 }
             }
@@ -309,8 +304,9 @@ impl Plan {
     }
 }
 
-fn named(failure: Failure, file: &Path, job: &str, path: Option<&[&str]>) -> Failure {
-    let message = format!("{}: job '{job}': {}", place_in(file, path), failure.message);
+/// A failure of a job or a collection, with its place in a file.
+fn named(failure: Failure, file: &Path, what: &str, path: Option<&[&str]>) -> Failure {
+    let message = format!("{}: {what}: {}", place_in(file, path), failure.message);
     Failure { message, ..failure }
 }
 

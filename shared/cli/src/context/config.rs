@@ -27,7 +27,6 @@ pub(crate) struct Config {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConfigFile {
     /// The context that is used if no other is named.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) current: Option<String>,
     #[serde(default, rename = "context")]
     pub(crate) contexts: BTreeMap<String, Context>,
@@ -38,16 +37,11 @@ pub(crate) struct ConfigFile {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Context {
     pub(crate) url: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) subscription: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) group: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) collection: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ca: Option<PathBuf>,
     /// Where the token comes from; without it, from the file that `login` writes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) auth: Option<Auth>,
 }
 

@@ -89,24 +89,24 @@ impl BackoffArgs {
 /// A back-off in words; empty if a job has none.
 pub(super) fn in_words(retry: &Value) -> Vec<String> {
     let text = |pointer: &str| retry.pointer(pointer).and_then(Value::as_str);
-    let mut words = Vec::new();
-    if text("/backoff") == Some("exponential") {
+    let grows = (text("/backoff") == Some("exponential")).then(|| {
         let factor = retry.get("factor").and_then(Value::as_f64).unwrap_or(2.0);
         let max = text("/maxInterval").map_or_else(String::new, |max| format!(", at most {max}"));
-        words.push(format!("each pause {factor} times the one before{max}"));
-    }
-    if text("/jitter") == Some("full") {
-        words.push("varied at random".to_owned());
-    }
-    if let Some(span) = text("/maxElapsed") {
-        words.push(format!("none later than {span} after the occurrence"));
-    }
-    if retry.pointer("/retryAfter/honour") == Some(&Value::Bool(false)) {
-        words.push("Retry-After is ignored".to_owned());
-    } else if let Some(max) = text("/retryAfter/max") {
-        words.push(format!("a Retry-After of at most {max}"));
-    }
-    words
+        format!("each pause {factor} times the one before{max}")
+    });
+    let varies = text("/jitter") == Some("full");
+    let retry_after = if retry.pointer("/retryAfter/honour") == Some(&Value::Bool(false)) {
+        Some("Retry-After is ignored".to_owned())
+    } else {
+        text("/retryAfter/max").map(|max| format!("a Retry-After of at most {max}"))
+    };
+    let words = [
+        grows,
+        varies.then(|| "varied at random".to_owned()),
+        text("/maxElapsed").map(|span| format!("none later than {span} after the occurrence")),
+        retry_after,
+    ];
+    words.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

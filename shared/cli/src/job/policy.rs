@@ -163,46 +163,31 @@ pub(super) fn titled(extensions: &Value) -> Vec<(&'static str, String)> {
 fn in_words(extensions: &Value) -> Vec<String> {
     let text = |pointer: &str| extensions.pointer(pointer).and_then(Value::as_str);
     let number = |pointer: &str| extensions.pointer(pointer).and_then(Value::as_u64);
-    let mut words = Vec::new();
-    match text("/catchUp/policy") {
-        Some("none") => words.push("after an outage: makes up for nothing".to_owned()),
+    let catch_up = match text("/catchUp/policy") {
+        Some("none") => Some("after an outage: makes up for nothing".to_owned()),
         Some("all") => {
             let max = number("/catchUp/max").unwrap_or(100);
             let window = text("/catchUp/window").unwrap_or("1.00:00:00");
-            words.push(format!(
-                "after an outage: makes up for at most {max}, not older than {window}"
-            ));
+            Some(format!("after an outage: makes up for at most {max}, not older than {window}"))
         }
-        Some(_) | None => {}
-    }
-    if let Some(max) = text("/maxLateness") {
-        words.push(format!("leaves out what would start more than {max} late"));
-    }
-    if let Some(max) = text("/timeout") {
-        words.push(format!("gives up an action after {max}"));
-    }
-    if let Some(within) = text("/completion/within") {
-        words.push(format!("may answer 202 and report the end within {within}"));
-    }
-    if let Some(depth) = number("/depth") {
-        words.push(format!("was put by a job, number {depth} in a chain"));
-    }
-    if extensions.get("template") == Some(&Value::Bool(true)) {
-        words.push("names in double braces become values".to_owned());
-    }
-    if let Some(window) = text("/jitter/window") {
-        words.push(format!("starts within {window} after its time"));
-    }
-    if let Some(dates) = dates(extensions.pointer("/exclude/dates")) {
-        words.push(format!("not on {dates}"));
-    }
-    if let Some(dates) = dates(extensions.get("extraDates")) {
-        words.push(format!("also at {dates}"));
-    }
-    if text("/overlap/policy") == Some("skip") {
-        words.push("leaves out what comes while another attempt runs".to_owned());
-    }
-    words
+        Some(_) | None => None,
+    };
+    let fills_in = extensions.get("template") == Some(&Value::Bool(true));
+    let skips = text("/overlap/policy") == Some("skip");
+    let words = [
+        catch_up,
+        text("/maxLateness").map(|max| format!("leaves out what would start more than {max} late")),
+        text("/timeout").map(|max| format!("gives up an action after {max}")),
+        text("/completion/within")
+            .map(|within| format!("may answer 202 and report the end within {within}")),
+        number("/depth").map(|depth| format!("was put by a job, number {depth} in a chain")),
+        fills_in.then(|| "names in double braces become values".to_owned()),
+        text("/jitter/window").map(|window| format!("starts within {window} after its time")),
+        dates(extensions.pointer("/exclude/dates")).map(|dates| format!("not on {dates}")),
+        dates(extensions.get("extraDates")).map(|dates| format!("also at {dates}")),
+        skips.then(|| "leaves out what comes while another attempt runs".to_owned()),
+    ];
+    words.into_iter().flatten().collect()
 }
 
 /// The most dates that are told one by one.
