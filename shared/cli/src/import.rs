@@ -350,12 +350,8 @@ fn converted(conversion: &Conversion) -> usize {
 /// Refuses what the server would refuse, as far as the secrets that it needs are there. Jobs that exist are
 /// left alone, and not checked.
 async fn check_all(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
-    let existing = match found(work.client().collection(path).await)? {
-        Some(_) => Some(names(work, path).await?),
-        None => None,
-    };
-    let exists = existing.is_some();
-    let existing = existing.unwrap_or_default();
+    let exists = found(work.client().collection(path).await)?.is_some();
+    let existing = if exists { names(work, path).await? } else { HashSet::new() };
     let jobs =
         files.iter().flat_map(|read| read.conversion.jobs.iter().map(move |job| (read, job)));
     let jobs = jobs.filter(|(_, job)| !existing.contains(&job.name.to_lowercase()));

@@ -68,31 +68,18 @@ pub(crate) fn within(text: &str, range: &RangeInclusive<u32>) -> Result<u32, Str
     number.ok_or_else(|| format!("use a number from {} to {}", range.start(), range.end()))
 }
 
-/// How a file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Json,
-    Yaml,
-}
-
-impl Form {
-    /// The form of a file by its name, or else by how it begins: an object of JSON begins with a brace.
-    fn of(path: &Path, text: &str) -> Self {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("json") => Self::Json,
-            Some(extension) if YAML.contains(&extension) => Self::Yaml,
-            _ if text.trim_start().starts_with(['{', '[']) => Self::Json,
-            _ => Self::Yaml,
-        }
-    }
-
-    fn read(self, text: &str) -> Result<Value, String> {
-        match self {
-            Self::Json => {
-                serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))
-            }
-            Self::Yaml => yaml::read(text).map_err(|error| format!("not valid YAML: {error}")),
-        }
+/// Reads a file as JSON or YAML: by its name, or else by how it begins, as an object of JSON begins with a
+/// brace.
+fn read(path: &Path, text: &str) -> Result<Value, String> {
+    let is_json = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => true,
+        Some(extension) if YAML.contains(&extension) => false,
+        _ => text.trim_start().starts_with(['{', '[']),
+    };
+    if is_json {
+        serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))
+    } else {
+        yaml::read(text).map_err(|error| format!("not valid YAML: {error}"))
     }
 }
 
@@ -102,7 +89,7 @@ impl Form {
 ///
 /// What is wrong with it, and where.
 pub fn document(text: &str) -> Result<Value, String> {
-    Form::of(Path::new(""), text).read(text)
+    read(Path::new(""), text)
 }
 
 /// How the names of files with YAML end.
@@ -123,9 +110,8 @@ pub(crate) fn object(path: &Path) -> Result<Value> {
             "{shown} is empty: it has to be an object, as JSON or YAML"
         )));
     }
-    let value = Form::of(path, &text)
-        .read(&text)
-        .map_err(|problem| Failure::refused(format!("{shown} is {problem}")))?;
+    let value =
+        read(path, &text).map_err(|problem| Failure::refused(format!("{shown} is {problem}")))?;
     if value.is_object() {
         Ok(value)
     } else {

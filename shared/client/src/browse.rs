@@ -250,7 +250,7 @@ impl Client {
         for (name, value) in given {
             path.extend([name, "=", &escaped(value), "&"]);
         }
-        self.positioned(&path, max).await
+        self.pages(&path, max, |page| self.listed(page, "items")).await
     }
 
     /// Lists changes of a collection, or of one of its jobs, the newest first.
@@ -265,7 +265,8 @@ impl Client {
         max: usize,
     ) -> Result<Vec<Listed<JournalChange>>, Error> {
         let job = job.map_or_else(String::new, |job| format!("job={}&", escaped(job)));
-        self.positioned(&collection.v1(&format!("/journal?{job}")), max).await
+        let path = collection.v1(&format!("/journal?{job}"));
+        self.pages(&path, max, |page| self.listed(page, "items")).await
     }
 
     /// Looks at dead letters: about how many there are, and some of them.
@@ -331,15 +332,6 @@ impl Client {
     ) -> Result<Answer<DeadLettersAnswer>, Error> {
         let path = format!("/minutehand/v1/deadletters/{what}");
         self.read(&Request::new(Method::POST, path).with_body(&json!(chosen))).await
-    }
-
-    /// Reads a list page by page; `path` ends where a parameter may follow.
-    async fn positioned<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        max: usize,
-    ) -> Result<Vec<Listed<T>>, Error> {
-        self.pages(path, max, |page| self.listed(page, "items")).await
     }
 
     /// Puts the pages of a list together; `path` ends where a parameter may follow.

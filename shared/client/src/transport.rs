@@ -111,7 +111,7 @@ impl Client {
     /// Sets up a client of a server in this process, whose address is only shown. It has no token.
     #[must_use]
     pub fn within(server: ServerUrl, answering: LocalServer) -> Self {
-        let way = Way::within(answering);
+        let way = Way::Within(answering);
         Self { server, authorization: None, limits: Limits::default(), way }
     }
 

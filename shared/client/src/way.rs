@@ -63,10 +63,6 @@ impl Way {
         built.map(Self::Network).map_err(setup)
     }
 
-    pub(crate) fn within(answering: LocalServer) -> Self {
-        Self::Within(answering)
-    }
-
     /// Sends a request, and reads the whole answer.
     pub(crate) async fn exchange(
         &self,

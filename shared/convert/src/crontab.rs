@@ -187,7 +187,7 @@ impl Reading<'_> {
         let line = Line::read(line, self.options.form)?;
         let zone = self.zone.clone()?;
         let cron = Cron::unix(line.expression)?;
-        let timings = cron.timings(zone.as_deref(), drafts.now())?;
+        let timings = cron.timings(zone.as_deref(), drafts.now)?;
         if zone.is_none() && !self.is_zone_noted {
             self.is_zone_noted = true;
             let unsayable = Unsayable::new(

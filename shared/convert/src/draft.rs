@@ -47,9 +47,10 @@ pub(crate) struct Draft {
 
 /// A report under way.
 pub(crate) struct Drafts {
-    now: DateTime<Utc>,
+    /// The instant of the conversion.
+    pub(crate) now: DateTime<Utc>,
     schedules_max: usize,
-    report: Conversion,
+    pub(crate) report: Conversion,
     names: UniqueNames,
     variables: UniqueNames,
 }
@@ -67,11 +68,6 @@ impl Drafts {
             names,
             variables: UniqueNames::default(),
         }
-    }
-
-    /// The instant of the conversion.
-    pub(crate) const fn now(&self) -> DateTime<Utc> {
-        self.now
     }
 
     /// Counts a schedule of the file, and adds its jobs, or reports why there are none.
@@ -122,10 +118,6 @@ impl Drafts {
         if let Err(unsayable) = self.finish(draft) {
             self.note(ProblemKind::Refused, place, unsayable);
         }
-    }
-
-    pub(crate) fn into_report(self) -> Conversion {
-        self.report
     }
 
     fn finish(&mut self, mut draft: Draft) -> Result<(), Unsayable> {

@@ -134,6 +134,6 @@ pub fn convert(
         SourceFormat::EventBridge => event_bridge::FORMAT.convert(text, options, &mut drafts)?,
         SourceFormat::Azure => azure::FORMAT.convert(text, options, &mut drafts)?,
     }
-    Ok(drafts.into_report())
+    Ok(drafts.report)
 }
 use minutehand_recurrence::named;

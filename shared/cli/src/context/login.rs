@@ -4,11 +4,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use minutehand_client::{Client, GroupPath, Limits, ServerUrl};
+use minutehand_client::{Client, Limits, ServerUrl};
 use zeroize::Zeroizing;
 
 use super::config::{Config, Context, check_name};
-use super::{GROUP_DEFAULT, SERVER_DEFAULT, SUBSCRIPTION_DEFAULT, private_file, token_file};
+use super::{SERVER_DEFAULT, defaults, private_file, token_file};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::options::Options;
@@ -113,11 +113,7 @@ async fn check(context: &Context, server: &ServerUrl, token: &Zeroizing<String>)
         limits: Limits::default(),
     };
     let client = Client::new(server.clone(), &options)?;
-    let or = |name: &Option<String>, default: &str| name.clone().unwrap_or(default.to_owned());
-    let place = GroupPath {
-        subscription: or(&context.subscription, SUBSCRIPTION_DEFAULT),
-        group: or(&context.group, GROUP_DEFAULT),
-    };
+    let place = defaults(&Options::default(), context.clone()).place;
     client.collections(&place).next_page().await?;
     Ok(())
 }

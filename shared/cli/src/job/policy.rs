@@ -87,7 +87,8 @@ impl PolicyArgs {
 
 /// A value as the only property of an object.
 fn within(name: &str, value: Option<impl Into<Value>>) -> Option<Value> {
-    value.map(|value| Map::from_iter([(name.to_owned(), value.into())]).into())
+    let value: Value = value?.into();
+    Some(json!({name: value}))
 }
 
 /// An object of a file that options add to; a new one if the file has none. An option must not replace

@@ -103,12 +103,10 @@ pub(crate) fn timetable(properties: &Map<String, Value>, now: DateTime<Utc>) -> 
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), properties.get(name)?.clone())))
         .collect();
-    Timetable::from_json_text(&Value::Object(timing).to_string(), now).map_err(|refused| {
-        let failure = Failure::refused(refused.to_string());
-        match refused.detail() {
-            Some(detail) => failure.hint(detail),
-            None => failure,
-        }
+    let timetable = Timetable::from_json_text(&Value::Object(timing).to_string(), now);
+    timetable.map_err(|refused| Failure {
+        hint: refused.detail(),
+        ..Failure::refused(refused.to_string())
     })
 }
 

@@ -199,7 +199,7 @@ fn start_time(
 
 /// The first occurrence after the conversion of a recurrence that counts from it.
 fn first_after(recurrence: &Value, drafts: &Drafts) -> chrono::DateTime<chrono::Utc> {
-    let now = drafts.now();
+    let now = drafts.now;
     let timetable = Recurrence::from_json(recurrence)
         .and_then(|read| minutehand_recurrence::Rule::canonical(&read))
         .and_then(|rule| minutehand_recurrence::Timetable::new(&rule, Some(now), now));

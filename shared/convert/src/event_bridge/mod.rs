@@ -89,7 +89,7 @@ impl Source<'_> {
             ));
         };
         let window = Window {
-            now: drafts.now(),
+            now: drafts.now,
             zone: self.text("ScheduleExpressionTimezone")?,
             start: self.instant("StartDate")?,
             end: self.instant("EndDate")?,
