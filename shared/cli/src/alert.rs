@@ -227,11 +227,8 @@ fn receiver(text: &str) -> Result<Map<String, Value>> {
         }
         None => url,
     };
-    let kind = if url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://")) {
-        "Https"
-    } else {
-        "Http"
-    };
+    let is_https = url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
+    let kind = if is_https { "Https" } else { "Http" };
     let request = json!({"uri": url, "method": "POST", "headers": null, "body": null,
         "authentication": null});
     let action = json!({"type": kind, "format": format, "request": request});

@@ -1,7 +1,7 @@
 //! `dead`: messages that are no longer delivered.
 
 use clap::{Args, Subcommand};
-use minutehand_client::{Chosen, DeadLetterItem, Listed};
+use minutehand_client::{Answer, Chosen, DeadLetterItem, DeadLettersAnswer, Listed};
 use serde_json::Value;
 
 use crate::at_server::ServerCommand;
@@ -172,16 +172,11 @@ fn what(letter: &DeadLetterItem) -> String {
     }
 }
 
-fn report(
-    work: &Work,
-    done: &minutehand_client::Answer<minutehand_client::DeadLettersAnswer>,
-    did: &str,
-    how: &str,
-) -> Result<()> {
+fn report(work: &Work, done: &Answer<DeadLettersAnswer>, did: &str, how: &str) -> Result<()> {
     if let Some(json) = &work.json {
         json.document(&work.screen, &done.text)?;
     } else {
-        let minutehand_client::DeadLettersAnswer { count, goes_on, .. } = &done.value;
+        let DeadLettersAnswer { count, goes_on, .. } = &done.value;
         let about = if *goes_on { "about " } else { "" };
         let goes_on = if *goes_on { "; the queue continues after this answer" } else { "" };
         let what = output::count(*count, "dead letter");

@@ -188,12 +188,8 @@ fn show(work: &Work, wall: &WallAnswer, hours: [u32; 2]) -> Result<()> {
         work.screen.sentences(&line)?;
     }
     let screen = &work.screen;
-    let (first, last) = (signs.past.len(), signs.ahead.len());
-    screen.line(&screen.dim(&format!(
-        "{:wide$}  {}",
-        "",
-        axis(&work.times(None), wall, (first, last))
-    )))?;
+    let axis = axis(&work.times(None), wall, (signs.past.len(), signs.ahead.len()));
+    screen.line(&screen.dim(&format!("{:wide$}  {axis}", "")))?;
     for (row, name) in rows.iter().zip(&names) {
         let line = format!("{name:wide$}  {}  {}", drawn(screen, row, &signs), said(screen, row));
         screen.line(&screen.cut(line.trim_end()))?;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use minutehand_client::{HistoryItem, JobPath, Listed};
+use minutehand_recurrence::zone::Zone;
 
 use crate::at_server::ServerCommand;
 use crate::failure::Result;
@@ -96,7 +97,7 @@ fn print(
     work: &Work,
     path: &JobPath,
     item: &Listed<HistoryItem>,
-    zone: Option<minutehand_recurrence::zone::Zone>,
+    zone: Option<Zone>,
 ) -> Result<()> {
     if work.json.is_some() {
         return work.screen.line(&item.text);

@@ -13,29 +13,20 @@ use crate::failure::{Failure, Result};
 use crate::instant;
 use crate::merge::object;
 
-/// The options that change a job.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Given<'a> {
-    pub(crate) schedule: &'a ScheduleArgs,
-    pub(crate) action: &'a ActionArgs,
-    pub(crate) policies: &'a PolicyArgs,
-}
-
-impl Given<'_> {
-    /// The changes of a job that has these properties, as a merge patch of them.
-    pub(crate) fn patch(
-        &self,
-        found: &Map<String, Value>,
-        now: DateTime<Utc>,
-    ) -> Result<Map<String, Value>> {
-        let mut patch = timing(self.schedule, found, now)?;
-        let action = self.action.patch(found.get("action"))?;
-        patch.extend(action.map(|action| ("action".to_owned(), action)));
-        self.action.put_into(&mut patch)?;
-        self.policies.put_into(&mut patch)?;
-        without_other_choices(&mut patch);
-        Ok(patch)
-    }
+/// What options change of a job that has these properties, as a merge patch of them.
+pub(crate) fn changes(
+    schedule: &ScheduleArgs,
+    action: &ActionArgs,
+    policies: &PolicyArgs,
+    found: &Map<String, Value>,
+    now: DateTime<Utc>,
+) -> Result<Map<String, Value>> {
+    let mut patch = timing(schedule, found, now)?;
+    patch.extend(action.patch(found.get("action"))?.map(|action| ("action".to_owned(), action)));
+    action.put_into(&mut patch)?;
+    policies.put_into(&mut patch)?;
+    without_other_choices(&mut patch);
+    Ok(patch)
 }
 
 /// The part of a merge patch that changes when a job fires.

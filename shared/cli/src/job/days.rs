@@ -96,10 +96,11 @@ impl Days {
     }
 }
 
-fn sorted<T: Ord>(mut days: Vec<T>) -> Vec<T> {
-    days.sort_unstable();
-    days.dedup();
-    days
+/// In order, each once.
+pub(super) fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
+    items.sort_unstable();
+    items.dedup();
+    items
 }
 
 /// `mon`, `monday`, or a range of them, which may go over the end of the week.

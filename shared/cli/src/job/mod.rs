@@ -5,7 +5,7 @@ pub(crate) use action::{ActionArgs, is_credential};
 mod again;
 mod backoff;
 mod change;
-pub(crate) use change::Given;
+pub(crate) use change::changes;
 mod copy;
 mod create;
 pub(crate) use create::{make_collection, put_new, zoned};

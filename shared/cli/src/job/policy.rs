@@ -134,17 +134,14 @@ fn read_catch_up(text: &str) -> Result<Value> {
             "--catch-up '{text}' is unknown; write last, none, all, or all:20 for the latest 20"
         ))
     };
-    Ok(match text.split_once(':') {
-        None => match text {
-            "last" | "none" | "all" => json!({ "policy": text }),
-            _ => return Err(wrong()),
-        },
-        Some(("all", max)) => {
+    match (text, text.split_once(':')) {
+        ("last" | "none" | "all", _) => Ok(json!({ "policy": text })),
+        (_, Some(("all", max))) => {
             let max: u32 = max.parse().map_err(|_| wrong())?;
-            json!({ "policy": "all", "max": max })
+            Ok(json!({ "policy": "all", "max": max }))
         }
-        Some(_) => return Err(wrong()),
-    })
+        _ => Err(wrong()),
+    }
 }
 
 /// The lines of `job show` on the policies of a job, each with its title; empty if it has none.

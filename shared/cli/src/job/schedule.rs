@@ -11,7 +11,7 @@ use minutehand_recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Result};
-use crate::job::days::Days;
+use crate::job::days::{Days, sorted};
 use crate::merge::object;
 use crate::{input, instant};
 
@@ -340,13 +340,9 @@ impl Times {
                 ))
             })?);
         }
-        times.sort_unstable();
-        times.dedup();
-        let mut hours: Vec<u32> = times.iter().map(|(hour, _)| *hour).collect();
-        let mut minutes: Vec<u32> = times.iter().map(|(_, minute)| *minute).collect();
-        hours.dedup();
-        minutes.sort_unstable();
-        minutes.dedup();
+        let times = sorted(times);
+        let hours: Vec<u32> = sorted(times.iter().map(|(hour, _)| *hour).collect());
+        let minutes: Vec<u32> = sorted(times.iter().map(|(_, minute)| *minute).collect());
         if hours.len() * minutes.len() != times.len() {
             return Err(Failure::refused(format!(
                 "--at {text}: one job fires at every hour with every minute, so these times would \
@@ -434,9 +430,7 @@ fn months(text: &str) -> Result<Vec<u32>> {
             Failure::refused(format!("--months: '{part}' is not a month; write jan or 1"))
         })?);
     }
-    months.sort_unstable();
-    months.dedup();
-    Ok(months)
+    Ok(sorted(months))
 }
 
 #[cfg(test)]

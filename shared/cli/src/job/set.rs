@@ -7,7 +7,7 @@ use minutehand_client::{JobPath, Precondition};
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
-use super::change::Given;
+use super::change;
 use super::create::{properties_of, say_next};
 use super::expect::WindowArgs;
 use super::policy::{PolicyArgs, secrets};
@@ -110,8 +110,7 @@ impl SetArgs {
     /// The changes that the options say.
     fn options(&self, work: &Work, found: &Map<String, Value>) -> Result<Map<String, Value>> {
         let Self { schedule, action, policies, .. } = self;
-        let given = Given { schedule, action, policies };
-        let mut patch = given.patch(found, work.now())?;
+        let mut patch = change::changes(schedule, action, policies, found, work.now())?;
         self.window.put_into(&mut patch, found)?;
         if self.disabled {
             patch.insert("state".to_owned(), "disabled".into());

@@ -15,7 +15,7 @@ use crate::failure::{Failure, Result};
 use crate::job::policy::PolicyArgs;
 use crate::job::schedule::ScheduleArgs;
 use crate::job::why::instant_of;
-use crate::job::{ActionArgs, Given, is_credential, put_new, run_and_wait, zoned};
+use crate::job::{ActionArgs, changes, is_credential, put_new, run_and_wait, zoned};
 use crate::masked::masked;
 use crate::merge::merge;
 use crate::snooze::{self, SNOOZED_UNTIL};
@@ -142,11 +142,11 @@ pub(super) async fn update(work: &Work, wanted: &Update) -> Result<Value> {
     }
     let Update { action, schedule, policies, .. } = wanted;
     let job = work.client().job(&path).await?;
-    let given = Given { schedule, action, policies };
-    let mut changes = Value::Object(given.patch(&job.value.properties, work.now())?);
+    let stored = &job.value.properties;
+    let mut changes = changes(schedule, action, policies, stored, work.now())?.into();
     merge(&mut changes, document);
     if let Some(text) = &wanted.snooze {
-        let until = snooze::until(text, zone_of(&job.value.properties), work.now())?;
+        let until = snooze::until(text, zone_of(stored), work.now())?;
         let until = until.map(format_instant);
         merge(&mut changes, json!({"minutehand": {SNOOZED_UNTIL: until}}));
     }

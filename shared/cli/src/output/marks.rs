@@ -14,17 +14,12 @@ pub(crate) fn marks(screen: &Screen, letters: &str, max: usize) -> String {
 
 /// The sign of one result.
 pub(crate) fn sign(screen: &Screen, letter: char) -> String {
-    let shown = match letter {
-        _ if screen.ascii => letter.to_string(),
-        'f' | 'e' => "┃".to_owned(),
-        's' => "▯".to_owned(),
-        'r' | 'l' => letter.to_string(),
-        _ => "▮".to_owned(),
+    let own = letter.to_string();
+    let (shown, styled): (&str, fn(&Screen, &str) -> String) = match letter {
+        'f' | 'e' => ("┃", Screen::bad),
+        'r' | 'l' => (own.as_str(), Screen::warn),
+        's' => ("▯", Screen::dim),
+        _ => ("▮", Screen::good),
     };
-    match letter {
-        'f' | 'e' => screen.bad(&shown),
-        'r' | 'l' => screen.warn(&shown),
-        's' => screen.dim(&shown),
-        _ => screen.good(&shown),
-    }
+    styled(screen, if screen.ascii { &own } else { shown })
 }
