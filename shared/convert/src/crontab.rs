@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::ConvertOptions;
 use crate::cron::{self, Cron};
-use crate::document::object;
 use crate::draft::{Draft, Drafts};
+use crate::object::object;
 use crate::report::{ProblemKind, SourcePlace};
 use crate::unsayable::{Unsayable, quoted};
 

@@ -84,12 +84,6 @@ pub(crate) fn property<'a>(object: &'a Map<String, Value>, name: &str) -> Option
     found.filter(|value| !value.is_null())
 }
 
-/// An object of the properties that have a value.
-pub(crate) fn object<const N: usize>(properties: [(&str, Option<Value>); N]) -> Map<String, Value> {
-    let given = properties.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    given.collect()
-}
-
 /// Sets a property of an object.
 pub(crate) fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
     if let Some(object) = object.as_object_mut() {

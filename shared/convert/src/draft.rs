@@ -9,7 +9,7 @@ use minutehand_recurrence::{ClockChange, Rule, Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use crate::ConvertOptions;
-use crate::document::object;
+use crate::object::object;
 use crate::report::{Conversion, ConversionProblem, ConvertedJob, ProblemKind, SourcePlace, state};
 use crate::secrets;
 use crate::unique::UniqueNames;

@@ -31,6 +31,7 @@ mod crontab;
 mod document;
 mod draft;
 mod event_bridge;
+mod object;
 mod report;
 mod secrets;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use minutehand_recurrence::{format_instant, named};
 use serde_json::{Value, json};
 
-use crate::document::object;
+use crate::object::object;
 use crate::secrets::{self, SecretReference};
 use crate::unsayable::Unsayable;
 

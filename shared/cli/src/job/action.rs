@@ -6,11 +6,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::policy::{EXTENSIONS, FAILURES, object_in};
+use super::backoff::FAILURES;
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::instant::optional_span;
-use crate::merge::object;
+use crate::merge::{EXTENSIONS, object, object_in};
 
 const HEADING: &str = "What it calls";
 

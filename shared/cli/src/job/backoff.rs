@@ -3,10 +3,12 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::policy::{EXTENSIONS, FAILURES, object_in};
 use crate::failure::{Failure, Result};
 use crate::instant::optional_span;
-use crate::merge::object;
+use crate::merge::{EXTENSIONS, object, object_in};
+
+/// The heading of the options that say what follows a failed attempt.
+pub(super) const FAILURES: &str = "After failures";
 
 /// How the pauses between retries change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
 use super::days::{Days, ORDINALS};
-use super::policy::{EXTENSIONS, PolicyArgs};
+use super::policy::PolicyArgs;
 use super::schedule::{Every, ScheduleArgs, zone_named};
 use crate::failure::{Failure, Result};
 use crate::instant;
-use crate::merge::object;
+use crate::merge::{EXTENSIONS, object};
 
 /// What options change of a job that has these properties, as a merge patch of them.
 pub(crate) fn changes(

@@ -5,18 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::backoff::BackoffArgs;
+use super::backoff::{BackoffArgs, FAILURES};
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::instant::optional_span;
-use crate::merge::object;
+use crate::merge::{EXTENSIONS, object, object_in};
 use crate::output::{count, plural};
 
 const HEADING: &str = "Policies";
-/// The heading of the options that say what follows a failed attempt.
-pub(super) const FAILURES: &str = "After failures";
-/// The property that holds the extensions.
-pub(super) const EXTENSIONS: &str = "minutehand";
 
 /// The options that set policies.
 #[derive(Debug, Clone, Default, Args)]
@@ -89,25 +85,6 @@ impl PolicyArgs {
 fn within(name: &str, value: Option<impl Into<Value>>) -> Option<Value> {
     let value: Value = value?.into();
     Some(json!({name: value}))
-}
-
-/// An object of a file that options add to; a new one if the file has none. An option must not replace
-/// anything else that the file says there.
-pub(super) fn object_in<'a>(
-    parent: &'a mut Map<String, Value>,
-    name: &str,
-) -> Result<&'a mut Map<String, Value>> {
-    let value = parent.entry(name).or_insert(Value::Null);
-    if value.is_null() {
-        *value = json!({});
-    }
-    let wrong = || {
-        Failure::refused(format!(
-            "'{name}' of the file must be an object, because options add to it; write an object there, \
-             or leave it out"
-        ))
-    };
-    value.as_object_mut().ok_or_else(wrong)
 }
 
 /// The secrets in a file, one a line.

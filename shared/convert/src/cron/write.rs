@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::cron::Cron;
 use crate::cron::days::{Days, MonthDays, WeekDays};
 use crate::cron::field::{HOURS, MINUTES, MONTHS, Set};
-use crate::document::object;
+use crate::object::object;
 
 /// Writes the recurrences of an expression: one, or two for "this day or that one".
 pub(super) fn recurrences(cron: &Cron, zone: Option<&str>) -> Vec<Value> {
