@@ -3,11 +3,10 @@
 use minutehand_client::Precondition;
 use serde_json::{Value, json};
 
+use super::NamedArgs;
 use crate::editor;
 use crate::failure::Result;
 use crate::work::Work;
-
-use super::NamedArgs;
 
 pub(super) async fn edit(work: &Work, args: &NamedArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
