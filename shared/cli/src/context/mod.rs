@@ -46,39 +46,36 @@ impl Session {
         limits: Limits,
     ) -> Result<Self> {
         let config = Config::read(environment)?;
-        let (name, context) = chosen(options, environment, &config)?;
-        let server = server(options, environment, context.as_ref())?;
-        let kept_for = context.as_ref().and_then(|context| ServerUrl::parse(&context.url).ok());
-        let token = match environment.set(TOKEN_VARIABLE) {
-            Some(token) => Some(token.into()),
-            None if kept_for.as_ref() == Some(&server) => match (&name, &context) {
-                (Some(name), Some(context)) => token::of_context(name, context, &config)?,
-                _ => None,
-            },
-            None if server.is_loopback() => private_file::read(Path::new(LOCAL_TOKEN))?,
-            None => None,
+        let chosen = chosen(options, environment, &config)?;
+        let context = chosen.as_ref().map(|(context, _)| context);
+        let server = server(options, environment, context)?;
+        let kept_for = context.and_then(|context| ServerUrl::parse(&context.url).ok());
+        let token = match (environment.set(TOKEN_VARIABLE), &chosen) {
+            (Some(token), _) => Some(token.into()),
+            (None, Some((context, name))) if kept_for.as_ref() == Some(&server) => {
+                token::of_context(name, context, &config)?
+            }
+            (None, _) if server.is_loopback() => private_file::read(Path::new(LOCAL_TOKEN))?,
+            (None, _) => None,
         };
         let ca = options.ca.clone();
-        let ca = ca.or_else(|| context.as_ref().and_then(|context| context.ca.clone()));
+        let ca = ca.or_else(|| context.and_then(|context| context.ca.clone()));
         let client = Client::new(server, &minutehand_client::Options { token, ca, limits })?;
+        let (context, name) = chosen.unzip();
         let defaults = defaults(options, context.unwrap_or_default());
         Ok(Self { client, defaults, context: name })
     }
 }
 
-/// The context that is in force, if there is one.
+/// The context that is in force, if there is one, and its name.
 fn chosen(
     options: &Options,
     environment: &Environment,
     config: &Config,
-) -> Result<(Option<String>, Option<Context>)> {
+) -> Result<Option<(Context, String)>> {
     let named = options.context.clone().or_else(|| environment.set(CONTEXT_VARIABLE));
     let name = named.or_else(|| config.file.current.clone());
-    let Some(name) = name else {
-        return Ok((None, None));
-    };
-    let context = config.context(&name)?.clone();
-    Ok((Some(name), Some(context)))
+    name.map(|name| Ok((config.context(&name)?.clone(), name))).transpose()
 }
 
 fn server(

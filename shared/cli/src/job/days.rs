@@ -60,39 +60,24 @@ impl Days {
 
     /// The frequency, and the part of the schedule that names the days.
     pub(crate) fn schedule(&self, has_months: bool) -> (&'static str, Map<String, Value>) {
-        let mut schedule = Map::new();
         let name = |day: &usize| WEEKDAYS.get(*day).copied().unwrap_or_default();
-        let unit = match self {
+        let (unit, named): (_, Option<(&str, Value)>) = match self {
             // A rule by the day has no months: all days of a month are the same.
-            Self::Daily if has_months => {
-                schedule.insert("monthDays".to_owned(), json!((1..=31).collect::<Vec<i32>>()));
-                "month"
-            }
-            Self::Daily => "day",
+            Self::Daily if has_months => ("month", Some(("monthDays", (1..=31_i32).collect()))),
+            Self::Daily => ("day", None),
             Self::Week(days) if has_months => {
-                let days: Vec<Value> = days.iter().map(|day| json!({"day": name(day)})).collect();
-                schedule.insert("monthlyOccurrences".to_owned(), days.into());
-                "month"
+                let days = days.iter().map(|day| json!({"day": name(day)}));
+                ("month", Some(("monthlyOccurrences", days.collect())))
             }
-            Self::Week(days) => {
-                let days: Vec<&str> = days.iter().map(name).collect();
-                schedule.insert("weekDays".to_owned(), days.into());
-                "week"
-            }
-            Self::Month(days) => {
-                schedule.insert("monthDays".to_owned(), json!(days));
-                "month"
-            }
+            Self::Week(days) => ("week", Some(("weekDays", days.iter().map(name).collect()))),
+            Self::Month(days) => ("month", Some(("monthDays", json!(days)))),
             Self::Nth(days) => {
-                let days: Vec<Value> = days
-                    .iter()
-                    .map(|(day, nth)| json!({"day": name(day), "occurrence": nth}))
-                    .collect();
-                schedule.insert("monthlyOccurrences".to_owned(), days.into());
-                "month"
+                let days = days.iter();
+                let days = days.map(|(day, nth)| json!({"day": name(day), "occurrence": nth}));
+                ("month", Some(("monthlyOccurrences", days.collect())))
             }
         };
-        (unit, schedule)
+        (unit, named.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
     }
 }
 

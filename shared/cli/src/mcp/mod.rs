@@ -110,11 +110,7 @@ impl ServerHandler for Assistant {
         Ok(match called {
             Ok(answer) => CallToolResult::structured(answer),
             Err(failure) => {
-                let failure = if advice::has_more(&failure) {
-                    advice::advised(&self.work, failure).await
-                } else {
-                    failure
-                };
+                let failure = advice::advised(&self.work, failure).await;
                 let hint = failure.hint.map_or_else(String::new, |hint| format!("\n{hint}"));
                 let says = tools::in_its_words(&request.name, &(failure.message + &hint));
                 CallToolResult::error(vec![ContentBlock::text(says)])
