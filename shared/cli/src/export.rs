@@ -258,7 +258,8 @@ impl<'a> Exported<'a> {
         let tags = self.document.get("tags").and_then(Value::as_object).into_iter().flatten();
         let tags =
             tags.map(|(name, value)| format!("tags.{name}={}", value.as_str().unwrap_or_default()));
-        properties.chain(tags).map(|change| format!(" {}", quoted(&change))).collect()
+        let changes = properties.chain(tags).map(|change| format!(" {}", quoted(&change)));
+        changes.collect::<Vec<_>>().concat()
     }
 }
 
