@@ -18,8 +18,8 @@ use crate::failure::Failure;
 use crate::path::Captured;
 use crate::query::Query;
 
-/// A request for an operation: routed, authenticated and parsed.
-pub(crate) struct Call {
+/// A request for an operation: routed, authenticated and read.
+pub(crate) struct Call<B = Value> {
     /// The settings of this API, and its services for callers who may reach everything.
     pub(crate) rest: Arc<Rest>,
     /// The service, for what the sender may reach.
@@ -30,12 +30,21 @@ pub(crate) struct Call {
     pub(crate) path: Captured,
     /// The query parameters.
     pub(crate) query: Query,
-    /// The JSON object in the body; null if the route ignores the body.
-    pub(crate) body: Value,
+    /// The body. As JSON it is an object, and null if the route ignores it.
+    pub(crate) body: B,
     /// The sender of the request.
     pub(crate) caller: Caller,
     /// The id of the request.
     pub(crate) request_id: String,
+}
+
+impl<B> Call<B> {
+    /// The service, for a change by the sender of the request.
+    pub(crate) fn on_behalf_of_caller(&self, depth: Depth) -> Manage {
+        let who = self.caller.principal.label().to_owned();
+        let author = Author { who, request_id: self.request_id.clone() };
+        self.manage.on_behalf_of(author).at_depth(depth)
+    }
 }
 
 impl Call {
@@ -44,10 +53,7 @@ impl Call {
         let etags = |name| etags(&self.head.headers, name);
         let condition =
             Condition { is_one_of: etags(&IF_MATCH)?, is_none_of: etags(&IF_NONE_MATCH)? };
-        let who = self.caller.principal.label().to_owned();
-        let author = Author { who, request_id: self.request_id.clone() };
-        let depth = depth(&self.head.headers)?;
-        Ok(self.manage.on_behalf_of(author).only_if(condition).at_depth(depth))
+        Ok(self.on_behalf_of_caller(depth(&self.head.headers)?).only_if(condition))
     }
 
     /// The client library that sent the request, if its answers have to differ.
@@ -94,23 +100,23 @@ pub(crate) fn etags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Eta
 }
 
 /// The future of an operation.
-pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>>;
+pub(crate) type Answering<E> = Pin<Box<dyn Future<Output = Result<Answer, E>> + Send>>;
 
 /// An operation: every `async fn(Call) -> Result<Answer, Failure>` is one.
 ///
 /// The type of such a function's future has no name, so the table of routes stores functions
 /// behind this trait.
-pub(crate) trait Handler: Sync {
+pub(crate) trait Handler<C = Call, E = Failure>: Sync {
     /// Starts the operation.
-    fn call(&self, call: Call) -> Answering;
+    fn call(&self, call: C) -> Answering<E>;
 }
 
-impl<F, Fut> Handler for F
+impl<C, E, F, Fut> Handler<C, E> for F
 where
-    F: Fn(Call) -> Fut + Sync,
-    Fut: Future<Output = Result<Answer, Failure>> + Send + 'static,
+    F: Fn(C) -> Fut + Sync,
+    Fut: Future<Output = Result<Answer, E>> + Send + 'static,
 {
-    fn call(&self, call: Call) -> Answering {
+    fn call(&self, call: C) -> Answering<E> {
         Box::pin(self(call))
     }
 }

@@ -16,9 +16,9 @@ const DESCRIPTION_CHARS_MAX: usize = 1_024;
 /// The most characters of the name of a region.
 const REGION_CHARS_MAX: usize = 100;
 
-pub(super) async fn list(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn list(request: Request) -> Result<Answer, Fault> {
     let subscription = request.path.subscription()?;
-    let services = request.manage().list_cloud_services(&subscription).await?;
+    let services = request.manage.list_cloud_services(&subscription).await?;
     let body = Xml::document("CloudServices", |xml| {
         for service in &services {
             xml.element("CloudService", |xml| write(xml, service));
@@ -27,14 +27,14 @@ pub(super) async fn list(request: &Request) -> Result<Answer, Fault> {
     Ok(Answer::xml(StatusCode::OK, body))
 }
 
-pub(super) async fn get(request: &Request) -> Result<Answer, Fault> {
-    let service = request.manage().get_cloud_service(&request.path.place()?).await?;
+pub(super) async fn get(request: Request) -> Result<Answer, Fault> {
+    let service = request.manage.get_cloud_service(&request.path.place()?).await?;
     let body = Xml::document("CloudService", |xml| write(xml, &service));
     Ok(with_etag(Answer::xml(StatusCode::OK, body), &service.etag))
 }
 
 /// Creates a cloud service, or replaces what is said of it.
-pub(super) async fn put(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn put(request: Request) -> Result<Answer, Fault> {
     let place = request.path.place()?;
     let sent = request.xml("CloudService")?;
     sent.has_only(&["Name", "Label", "Description", "GeoRegion", "Email", "Resources"])?;
@@ -52,15 +52,15 @@ pub(super) async fn put(request: &Request) -> Result<Answer, Fault> {
         description: text("Description", DESCRIPTION_CHARS_MAX)?,
         region: text("GeoRegion", REGION_CHARS_MAX)?,
     };
-    let current = current(request).await?;
+    let current = current(&request).await?;
     let etag = request.changing(current.as_ref()).put_cloud_service(&place, settings).await?;
     Ok(with_etag(Answer::empty(StatusCode::ACCEPTED), &etag))
 }
 
 /// Deletes a cloud service with its collections and their jobs.
-pub(super) async fn delete(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn delete(request: Request) -> Result<Answer, Fault> {
     let place = request.path.place()?;
-    let current = current(request).await?;
+    let current = current(&request).await?;
     request.changing(current.as_ref()).delete_cloud_service(&place).await?;
     Ok(Answer::empty(StatusCode::ACCEPTED))
 }
@@ -70,7 +70,7 @@ async fn current(request: &Request) -> Result<Option<Etag>, Fault> {
     if !request.is_conditional() {
         return Ok(None);
     }
-    Ok(request.manage().cloud_service_etag(&request.path.place()?).await?)
+    Ok(request.manage.cloud_service_etag(&request.path.place()?).await?)
 }
 
 fn write(xml: &mut Xml, service: &CloudServiceView) {

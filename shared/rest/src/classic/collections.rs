@@ -37,7 +37,7 @@ const ELEMENTS: [&str; 14] = [
 const LABEL_CHARS_MAX: usize = 1_024;
 
 /// Says whether a name is free.
-pub(super) async fn check_name(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn check_name(request: Request) -> Result<Answer, Fault> {
     let place = request.path.place()?;
     let operation = request.query.get("op").unwrap_or_default();
     if !operation.eq_ignore_ascii_case("checknameavailability") {
@@ -49,7 +49,7 @@ pub(super) async fn check_name(request: &Request) -> Result<Answer, Fault> {
     let name = request.query.get("resourceName");
     let name =
         name.ok_or_else(|| Fault::query("The query parameter 'resourceName' is missing."))?;
-    let is_free = request.manage().is_name_free(&place, &Name::new(name)?).await?;
+    let is_free = request.manage.is_name_free(&place, &Name::new(name)?).await?;
     let body = Xml::document("ResourceNameAvailabilityResponse", |xml| {
         xml.text("IsAvailable", if is_free { "true" } else { "false" });
     });
@@ -57,26 +57,26 @@ pub(super) async fn check_name(request: &Request) -> Result<Answer, Fault> {
 }
 
 /// Creates a collection, or replaces its plan, quota and label.
-pub(super) async fn put(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn put(request: Request) -> Result<Answer, Fault> {
     let (place, name) = (request.path.place()?, request.path.collection()?);
     let settings = read(&request.xml("Resource")?)?;
-    let current = current(request).await?;
+    let current = current(&request).await?;
     let manage = request.changing(current.as_ref().map(|resource| &resource.etag));
     let resource = manage.put_resource(&place, &name, settings).await?;
     Ok(with_etag(Answer::empty(StatusCode::ACCEPTED), &resource.etag))
 }
 
-pub(super) async fn delete(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn delete(request: Request) -> Result<Answer, Fault> {
     let (place, name) = (request.path.place()?, request.path.collection()?);
-    let current = current(request).await?;
+    let current = current(&request).await?;
     let manage = request.changing(current.as_ref().map(|resource| &resource.etag));
     manage.delete_collection(&place, &name).await?;
     Ok(Answer::empty(StatusCode::ACCEPTED))
 }
 
-pub(super) async fn get(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn get(request: Request) -> Result<Answer, Fault> {
     let (place, name) = (request.path.place()?, request.path.collection()?);
-    let resource = request.manage().get_resource(&place, &name).await?;
+    let resource = request.manage.get_resource(&place, &name).await?;
     let body = Xml::document("Resource", |xml| write(xml, &resource));
     Ok(Answer::xml(StatusCode::OK, body))
 }
@@ -87,7 +87,7 @@ async fn current(request: &Request) -> Result<Option<ResourceView>, Fault> {
         return Ok(None);
     }
     let (place, name) = (request.path.place()?, request.path.collection()?);
-    Ok(request.manage().find_resource(&place, &name).await?)
+    Ok(request.manage.find_resource(&place, &name).await?)
 }
 
 fn read(sent: &Element) -> Result<ResourceSettings, Fault> {

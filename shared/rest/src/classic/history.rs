@@ -20,14 +20,14 @@ const ITEM_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX + 16 * 1024;
 const TOP: usize = 100;
 
 /// Lists attempts, the newest first. There is no link to more: clients ask with `$skip`.
-pub(super) async fn list(request: &Request) -> Result<Answer, Fault> {
-    let (place, collection, name) = job_path(request)?;
+pub(super) async fn list(request: Request) -> Result<Answer, Fault> {
+    let (place, collection, name) = job_path(&request)?;
     let mut wanted = request.query.wanted_classic_history()?;
     if wanted.only == Some(Ending::Skipped) {
         return Err(Fault::invalid("'$filter' has to name Completed or Failed."));
     }
     wanted.top.get_or_insert(TOP);
-    let manage = request.manage();
+    let manage = &request.manage;
     let job = manage.get_job((&place, &collection, &name)).await?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {

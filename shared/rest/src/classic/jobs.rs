@@ -26,12 +26,12 @@ const ONLY_STATE: &str =
 /// Names that the later API has around the properties of a job.
 const OF_ENVELOPE: [&str; 3] = ["properties", "name", "type"];
 
-pub(super) async fn list(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn list(request: Request) -> Result<Answer, Fault> {
     let (place, collection) = (request.path.place()?, request.path.collection()?);
     let wanted = request.query.wanted_jobs()?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
-        let page = request.manage().list_jobs(&place, &collection, page).await?;
+        let page = request.manage.list_jobs(&place, &collection, page).await?;
         listing.add_page(page, |view| wanted.has(view), |view| write(&view));
     }
     let jobs = listing.array().ok_or_else(|| {
@@ -43,14 +43,14 @@ pub(super) async fn list(request: &Request) -> Result<Answer, Fault> {
     Ok(json_answer(StatusCode::OK, &jobs))
 }
 
-pub(super) async fn get(request: &Request) -> Result<Answer, Fault> {
-    let (place, collection, name) = job_path(request)?;
-    let view = request.manage().get_job((&place, &collection, &name)).await?;
+pub(super) async fn get(request: Request) -> Result<Answer, Fault> {
+    let (place, collection, name) = job_path(&request)?;
+    let view = request.manage.get_job((&place, &collection, &name)).await?;
     Ok(answer(StatusCode::OK, &view))
 }
 
 /// Creates a job under an id of the service's choice.
-pub(super) async fn post(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn post(request: Request) -> Result<Answer, Fault> {
     let (place, collection) = (request.path.place()?, request.path.collection()?);
     let body = read_whole(request.json()?, None)?;
     let name = Name::new(&guid(&request.rest.ids.new_id()).replace('-', ""))?;
@@ -61,8 +61,8 @@ pub(super) async fn post(request: &Request) -> Result<Answer, Fault> {
 }
 
 /// Creates a job (201) or replaces it (200).
-pub(super) async fn put(request: &Request) -> Result<Answer, Fault> {
-    let (place, collection, name) = job_path(request)?;
+pub(super) async fn put(request: Request) -> Result<Answer, Fault> {
+    let (place, collection, name) = job_path(&request)?;
     let body = read_whole(request.json()?, Some(&name))?;
     let manage = request.writing();
     let (view, put) = manage.put_job((&place, &collection, &name), body).await?;
@@ -73,21 +73,21 @@ pub(super) async fn put(request: &Request) -> Result<Answer, Fault> {
     Ok(answer(status, &view))
 }
 
-pub(super) async fn patch(request: &Request) -> Result<Answer, Fault> {
-    let (place, collection, name) = job_path(request)?;
+pub(super) async fn patch(request: Request) -> Result<Answer, Fault> {
+    let (place, collection, name) = job_path(&request)?;
     let body = read_part(request.json()?, Some(&name))?;
     let view = request.writing().patch_job((&place, &collection, &name), body).await?;
     Ok(answer(StatusCode::OK, &view))
 }
 
-pub(super) async fn delete(request: &Request) -> Result<Answer, Fault> {
-    let (place, collection, name) = job_path(request)?;
+pub(super) async fn delete(request: Request) -> Result<Answer, Fault> {
+    let (place, collection, name) = job_path(&request)?;
     request.writing().delete_job((&place, &collection, &name)).await?;
     Ok(Answer::empty(StatusCode::OK))
 }
 
 /// Sets the state of all jobs.
-pub(super) async fn patch_all(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn patch_all(request: Request) -> Result<Answer, Fault> {
     let (place, collection) = (request.path.place()?, request.path.collection()?);
     let sent = read(request.json()?, None)?;
     let mut named = sent.iter();
@@ -108,7 +108,7 @@ pub(super) async fn patch_all(request: &Request) -> Result<Answer, Fault> {
     Ok(json_answer(StatusCode::OK, &Value::from(jobs).to_string()))
 }
 
-pub(super) async fn delete_all(request: &Request) -> Result<Answer, Fault> {
+pub(super) async fn delete_all(request: Request) -> Result<Answer, Fault> {
     let (place, collection) = (request.path.place()?, request.path.collection()?);
     request.writing().delete_all_jobs(&place, &collection).await?;
     Ok(Answer::empty(StatusCode::OK))

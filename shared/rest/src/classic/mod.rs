@@ -31,13 +31,14 @@ use axum::http::request::Parts;
 use crate::Rest;
 use crate::access::Caller;
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::certificates::certified;
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::request::{self as sent, Sent, check_host, read_body};
 
 pub(crate) use failure::Fault;
-use request::{Request, check_api_version, check_version};
+use request::{check_api_version, check_version};
 #[cfg(test)]
 pub(crate) use route::scopes;
 use route::subscription;
@@ -58,18 +59,20 @@ pub(crate) async fn answer(
     // nothing about which paths exist.
     let caller = caller(&rest, &head)?;
     let _ = sender.set(caller.principal.clone());
-    let Route { operation, path } = found?;
-    caller.scope.check(operation.scope())?;
+    let route = found?;
+    let (_, scope, handler) = route.operation;
+    caller.scope.check(*scope)?;
     check_version(&head.headers)?;
     let query = Query::parse(head.uri.query());
-    let is_scheduler = operation.is_scheduler();
+    let is_scheduler = route.is_scheduler();
     if is_scheduler {
         check_api_version(&query)?;
     }
     let body = read_body(body, BODY_BYTES_MAX).await?;
     let manage = rest.manage.within(caller.reach.clone());
-    let request = Request { rest, manage, head, path, query, body, caller, id: request_id };
-    let answer = operation.carry_out(request).await?;
+    let path = route.path;
+    let answer =
+        handler.call(Call { rest, manage, head, path, query, body, caller, request_id }).await?;
     if !is_scheduler {
         return Ok(answer);
     }

@@ -1,20 +1,14 @@
 //! A request for an operation, and the headers and bodies that operations have in common.
 
-use std::sync::Arc;
-
 use axum::http::header::{ETAG, IF_MATCH};
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
-use minutehand_app::{Author, Condition, Etag, Etags, Manage};
+use minutehand_app::{Condition, Etag, Etags, Manage};
 use serde_json::Value;
 
 use super::failure::{Code, Fault};
 use super::xml::{self, Element};
-use crate::Rest;
-use crate::access::Caller;
 use crate::answer::{Answer, guid};
-use crate::call::depth;
-use crate::path::Captured;
+use crate::call::{Call, depth};
 use crate::query::Query;
 use crate::request::parse_object;
 
@@ -24,37 +18,13 @@ const API_VERSION: &str = "2014-04-01";
 const OLDEST_VERSION: &str = "2012-03-01";
 
 /// A request for an operation: routed, authenticated and read.
-pub(super) struct Request {
-    /// The settings of this API, and its services for callers who may reach everything.
-    pub(super) rest: Arc<Rest>,
-    /// The service, for what the sender may reach.
-    pub(super) manage: Manage,
-    /// The request line and the headers.
-    pub(super) head: Arc<Parts>,
-    /// The values of the placeholders in the route's path.
-    pub(super) path: Captured,
-    /// The query parameters.
-    pub(super) query: Query,
-    pub(super) body: Vec<u8>,
-    /// The sender of the request.
-    pub(super) caller: Caller,
-    /// The id of the request.
-    pub(super) id: String,
-}
+pub(super) type Request = Call<Vec<u8>>;
 
 impl Request {
-    /// The service.
-    pub(super) fn manage(&self) -> Manage {
-        self.manage.clone()
-    }
-
     /// The service, for a change by the sender of the request. What is not readable in the header of the depth
     /// counts as none: clients of this API never send it.
     pub(super) fn writing(&self) -> Manage {
-        let who = self.caller.principal.label().to_owned();
-        let author = Author { who, request_id: self.id.clone() };
-        let depth = depth(&self.head.headers).unwrap_or_default();
-        self.manage.on_behalf_of(author).at_depth(depth)
+        self.on_behalf_of_caller(depth(&self.head.headers).unwrap_or_default())
     }
 
     /// Whether the request is a change on a condition.

@@ -1,6 +1,7 @@
-//! The routes: one table of paths, methods and operations.
+//! The routes: one table of paths and their operations.
 
 use std::borrow::Cow;
+use std::future::ready;
 
 use axum::http::Method;
 use percent_encoding::percent_decode_str;
@@ -8,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use super::failure::{Code, Fault};
 use super::request::Request;
 use super::{cloud_services, collections, history, jobs, operations, provider};
-use crate::answer::Answer;
+use crate::call::Handler;
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
 use crate::scope::Scope;
@@ -18,40 +19,18 @@ const SECOND_SEGMENTS: [&str; 4] = ["cloudservices", "services", "resourceprovid
 /// The first segments of other paths.
 const OTHER_FIRST_SEGMENTS: [&str; 2] = ["subscriptions", "minutehand"];
 
-/// An operation of this API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
-    RegisterProvider,
-    GetProvider,
-    ListCloudServices,
-    PutCloudService,
-    GetCloudService,
-    DeleteCloudService,
-    CheckName,
-    PutCollection,
-    DeleteCollection,
-    GetCollection,
-    ListJobs,
-    PostJob,
-    PatchAllJobs,
-    DeleteAllJobs,
-    PutJob,
-    PatchJob,
-    GetJob,
-    DeleteJob,
-    ListHistory,
-    GetOutcome,
-}
+/// An operation of this API: its method, the smallest scope of a token that allows it, and what carries it out.
+type Operation = (Method, Scope, &'static dyn Handler<Request, Fault>);
+
+/// A path and its operations.
+type Row = (&'static str, &'static [Operation]);
 
 /// A request's operation, and the values of the placeholders in its path.
-#[derive(Debug)]
 pub(crate) struct Route {
-    pub(super) operation: Operation,
+    pattern: &'static str,
+    pub(super) operation: &'static Operation,
     pub(super) path: Captured,
 }
-
-/// A path and what its methods do.
-type Row = (&'static str, &'static [(Method, Operation)]);
 
 macro_rules! scheduler {
     ($rest:literal) => {
@@ -61,67 +40,79 @@ macro_rules! scheduler {
 
 /// All paths. Those with `~` are answered by the scheduler itself, the others by the front end.
 static ROUTES: [Row; 12] = [
-    ("/{subscriptionId}/services", &[(Method::PUT, Operation::RegisterProvider)]),
+    (
+        "/{subscriptionId}/services",
+        &[(Method::PUT, Scope::All, &|request: Request| ready(provider::register(&request)))],
+    ),
     (
         "/{subscriptionId}/resourceproviders/scheduler/Properties",
-        &[(Method::GET, Operation::GetProvider)],
+        &[(Method::GET, Scope::Read, &|request: Request| ready(provider::get(&request)))],
     ),
-    ("/{subscriptionId}/operations/{operationId}", &[(Method::GET, Operation::GetOutcome)]),
-    ("/{subscriptionId}/cloudservices", &[(Method::GET, Operation::ListCloudServices)]),
+    (
+        "/{subscriptionId}/operations/{operationId}",
+        &[(Method::GET, Scope::Read, &|request: Request| ready(operations::get(&request)))],
+    ),
+    ("/{subscriptionId}/cloudservices", &[(Method::GET, Scope::Read, &cloud_services::list)]),
     (
         "/{subscriptionId}/cloudservices/{resourceGroupName}",
         &[
-            (Method::PUT, Operation::PutCloudService),
-            (Method::GET, Operation::GetCloudService),
-            (Method::DELETE, Operation::DeleteCloudService),
+            (Method::PUT, Scope::All, &cloud_services::put),
+            (Method::GET, Scope::Read, &cloud_services::get),
+            (Method::DELETE, Scope::All, &cloud_services::delete),
         ],
     ),
     (
         scheduler!("/jobCollections"),
-        &[(Method::GET, Operation::CheckName), (Method::POST, Operation::CheckName)],
+        &[
+            (Method::GET, Scope::Read, &collections::check_name),
+            (Method::POST, Scope::Read, &collections::check_name),
+        ],
     ),
     (
         scheduler!("/jobCollections/{jobCollectionName}"),
-        &[(Method::PUT, Operation::PutCollection), (Method::DELETE, Operation::DeleteCollection)],
+        &[
+            (Method::PUT, Scope::All, &collections::put),
+            (Method::DELETE, Scope::All, &collections::delete),
+        ],
     ),
     // Azure's documents leave the `~` out of this one, and its clients do not.
     (
         scheduler!("/jobCollections/{jobCollectionName}/jobs"),
-        &[(Method::PATCH, Operation::PatchAllJobs)],
+        &[(Method::PATCH, Scope::All, &jobs::patch_all)],
     ),
     (
         scheduler!("/~/jobCollections/{jobCollectionName}"),
-        &[(Method::GET, Operation::GetCollection)],
+        &[(Method::GET, Scope::Read, &collections::get)],
     ),
     (
         scheduler!("/~/jobCollections/{jobCollectionName}/jobs"),
         &[
-            (Method::GET, Operation::ListJobs),
-            (Method::POST, Operation::PostJob),
-            (Method::PATCH, Operation::PatchAllJobs),
-            (Method::DELETE, Operation::DeleteAllJobs),
+            (Method::GET, Scope::Read, &jobs::list),
+            (Method::POST, Scope::All, &jobs::post),
+            (Method::PATCH, Scope::All, &jobs::patch_all),
+            (Method::DELETE, Scope::All, &jobs::delete_all),
         ],
     ),
     (
         scheduler!("/~/jobCollections/{jobCollectionName}/jobs/{jobName}"),
         &[
-            (Method::PUT, Operation::PutJob),
-            (Method::PATCH, Operation::PatchJob),
-            (Method::GET, Operation::GetJob),
-            (Method::DELETE, Operation::DeleteJob),
+            (Method::PUT, Scope::All, &jobs::put),
+            (Method::PATCH, Scope::All, &jobs::patch),
+            (Method::GET, Scope::Read, &jobs::get),
+            (Method::DELETE, Scope::All, &jobs::delete),
         ],
     ),
     (
         scheduler!("/~/jobCollections/{jobCollectionName}/jobs/{jobName}/history"),
-        &[(Method::GET, Operation::ListHistory)],
+        &[(Method::GET, Scope::Read, &history::list)],
     ),
 ];
 
 /// Every path and method, with the scope that its operation needs.
 #[cfg(test)]
 pub(crate) fn scopes() -> impl Iterator<Item = (Scope, &'static Method, &'static str)> {
-    ROUTES.iter().flat_map(|(path, methods)| {
-        methods.iter().map(|(method, operation)| (operation.scope(), method, *path))
+    ROUTES.iter().flat_map(|(path, operations)| {
+        operations.iter().map(|(method, scope, _)| (*scope, method, *path))
     })
 }
 
@@ -155,18 +146,24 @@ fn rows(path: &str) -> impl Iterator<Item = (&'static Row, Captured)> {
 impl Route {
     /// Finds the route of a request.
     pub(crate) fn find(method: &Method, path: &str) -> Result<Self, Fault> {
-        let Some(((pattern, methods), captured)) = rows(path).next() else {
+        let Some(((pattern, operations), captured)) = rows(path).next() else {
             return Err(Failure::new(ErrorCode::UnknownRoute, unknown(path)).into());
         };
-        if let Some((_, operation)) = methods.iter().find(|(known, _)| known == method) {
-            return Ok(Self { operation: *operation, path: captured });
+        if let Some(operation) = operations.iter().find(|(known, ..)| known == method) {
+            return Ok(Self { pattern, operation, path: captured });
         }
-        let methods: Vec<&str> = methods.iter().map(|(method, _)| method.as_str()).collect();
+        let methods: Vec<&str> = operations.iter().map(|(method, ..)| method.as_str()).collect();
         let other = other_side(path).filter(|_| pattern.contains("{jobCollectionName}"));
         let other = other.map_or_else(String::new, |(hint, _)| format!(" {hint}"));
         let message =
             format!("This path does not support {method}; use {}.{other}", methods.join(", "));
         Err(Fault::Own(Code::Verb, message))
+    }
+
+    /// Whether the scheduler itself did it in Azure, and not the front end. It did what concerns all jobs of a
+    /// collection, with `~` in the path and without.
+    pub(super) fn is_scheduler(&self) -> bool {
+        self.pattern.contains("/~/") || self.pattern.ends_with("/jobs")
     }
 }
 
@@ -189,83 +186,4 @@ fn other_side(path: &str) -> Option<(&'static str, String)> {
     }
     let hint = "The scheduler itself does this, on the path with '/~' behind 'scheduler'.";
     Some((hint, format!("{before}/~{after}")))
-}
-
-impl Operation {
-    /// The smallest scope of a token that allows the operation.
-    pub(super) const fn scope(self) -> Scope {
-        match self {
-            Self::GetProvider
-            | Self::ListCloudServices
-            | Self::GetCloudService
-            | Self::CheckName
-            | Self::GetCollection
-            | Self::ListJobs
-            | Self::GetJob
-            | Self::ListHistory
-            | Self::GetOutcome => Scope::Read,
-            Self::RegisterProvider
-            | Self::PutCloudService
-            | Self::DeleteCloudService
-            | Self::PutCollection
-            | Self::DeleteCollection
-            | Self::PostJob
-            | Self::PatchAllJobs
-            | Self::DeleteAllJobs
-            | Self::PutJob
-            | Self::PatchJob
-            | Self::DeleteJob => Scope::All,
-        }
-    }
-
-    /// Whether the scheduler itself did it in Azure, and not the front end.
-    pub(super) const fn is_scheduler(self) -> bool {
-        match self {
-            Self::GetCollection
-            | Self::ListJobs
-            | Self::PostJob
-            | Self::PatchAllJobs
-            | Self::DeleteAllJobs
-            | Self::PutJob
-            | Self::PatchJob
-            | Self::GetJob
-            | Self::DeleteJob
-            | Self::ListHistory => true,
-            Self::RegisterProvider
-            | Self::GetProvider
-            | Self::ListCloudServices
-            | Self::PutCloudService
-            | Self::GetCloudService
-            | Self::DeleteCloudService
-            | Self::CheckName
-            | Self::PutCollection
-            | Self::DeleteCollection
-            | Self::GetOutcome => false,
-        }
-    }
-
-    pub(super) async fn carry_out(self, request: Request) -> Result<Answer, Fault> {
-        match self {
-            Self::RegisterProvider => provider::register(&request),
-            Self::GetProvider => provider::get(&request),
-            Self::ListCloudServices => cloud_services::list(&request).await,
-            Self::PutCloudService => cloud_services::put(&request).await,
-            Self::GetCloudService => cloud_services::get(&request).await,
-            Self::DeleteCloudService => cloud_services::delete(&request).await,
-            Self::CheckName => collections::check_name(&request).await,
-            Self::PutCollection => collections::put(&request).await,
-            Self::DeleteCollection => collections::delete(&request).await,
-            Self::GetCollection => collections::get(&request).await,
-            Self::ListJobs => jobs::list(&request).await,
-            Self::PostJob => jobs::post(&request).await,
-            Self::PatchAllJobs => jobs::patch_all(&request).await,
-            Self::DeleteAllJobs => jobs::delete_all(&request).await,
-            Self::PutJob => jobs::put(&request).await,
-            Self::PatchJob => jobs::patch(&request).await,
-            Self::GetJob => jobs::get(&request).await,
-            Self::DeleteJob => jobs::delete(&request).await,
-            Self::ListHistory => history::list(&request).await,
-            Self::GetOutcome => operations::get(&request),
-        }
-    }
 }
