@@ -20,7 +20,7 @@ mod tests {
 
     use super::*;
     use crate::query::API_VERSIONS;
-    use crate::route::{Body, ROUTES, Route, Version};
+    use crate::route::{Body, ROUTES, Route};
     use crate::scope::Scope;
 
     fn description() -> Value {
@@ -99,7 +99,7 @@ mod tests {
             assert_eq!(names_in("path"), placeholders, "{route:?}");
             let version = parameters.iter().find(|parameter| parameter["name"] == "api-version");
             let required = version.is_some_and(|version| version["required"] == true);
-            assert_eq!(required, route.version == Version::Required, "{route:?}");
+            assert_eq!(required, route.needs_version(), "{route:?}");
             assert_eq!(operation.get("security").is_some(), route.is_public);
             assert_eq!(operation.get("requestBody").is_some(), route.body != Body::Ignored);
             let failures: &[&str] = if route.is_public {

@@ -13,7 +13,11 @@ use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
 use crate::request::BODY_BYTES_MAX;
 use crate::scope::Scope;
-use crate::{arm, collections, convert, health, history, jobs, metrics, openapi, ping, v1};
+use crate::v1::{
+    self, again, ahead, alerts, body, check, check_many, dead_letters, find, installation, job,
+    journal, live, load, occurrences, past, pings, preview, rows, wall, why,
+};
+use crate::{arm, collections, convert, health, history, jobs, metrics, openapi, ping};
 
 /// A method and a path, and what happens to a request for them.
 pub(crate) struct Route {
@@ -24,21 +28,10 @@ pub(crate) struct Route {
     pub(crate) is_public: bool,
     /// The smallest scope of a token that allows the request, if its method does not tell.
     own_scope: Option<Scope>,
-    pub(crate) version: Version,
     pub(crate) body: Body,
     /// The maximum size of the body.
     pub(crate) body_bytes_max: usize,
     pub(crate) handler: &'static dyn Handler,
-}
-
-/// The query parameter `api-version`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Version {
-    /// The request has to name a version that is served.
-    Required,
-    /// Every version is accepted, and none. The Resource Manager's own operations have versions of
-    /// their own, and operations that only Minutehand has need none.
-    Ignored,
 }
 
 /// The body of a request.
@@ -53,14 +46,13 @@ pub(crate) enum Body {
 }
 
 impl Route {
-    /// A route that needs a token and a version, and ignores the body.
+    /// A route that needs a token, and ignores the body.
     const fn new(method: Method, path: &'static str, handler: &'static dyn Handler) -> Self {
         Self {
             method,
             path,
             is_public: false,
             own_scope: None,
-            version: Version::Required,
             body: Body::Ignored,
             body_bytes_max: BODY_BYTES_MAX,
             handler,
@@ -83,27 +75,29 @@ impl Route {
         self
     }
 
-    const fn any_version(mut self) -> Self {
-        self.version = Version::Ignored;
-        self
-    }
-
     const fn with_body(mut self) -> Self {
         self.body = Body::Required;
         self
     }
 
-    /// A route for the targets of jobs, which know a key: no token, any version, the beginning of any text.
+    /// A route for the targets of jobs, which know a key: no token, the beginning of any text.
     const fn for_targets(mut self) -> Self {
         self.body = Body::Beginning;
         self.body_bytes_max = PING_BYTES_MAX;
-        self.public().any_version().reading()
+        self.public().reading()
     }
 
     /// A body that may be longer than those of other requests.
     const fn with_long_body(mut self, bytes_max: usize) -> Self {
         self.body_bytes_max = bytes_max;
         self.with_body()
+    }
+
+    /// Whether the request has to name a version of the API that is served, as those about Azure's collections and
+    /// jobs do. The Resource Manager's own operations have versions of their own, and operations that only Minutehand
+    /// has need none.
+    pub(crate) fn needs_version(&self) -> bool {
+        self.path.contains("/Microsoft.Scheduler/jobCollections")
     }
 
     /// The smallest scope of a token that allows the request.
@@ -176,34 +170,31 @@ macro_rules! our_job {
 
 /// All routes, in the order in which they are matched.
 pub(crate) static ROUTES: [Route; 66] = [
-    get("/healthz", &health::get).public().any_version(),
-    get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
-    get("/metrics", &metrics::get).any_version(),
-    get("/ping/{key}", &ping::success).public().any_version(),
+    get("/healthz", &health::get).public(),
+    get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public(),
+    get("/metrics", &metrics::get),
+    get("/ping/{key}", &ping::success).public(),
     post("/ping/{key}", &ping::success).for_targets(),
-    get("/ping/{key}/fail", &ping::failure).public().any_version(),
+    get("/ping/{key}/fail", &ping::failure).public(),
     post("/ping/{key}/fail", &ping::failure).for_targets(),
     post("/ping/{key}/alive", &ping::alive).for_targets(),
-    get("/ping/{key}/start", &ping::start).public().any_version(),
+    get("/ping/{key}/start", &ping::start).public(),
     post("/ping/{key}/start", &ping::start).for_targets(),
-    get("/ping/{key}/log", &ping::log).public().any_version(),
+    get("/ping/{key}/log", &ping::log).public(),
     post("/ping/{key}/log", &ping::log).for_targets(),
-    get("/ping/{key}/{exitStatus}", &ping::exit_status).public().any_version(),
+    get("/ping/{key}/{exitStatus}", &ping::exit_status).public(),
     post("/ping/{key}/{exitStatus}", &ping::exit_status).for_targets(),
     Route::new(
         Method::HEAD,
         subscription!("/resourceGroups/{resourceGroupName}"),
         &|call: Call| ready(arm::check_group(&call)),
-    )
-    .any_version(),
+    ),
     get(subscription!("/providers/Microsoft.Scheduler"), &|call: Call| {
         ready(arm::get_provider(&call))
-    })
-    .any_version(),
+    }),
     post(subscription!("/providers/Microsoft.Scheduler/register"), &|call: Call| {
         ready(arm::get_provider(&call))
-    })
-    .any_version(),
+    }),
     get(
         subscription!("/providers/Microsoft.Scheduler/jobCollections"),
         &collections::list_in_subscription,
@@ -222,51 +213,42 @@ pub(crate) static ROUTES: [Route; 66] = [
     delete(job!(""), &jobs::delete),
     post(job!("/run"), &jobs::run).with_scope_run(),
     get(job!("/history"), &history::list),
-    get(ours!("/me"), &|call: Call| ready(v1::me(&call))).any_version(),
-    get(ours!("/live"), &v1::live).any_version(),
-    get(ours!("/zones"), &|call: Call| ready(v1::zones(&call))).any_version(),
-    get(ours!("/processes"), &v1::processes).any_version(),
-    get(ours!("/database"), &v1::database).any_version(),
-    get(ours!("/subscriptions"), &v1::subscriptions).any_version(),
-    post(ours!("/preview"), &|call: Call| ready(v1::preview(&call)))
-        .any_version()
-        .with_body()
+    get(ours!("/me"), &|call: Call| ready(installation::me(&call))),
+    get(ours!("/live"), &live::live),
+    get(ours!("/zones"), &|call: Call| ready(installation::zones(&call))),
+    get(ours!("/processes"), &installation::processes),
+    get(ours!("/database"), &installation::database),
+    get(ours!("/subscriptions"), &installation::subscriptions),
+    post(ours!("/preview"), &|call: Call| ready(preview::preview(&call))).with_body().reading(),
+    get(our_subscription!("/overview"), &ahead::overview),
+    get(our_subscription!("/find"), &find::find),
+    get(our_subscription!("/wall"), &wall::wall),
+    get(our_subscription!("/upcoming"), &ahead::upcoming),
+    get(our_subscription!("/load"), &load::load),
+    get(our_subscription!("/failures"), &past::failures),
+    get(our_collection!("/journal"), &journal::journal),
+    get(our_collection!("/rows"), &rows::rows),
+    get(our_collection!("/alert"), &alerts::get),
+    post(our_collection!("/alert/test"), &alerts::test).with_scope_run(),
+    post(our_collection!("/check"), &check_many::check_many)
+        .with_long_body(check_many::CHECKS_BYTES_MAX)
         .reading(),
-    get(our_subscription!("/overview"), &v1::overview).any_version(),
-    get(our_subscription!("/find"), &v1::find).any_version(),
-    get(our_subscription!("/wall"), &v1::wall).any_version(),
-    get(our_subscription!("/upcoming"), &v1::upcoming).any_version(),
-    get(our_subscription!("/load"), &v1::load).any_version(),
-    get(our_subscription!("/failures"), &v1::failures).any_version(),
-    get(our_collection!("/journal"), &v1::journal).any_version(),
-    get(our_collection!("/rows"), &v1::rows).any_version(),
-    get(our_collection!("/alert"), &v1::alert).any_version(),
-    post(our_collection!("/alert/test"), &v1::test_alert).any_version().with_scope_run(),
-    post(our_collection!("/check"), &v1::check_many)
-        .any_version()
-        .with_long_body(v1::CHECKS_BYTES_MAX)
-        .reading(),
-    get(our_job!(""), &v1::get_job).any_version(),
-    get(our_job!("/next"), &v1::next).any_version(),
-    get(our_job!("/occurrences"), &v1::occurrences).any_version(),
-    post(our_job!("/occurrences/{occurrence}/redrive"), &v1::redrive_occurrence)
-        .any_version()
-        .with_scope_run(),
-    post(our_job!("/occurrences/{occurrence}/cancel"), &v1::cancel_occurrence)
-        .any_version()
-        .with_scope_run(),
-    post(our_job!("/resume"), &v1::resume).any_version(),
-    post(our_job!("/pingUrl"), &v1::ping_url).any_version(),
-    post(our_job!("/rotatePing"), &v1::rotate_ping).any_version(),
-    get(our_job!("/why"), &v1::why).any_version(),
-    get(our_job!("/alert"), &v1::job_alert).any_version(),
-    get(our_job!("/history/{historyName}/body"), &v1::body).any_version(),
-    post(our_job!("/check"), &v1::check).any_version().with_body().reading(),
-    get(ours!("/deadletters"), &v1::dead_letters).any_version(),
-    post(ours!("/deadletters/redrive"), &v1::redrive_dead_letters).any_version().with_body(),
-    post(ours!("/deadletters/delete"), &v1::delete_dead_letters).any_version().with_body(),
+    get(our_job!(""), &job::get_job),
+    get(our_job!("/next"), &occurrences::next),
+    get(our_job!("/occurrences"), &past::occurrences),
+    post(our_job!("/occurrences/{occurrence}/redrive"), &again::redrive).with_scope_run(),
+    post(our_job!("/occurrences/{occurrence}/cancel"), &again::cancel).with_scope_run(),
+    post(our_job!("/resume"), &again::resume),
+    post(our_job!("/pingUrl"), &pings::url),
+    post(our_job!("/rotatePing"), &pings::rotate),
+    get(our_job!("/why"), &why::why),
+    get(our_job!("/alert"), &alerts::of_job),
+    get(our_job!("/history/{historyName}/body"), &body::body),
+    post(our_job!("/check"), &check::check).with_body().reading(),
+    get(ours!("/deadletters"), &dead_letters::list),
+    post(ours!("/deadletters/redrive"), &dead_letters::redrive).with_body(),
+    post(ours!("/deadletters/delete"), &dead_letters::delete).with_body(),
     post(ours!("/convert"), &|call: Call| ready(convert::convert(&call)))
-        .any_version()
         .with_long_body(convert::BODY_BYTES_MAX)
         .reading(),
 ];

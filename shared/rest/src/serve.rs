@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::path::Captured;
 use crate::query::Query;
 use crate::request::{Sent, caller, check_host, parse_object, read_beginning, read_body};
-use crate::route::{self, Route, Version, find_route};
+use crate::route::{self, Route, find_route};
 use crate::scope::Scope;
 
 /// Answers a request, and logs one line about it.
@@ -130,9 +130,8 @@ async fn answer(
     let (route, path) = found?;
     caller.scope.check(route.scope())?;
     let query = Query::parse(head.uri.query());
-    match route.version {
-        Version::Required => query.check_api_version()?,
-        Version::Ignored => {}
+    if route.needs_version() {
+        query.check_api_version()?;
     }
     let body = match route.body {
         route::Body::Required => parse_object(&read_body(body, route.body_bytes_max).await?)?,

@@ -6,28 +6,28 @@
 //! much, and no change rests on them; only the check of many changes reads the latest. A query parameter
 //! that an operation does not have is refused.
 
-mod again;
-mod ahead;
-mod alerts;
-mod body;
-mod check;
-mod check_many;
-mod dead_letters;
-mod find;
-mod installation;
-mod job;
-mod journal;
+pub(crate) mod again;
+pub(crate) mod ahead;
+pub(crate) mod alerts;
+pub(crate) mod body;
+pub(crate) mod check;
+pub(crate) mod check_many;
+pub(crate) mod dead_letters;
+pub(crate) mod find;
+pub(crate) mod installation;
+pub(crate) mod job;
+pub(crate) mod journal;
 mod list;
-mod live;
-mod load;
-mod occurrences;
+pub(crate) mod live;
+pub(crate) mod load;
+pub(crate) mod occurrences;
 mod parameters;
-mod past;
-mod pings;
-mod preview;
-mod rows;
-mod wall;
-mod why;
+pub(crate) mod past;
+pub(crate) mod pings;
+pub(crate) mod preview;
+pub(crate) mod rows;
+pub(crate) mod wall;
+pub(crate) mod why;
 mod why_ping;
 
 use axum::http::header::IF_NONE_MATCH;
@@ -37,29 +37,6 @@ use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::call::etags;
-
-pub(crate) use again::{cancel as cancel_occurrence, redrive as redrive_occurrence, resume};
-pub(crate) use ahead::{overview, upcoming};
-pub(crate) use alerts::{get as alert, of_job as job_alert, test as test_alert};
-pub(crate) use body::body;
-pub(crate) use check::check;
-pub(crate) use check_many::{CHECKS_BYTES_MAX, check_many};
-pub(crate) use dead_letters::{
-    delete as delete_dead_letters, list as dead_letters, redrive as redrive_dead_letters,
-};
-pub(crate) use find::find;
-pub(crate) use installation::{database, me, processes, subscriptions, zones};
-pub(crate) use job::get_job;
-pub(crate) use journal::journal;
-pub(crate) use live::live;
-pub(crate) use load::load;
-pub(crate) use occurrences::next;
-pub(crate) use past::{failures, occurrences};
-pub(crate) use pings::{rotate as rotate_ping, url as ping_url};
-pub(crate) use preview::preview;
-pub(crate) use rows::rows;
-pub(crate) use wall::wall;
-pub(crate) use why::why;
 
 /// The beginning of every path of these operations.
 pub(crate) const PREFIX: &str = "/minutehand/v1/";
