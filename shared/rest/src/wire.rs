@@ -1,7 +1,9 @@
 //! Collections and jobs as they are answered.
 
+use chrono::{DateTime, Utc};
 use minutehand_app::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use minutehand_domain::cause::Cause;
 use minutehand_domain::document::Durations;
 use minutehand_domain::extensions::EXTENSIONS;
 use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
@@ -87,57 +89,40 @@ pub(crate) fn said_of(record: &Record) -> Option<String> {
 /// What is said of an attempt.
 pub(crate) fn history_properties(view: &ExecutionView) -> Map<String, Value> {
     let ExecutionView { attempt, record, .. } = view;
-    let mut properties = Map::new();
-    let instants = [
-        ("startTime", record.started_at),
-        ("endTime", record.ended_at),
-        ("expectedExecutionTime", view.expected_at()),
-    ];
-    for (name, instant) in instants {
-        properties.insert(name.to_owned(), format_instant(instant).into());
-    }
-    match record.outcome {
-        // The original left the status out, and the tests of its clients expect that.
-        Outcome::Succeeded => {}
-        Outcome::Failed => {
-            properties.insert("status".to_owned(), "failed".into());
-        }
-    }
     let action = match attempt.role {
         Role::Main => "MainAction",
         // Clients know two names.
         Role::Error | Role::Notice => "ErrorAction",
     };
-    properties.insert("message".to_owned(), record.message.as_str().into());
-    properties.insert("retryCount".to_owned(), attempt.number.into());
-    properties.insert("repeatCount".to_owned(), record.repeat_count.into());
-    properties.insert("actionName".to_owned(), action.into());
+    let is_notice = attempt.role == Role::Notice;
+    let redrive_of = attempt.occurrence.redrive_of().filter(|_| !is_notice);
     // Extensions: a job that uses none of Minutehand's own features has the history of the original.
-    let mut own = Map::new();
-    if attempt.role == Role::Notice {
-        own.insert("action".to_owned(), "onFailure".into());
-    } else if let Some(of) = attempt.occurrence.redrive_of() {
-        own.insert("redriveOf".to_owned(), format_instant(of).into());
-    }
-    if let Occurrence::Run { .. } = attempt.occurrence {
-        own.insert("kind".to_owned(), "run".into());
-    }
-    if let Some(caller) = &attempt.asked_by {
-        own.insert("askedBy".to_owned(), caller.as_str().into());
-    }
-    if let Some(cause) = &record.cause {
-        own.insert("cause".to_owned(), cause.to_json());
-    }
-    if let Some(said) = said_of(record) {
-        own.insert("said".to_owned(), said.into());
-    }
-    if record.body_bytes > 0 {
-        own.insert("bodyBytes".to_owned(), record.body_bytes.into());
-    }
-    if !own.is_empty() {
-        properties.insert(EXTENSIONS.to_owned(), own.into());
-    }
-    properties
+    let own = present([
+        ("action", is_notice.then(|| "onFailure".into())),
+        ("redriveOf", redrive_of.map(|of| format_instant(of).into())),
+        ("kind", matches!(attempt.occurrence, Occurrence::Run { .. }).then(|| "run".into())),
+        ("askedBy", attempt.asked_by.as_deref().map(Value::from)),
+        ("cause", record.cause.as_ref().map(Cause::to_json)),
+        ("said", said_of(record).map(Value::from)),
+        ("bodyBytes", (record.body_bytes > 0).then(|| record.body_bytes.into())),
+    ]);
+    present([
+        ("startTime", Some(format_instant(record.started_at).into())),
+        ("endTime", Some(format_instant(record.ended_at).into())),
+        ("expectedExecutionTime", Some(format_instant(view.expected_at()).into())),
+        // The original left the status of a success out, and the tests of its clients expect that.
+        ("status", (record.outcome == Outcome::Failed).then(|| "failed".into())),
+        ("message", Some(record.message.as_str().into())),
+        ("retryCount", Some(attempt.number.into())),
+        ("repeatCount", Some(record.repeat_count.into())),
+        ("actionName", Some(action.into())),
+        (EXTENSIONS, (!own.is_empty()).then(|| own.into())),
+    ])
+}
+
+/// The fields that have a value.
+fn present<const N: usize>(fields: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// Occurrences that were left out, in the form of an item of history.
@@ -196,23 +181,16 @@ fn collection_id(place: &ResourceGroup, name: &Name) -> String {
 }
 
 pub(crate) fn status(status: &JobStatus) -> Value {
-    let mut document = Map::new();
     let counters = &status.counters;
-    let instants = [
-        ("lastExecutionTime", counters.last_execution_at),
-        ("nextExecutionTime", status.next_execution_at),
-    ];
-    for (name, instant) in instants {
-        if let Some(instant) = instant {
-            document.insert(name.to_owned(), format_instant(instant).into());
-        }
-    }
-    document.insert("executionCount".to_owned(), counters.executions.into());
-    document.insert("failureCount".to_owned(), counters.failures.into());
-    document.insert("faultedCount".to_owned(), counters.faulted.into());
-    // An extension, which clients of the original see only if an occurrence was skipped.
-    if counters.skipped > 0 {
-        document.insert("skippedCount".to_owned(), counters.skipped.into());
-    }
-    Value::Object(document)
+    let instant = |at: Option<DateTime<Utc>>| at.map(|at| format_instant(at).into());
+    let fields = present([
+        ("lastExecutionTime", instant(counters.last_execution_at)),
+        ("nextExecutionTime", instant(status.next_execution_at)),
+        ("executionCount", Some(counters.executions.into())),
+        ("failureCount", Some(counters.failures.into())),
+        ("faultedCount", Some(counters.faulted.into())),
+        // An extension, which clients of the original see only if an occurrence was skipped.
+        ("skippedCount", (counters.skipped > 0).then(|| counters.skipped.into())),
+    ]);
+    fields.into()
 }

@@ -10,21 +10,17 @@ use minutehand_domain::ping::OwedPing;
 /// with any other action.
 pub(super) fn of_ping(
     found: &Explanation,
-    at: DateTime<Utc>,
     record: Option<&Record>,
     time: impl Fn(DateTime<Utc>) -> String,
 ) -> Option<String> {
-    let OwedPing { from, until, .. } = found.schedule.owed_ping(at)?;
+    let OwedPing { from, until, .. } = found.schedule.owed_ping(found.at)?;
     match (found.why, record) {
         (Why::Fired { .. } | Why::FiredLate { .. }, Some(record)) => {
             Some(format!("Its ping came at {}.", time(record.ended_at)))
         }
         (Why::Failed { .. }, Some(record)) if record.outcome == Outcome::Failed => {
-            let cause = record.cause.as_ref();
-            Some(match cause {
-                Some(cause) => format!("It failed: {cause}."),
-                None => "It failed.".to_owned(),
-            })
+            let cause = record.cause.as_ref().map(|cause| format!(": {cause}"));
+            Some(format!("It failed{}.", cause.unwrap_or_default()))
         }
         (Why::UnderWay { .. }, _) => {
             Some("It has begun, and waits for the ping of its end.".to_owned())
