@@ -75,15 +75,12 @@ impl Answer {
 
     /// An answer with a metrics page, which is plain text.
     pub(crate) fn metrics(page: String) -> Self {
-        Self { headers: vec![(CONTENT_TYPE, METRICS)], ..Self::text(StatusCode::OK, page) }
+        Self::text(StatusCode::OK, page).with(CONTENT_TYPE, METRICS)
     }
 
     /// An answer with a few words.
     pub(crate) fn plain(words: &str) -> Self {
-        Self {
-            headers: vec![(CONTENT_TYPE, PLAIN)],
-            ..Self::text(StatusCode::OK, words.to_owned())
-        }
+        Self::text(StatusCode::OK, words.to_owned()).with(CONTENT_TYPE, PLAIN)
     }
 
     /// A stream of events, which a proxy is asked to pass on at once.
@@ -97,7 +94,7 @@ impl Answer {
 
     /// An answer with an XML document.
     pub(crate) fn xml(status: StatusCode, body: String) -> Self {
-        Self { headers: vec![(CONTENT_TYPE, XML)], ..Self::text(status, body) }
+        Self::text(status, body).with(CONTENT_TYPE, XML)
     }
 
     /// Adds a header.
@@ -107,14 +104,11 @@ impl Answer {
     }
 
     /// Adds an `ETag` of the content: a hash of the body.
-    pub(crate) fn with_content_tag(mut self) -> Self {
+    pub(crate) fn with_content_tag(self) -> Self {
         let hash: [u8; 32] = Sha256::digest(self.body.as_deref().unwrap_or_default()).into();
         let tag = format!("\"{}\"", ids::hex(hash.get(..16).unwrap_or_default()));
         // Hexadecimal digits and quotation marks are valid in a header.
-        if let Ok(value) = HeaderValue::from_str(&tag) {
-            self.headers.push((ETAG, value));
-        }
-        self
+        self.with_tag(&tag)
     }
 
     /// The `ETag` of the answer, if it has one.
@@ -129,9 +123,13 @@ impl Answer {
     }
 
     /// Adds the version of the resource that the answer contains.
-    pub(crate) fn with_etag(mut self, etag: &Etag) -> Self {
-        // An ETag is visible ASCII.
-        self.headers.extend(HeaderValue::from_str(&etag.to_string()).ok().map(|it| (ETAG, it)));
+    pub(crate) fn with_etag(self, etag: &Etag) -> Self {
+        self.with_tag(&etag.to_string())
+    }
+
+    /// The answer with this `ETag`, which is visible ASCII.
+    pub(crate) fn with_tag(mut self, tag: &str) -> Self {
+        self.headers.extend(HeaderValue::from_str(tag).ok().map(|it| (ETAG, it)));
         self
     }
 

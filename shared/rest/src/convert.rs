@@ -5,12 +5,12 @@
 
 use axum::http::StatusCode;
 use minutehand_convert::{ConvertOptions, CrontabForm, SourceFormat, sentence};
-use minutehand_recurrence::nearest;
 use serde_json::{Map, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
+use crate::request::unknown_property;
 
 /// The maximum size of the body: a file is longer than a job.
 pub(crate) const BODY_BYTES_MAX: usize = 256 * 1_024;
@@ -18,8 +18,6 @@ pub(crate) const BODY_BYTES_MAX: usize = 256 * 1_024;
 const SCHEDULES_MAX: usize = 1_000;
 /// The maximum size of the answer.
 const ANSWER_BYTES_MAX: usize = 1_024 * 1_024;
-/// The most characters of an unknown name that a message repeats.
-const NAME_CHARS_MAX: usize = 60;
 
 /// The properties of the body.
 const PROPERTIES: [&str; 7] =
@@ -28,7 +26,9 @@ const PROPERTIES: [&str; 7] =
 /// Answers the jobs of a file, and what they do not say of it.
 pub(crate) fn convert(call: &Call) -> Result<Answer, Failure> {
     let sent = Sent(call.body.as_object().ok_or_else(|| Failure::invalid("Send an object."))?);
-    sent.check_names()?;
+    if let Some((unknown, hint)) = unknown_property(sent.0, &PROPERTIES) {
+        return Err(Failure::invalid(format!("'{unknown}' is not a property; {hint}")));
+    }
     let format = sent.text("format")?.and_then(SourceFormat::read_name).ok_or_else(|| {
         let names = SourceFormat::ALL.map(SourceFormat::name).join(", ");
         Failure::invalid(format!("'format' is missing or unknown; use one of {names}."))
@@ -54,19 +54,6 @@ pub(crate) fn convert(call: &Call) -> Result<Answer, Failure> {
 struct Sent<'a>(&'a Map<String, Value>);
 
 impl<'a> Sent<'a> {
-    fn check_names(&self) -> Result<(), Failure> {
-        let Some(unknown) = self.0.keys().find(|name| !PROPERTIES.contains(&name.as_str())) else {
-            return Ok(());
-        };
-        let hint = match nearest(unknown, PROPERTIES) {
-            Some(meant) => format!("did you mean '{meant}'?"),
-            None => format!("use {}.", PROPERTIES.join(", ")),
-        };
-        let shown: String =
-            unknown.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
-        Err(Failure::invalid(format!("'{shown}' is not a property; {hint}")))
-    }
-
     fn text(&self, name: &str) -> Result<Option<&'a str>, Failure> {
         let value = self.0.get(name).filter(|value| !value.is_null());
         let text = |value: &'a Value| {

@@ -243,7 +243,7 @@ fn no_parent(group: &str, name: &str) -> String {
 }
 
 /// A text that begins a sentence.
-fn capitalized(text: &str) -> String {
+pub(crate) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }

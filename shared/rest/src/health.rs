@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::answer::Answer;
@@ -71,7 +72,8 @@ pub struct ProcessNote {
 }
 
 /// Something to know of the database.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DatabaseNote {
     /// The part that it is about, in a word.
     pub about: &'static str,
@@ -84,7 +86,7 @@ pub struct DatabaseNote {
 }
 
 /// Something that needs an operator. Everybody may read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HealthNote {
     /// The part that it is about, in a word.
     pub about: &'static str,
@@ -124,8 +126,7 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     }
     let notes = readiness.notes();
     if !notes.is_empty() {
-        let note = |HealthNote { about, says, remedy }| json!({"about": about, "says": says, "remedy": remedy});
-        document.push(("notes", notes.into_iter().map(note).collect()));
+        document.push(("notes", json!(notes)));
     }
     Ok(Answer::json(StatusCode::OK, &document.into_iter().collect()))
 }

@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::list::{Link, Listing};
-use crate::query::Ending;
+use crate::query::{Ending, STATUS};
 use crate::wire;
 
 /// The maximum size of an item in an answer: a message in which JSON escapes every character with
@@ -18,7 +18,7 @@ const ARCHIVE_PAGES_MAX: usize = 3;
 
 pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let (place, collection, job) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let wanted = call.query.wanted_history()?;
+    let wanted = call.query.wanted(&STATUS)?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     let manage = &call.manage;
     if call.query.is_archive()? {

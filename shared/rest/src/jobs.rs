@@ -9,6 +9,7 @@ use crate::call::Call;
 use crate::durations::Position;
 use crate::failure::Failure;
 use crate::list::{Link, Listing};
+use crate::query::STATE;
 use crate::wire;
 
 /// The maximum size of a job in an answer: the largest document that is stored, the id and the
@@ -17,7 +18,7 @@ const ITEM_BYTES_MAX: usize = 32 * 1024;
 
 pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let (place, collection) = (call.path.place()?, call.path.collection()?);
-    let wanted = call.query.wanted_jobs()?;
+    let wanted = call.query.wanted(&STATE)?;
     let durations = call.client().durations(Position::Listed);
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {

@@ -97,16 +97,6 @@ impl Query {
         ))
     }
 
-    /// The part of a list of jobs that the query asks for.
-    pub(crate) fn wanted_jobs(&self) -> Result<Wanted<JobState>, Failure> {
-        self.wanted(&STATE)
-    }
-
-    /// The part of a job's history that the query asks for.
-    pub(crate) fn wanted_history(&self) -> Result<Wanted<Ending>, Failure> {
-        self.wanted(&STATUS)
-    }
-
     /// Whether the query asks for what is in the archive only.
     pub(crate) fn is_archive(&self) -> Result<bool, Failure> {
         match self.get("archive") {
@@ -120,7 +110,7 @@ impl Query {
         }
     }
 
-    /// The same, with a filter that may call the status a state, as clients of the classic API do.
+    /// The part of a job's history that the query asks for, with a filter that may call the status a state, as clients of the classic API do.
     pub(crate) fn wanted_classic_history(&self) -> Result<Wanted<Ending>, Failure> {
         let by_state = || self.wanted(&Filter { property: "state", ..STATUS });
         self.wanted(&STATUS).or_else(|failure| by_state().map_err(|_| failure))
@@ -134,7 +124,8 @@ impl Query {
         self.wanted(&NO_FILTER)
     }
 
-    fn wanted<F>(&self, filter: &Filter<F>) -> Result<Wanted<F>, Failure> {
+    /// The part of a list that the query asks for.
+    pub(crate) fn wanted<F>(&self, filter: &Filter<F>) -> Result<Wanted<F>, Failure> {
         let top = self.get("$top").map(|sent| {
             let allowed = |top: &usize| (1..=TOP_MAX).contains(top);
             number(sent).filter(allowed).ok_or_else(|| {
@@ -182,20 +173,22 @@ fn number(sent: &str) -> Option<usize> {
 }
 
 /// A filter of the form `{property} eq X`. `X` may be in quotes, and case does not matter.
-struct Filter<F> {
+pub(crate) struct Filter<F> {
     property: &'static str,
     parse_value: fn(&str) -> Option<F>,
     /// The values of `X`, as part of a sentence.
     values_shown: &'static str,
 }
 
-const STATE: Filter<JobState> = Filter {
+/// The filter of a list of jobs.
+pub(crate) const STATE: Filter<JobState> = Filter {
     property: "state",
     parse_value: JobState::read,
     values_shown: "Enabled, Disabled, Completed or Faulted",
 };
 
-const STATUS: Filter<Ending> = Filter {
+/// The filter of a job's history.
+pub(crate) const STATUS: Filter<Ending> = Filter {
     property: "status",
     parse_value: parse_status,
     values_shown: "Completed, Failed or Skipped",
@@ -253,7 +246,7 @@ mod tests {
     use super::*;
 
     fn wanted(query: &str) -> Result<Wanted<JobState>, String> {
-        Query::parse(Some(query)).wanted_jobs().map_err(|failure| failure.message)
+        Query::parse(Some(query)).wanted(&STATE).map_err(|failure| failure.message)
     }
 
     #[test]
@@ -284,7 +277,7 @@ mod tests {
     fn histories_are_filtered_by_status() {
         let status = |sent: &str| {
             let query = format!("$filter={sent}");
-            let wanted = Query::parse(Some(&query)).wanted_history();
+            let wanted = Query::parse(Some(&query)).wanted(&STATUS);
             wanted.map(|wanted| wanted.only).map_err(|failure| failure.message)
         };
         assert_eq!(status("status eq Completed"), Ok(Some(Ending::Attempted(Outcome::Succeeded))));

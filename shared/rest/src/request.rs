@@ -9,7 +9,8 @@ use axum::http::Version as HttpVersion;
 use axum::http::header::HOST;
 use axum::http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde_json::Value;
+use minutehand_recurrence::nearest;
+use serde_json::{Map, Value};
 
 use crate::Rest;
 use crate::access::{Caller, Principal};
@@ -21,8 +22,8 @@ pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// The most bytes that are read of a body of which only the beginning counts.
 const IGNORED_BYTES_MAX: usize = 1024 * 1024;
-const ARRIVED_LATE: &str = "The body did not arrive in time. Send the request again.";
-const CUT_SHORT: &str = "The connection was closed before the body was complete.";
+/// The most characters of an unknown name that a message repeats.
+const NAME_CHARS_MAX: usize = 60;
 
 /// A request as it was sent, and its id.
 pub(crate) struct Sent {
@@ -63,10 +64,7 @@ pub(crate) async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, F
             ErrorCode::RequestEntityTooLarge,
             format!("The body is longer than {bytes_max} bytes."),
         )),
-        Err(error) => Err(Failure::new(
-            ErrorCode::InvalidRequestContent,
-            if has_timed_out(&*error) { ARRIVED_LATE } else { CUT_SHORT },
-        )),
+        Err(error) => Err(incomplete(&*error)),
     }
 }
 
@@ -75,12 +73,7 @@ pub(crate) async fn read_beginning(mut body: Body, bytes_max: usize) -> Result<V
     let mut beginning = Vec::new();
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| {
-            Failure::new(
-                ErrorCode::InvalidRequestContent,
-                if has_timed_out(&error) { ARRIVED_LATE } else { CUT_SHORT },
-            )
-        })?;
+        let frame = frame.map_err(|error| incomplete(&error))?;
         let Ok(data) = frame.into_data() else { continue };
         bytes += data.len();
         let room = bytes_max.saturating_sub(beginning.len()).min(data.len());
@@ -90,6 +83,16 @@ pub(crate) async fn read_beginning(mut body: Body, bytes_max: usize) -> Result<V
         }
     }
     Ok(beginning)
+}
+
+/// A body that did not arrive as a whole.
+fn incomplete(error: &(dyn Error + 'static)) -> Failure {
+    let message = if has_timed_out(error) {
+        "The body did not arrive in time. Send the request again."
+    } else {
+        "The connection was closed before the body was complete."
+    };
+    Failure::new(ErrorCode::InvalidRequestContent, message)
 }
 
 /// Whether an error, or one of its causes, is a timeout.
@@ -111,4 +114,18 @@ pub(crate) fn parse_object(body: &[u8]) -> Result<Value, Failure> {
         return Ok(document);
     }
     Err(invalid("The body is valid JSON, but not an object; send '{…}'.".to_owned()))
+}
+
+/// A property of a body that an operation does not have, as messages name it, and what is meant.
+pub(crate) fn unknown_property(
+    body: &Map<String, Value>,
+    known: &[&str],
+) -> Option<(String, String)> {
+    let unknown = body.keys().find(|name| !known.contains(&name.as_str()))?;
+    let hint = match nearest(unknown, known.iter().copied()) {
+        Some(meant) => format!("did you mean '{meant}'?"),
+        None => format!("use {}.", known.join(", ")),
+    };
+    let shown = unknown.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
+    Some((shown, hint))
 }

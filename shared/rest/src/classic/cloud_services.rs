@@ -5,7 +5,7 @@ use minutehand_app::{CloudServiceSettings, CloudServiceView, Etag};
 
 use super::collections;
 use super::failure::Fault;
-use super::request::{Request, with_etag};
+use super::request::{Request, shown_etag};
 use super::xml::Xml;
 use crate::answer::Answer;
 
@@ -30,7 +30,7 @@ pub(super) async fn list(request: Request) -> Result<Answer, Fault> {
 pub(super) async fn get(request: Request) -> Result<Answer, Fault> {
     let service = request.manage.get_cloud_service(&request.path.place()?).await?;
     let body = Xml::document("CloudService", |xml| write(xml, &service));
-    Ok(with_etag(Answer::xml(StatusCode::OK, body), &service.etag))
+    Ok(Answer::xml(StatusCode::OK, body).with_tag(&shown_etag(&service.etag)))
 }
 
 /// Creates a cloud service, or replaces what is said of it.
@@ -54,7 +54,7 @@ pub(super) async fn put(request: Request) -> Result<Answer, Fault> {
     };
     let current = current(&request).await?;
     let etag = request.changing(current.as_ref()).put_cloud_service(&place, settings).await?;
-    Ok(with_etag(Answer::empty(StatusCode::ACCEPTED), &etag))
+    Ok(Answer::empty(StatusCode::ACCEPTED).with_tag(&shown_etag(&etag)))
 }
 
 /// Deletes a cloud service with its collections and their jobs.

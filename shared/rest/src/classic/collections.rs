@@ -8,9 +8,10 @@ use minutehand_domain::plan::{MaxRecurrence, Plan, Quota};
 use serde_json::{Map, Value, json};
 
 use super::failure::Fault;
-use super::request::{Request, shown_etag, with_etag};
+use super::request::{Request, shown_etag};
 use super::xml::{Element, Xml};
 use crate::answer::Answer;
+use crate::failure::capitalized;
 use crate::query::shown;
 
 /// The plans of this API. Azure's later API has two plans for the last one.
@@ -63,7 +64,7 @@ pub(super) async fn put(request: Request) -> Result<Answer, Fault> {
     let current = current(&request).await?;
     let manage = request.changing(current.as_ref().map(|resource| &resource.etag));
     let resource = manage.put_resource(&place, &name, settings).await?;
-    Ok(with_etag(Answer::empty(StatusCode::ACCEPTED), &resource.etag))
+    Ok(Answer::empty(StatusCode::ACCEPTED).with_tag(&shown_etag(&resource.etag)))
 }
 
 pub(super) async fn delete(request: Request) -> Result<Answer, Fault> {
@@ -229,9 +230,4 @@ const fn state(resource: &ResourceView) -> &'static str {
         CollectionState::Disabled => "Stopped",
         CollectionState::Suspended => "Paused",
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }

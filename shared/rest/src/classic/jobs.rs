@@ -15,7 +15,7 @@ use super::failure::Fault;
 use super::request::Request;
 use crate::answer::{Answer, guid};
 use crate::list::Listing;
-use crate::query::shown;
+use crate::query::{STATE, shown};
 use crate::wire;
 
 /// The maximum size of a job in an answer, as in the later API.
@@ -28,7 +28,7 @@ const OF_ENVELOPE: [&str; 3] = ["properties", "name", "type"];
 
 pub(super) async fn list(request: Request) -> Result<Answer, Fault> {
     let (place, collection) = (request.path.place()?, request.path.collection()?);
-    let wanted = request.query.wanted_jobs()?;
+    let wanted = request.query.wanted(&STATE)?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
         let page = request.manage.list_jobs(&place, &collection, page).await?;

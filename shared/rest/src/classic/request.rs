@@ -1,13 +1,13 @@
 //! A request for an operation, and the headers and bodies that operations have in common.
 
-use axum::http::header::{ETAG, IF_MATCH};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::HeaderMap;
+use axum::http::header::IF_MATCH;
 use minutehand_app::{Condition, Etag, Etags, Manage};
 use serde_json::Value;
 
 use super::failure::{Code, Fault};
 use super::xml::{self, Element};
-use crate::answer::{Answer, guid};
+use crate::answer::guid;
 use crate::call::{Call, depth};
 use crate::query::Query;
 use crate::request::parse_object;
@@ -72,15 +72,6 @@ impl Request {
 /// The `ETag` of a version as this API writes it: a GUID without quotation marks.
 pub(super) fn shown_etag(etag: &Etag) -> String {
     guid(etag.inner())
-}
-
-/// An answer with the `ETag` of a version.
-pub(super) fn with_etag(answer: Answer, etag: &Etag) -> Answer {
-    match HeaderValue::from_str(&shown_etag(etag)) {
-        Ok(value) => answer.with(ETAG, value),
-        // A GUID is visible ASCII.
-        Err(_) => answer,
-    }
 }
 
 fn unquoted(etag: &str) -> &str {

@@ -21,16 +21,9 @@ use crate::query::shown;
 /// Checks the body of a PUT, or with `as=patch` of a PATCH. A body that would be refused is answered
 /// with 200, so that a client need not tell a bad job from a bad request.
 pub(crate) async fn check(call: Call) -> Result<Answer, Failure> {
-    let body = call.body.clone();
-    let request = match Parameters::of(&call, &["as"])?.text("as") {
-        None => CheckedRequest::Put(body),
-        Some(text) if text.eq_ignore_ascii_case("put") => CheckedRequest::Put(body),
-        Some(text) if text.eq_ignore_ascii_case("patch") => CheckedRequest::Patch(body),
-        Some(text) => {
-            let text = shown(text);
-            return Err(Failure::invalid(format!("'as' is {text}; use put or patch.")));
-        }
-    };
+    let method = Parameters::of(&call, &["as"])?.text("as").unwrap_or("put");
+    let request = request_as(method, call.body.clone())
+        .ok_or_else(|| Failure::invalid(format!("'as' is {}; use put or patch.", shown(method))))?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let durations = call.client().durations(Position::Alone);
     let checked = call.manage.check_job((&place, &collection, &name), request).await?;
@@ -39,6 +32,15 @@ pub(crate) async fn check(call: Call) -> Result<Answer, Failure> {
         JobCheck::Accepted(accepted) => document(&accepted, durations),
     };
     Ok(Answer::json(StatusCode::OK, &document))
+}
+
+/// The request with this method and body; `None` if no job is changed with the method.
+pub(super) fn request_as(method: &str, body: Value) -> Option<CheckedRequest> {
+    match method.to_ascii_lowercase().as_str() {
+        "put" => Some(CheckedRequest::Put(body)),
+        "patch" => Some(CheckedRequest::Patch(body)),
+        _ => None,
+    }
 }
 
 /// Why a body would be refused.

@@ -3,10 +3,9 @@
 use axum::http::StatusCode;
 use minutehand_app::{AppError, CheckedChanges, CheckedRequest, JobCheck};
 use minutehand_domain::name::Name;
-use minutehand_domain::refusal::Refusal;
 use serde_json::{Map, Value, json};
 
-use super::check::{problem, warning};
+use super::check::{problem, request_as, warning};
 use super::parameters::Parameters;
 use crate::answer::Answer;
 use crate::call::Call;
@@ -23,13 +22,7 @@ const OF_COLLECTION: [&str; 2] = ["as", "body"];
 const OF_JOB: [&str; 3] = ["name", "as", "body"];
 
 /// A change as it was sent, or why it cannot be one.
-type Sent = Result<(Name, CheckedRequest), Problem>;
-
-/// Why a change would be refused.
-struct Problem {
-    code: ErrorCode,
-    message: String,
-}
+type Sent = Result<(Name, CheckedRequest), Value>;
 
 /// Checks changes. What would be refused is answered with 200, so that all problems are known at once.
 pub(crate) async fn check_many(mut call: Call) -> Result<Answer, Failure> {
@@ -56,7 +49,7 @@ pub(crate) async fn check_many(mut call: Call) -> Result<Answer, Failure> {
     // A change of the collection that is too long is refused, and its jobs are checked without it.
     let (change, too_long) = match change.transpose() {
         Ok(change) => (change, None),
-        Err(problem) => (None, Some(problem.json())),
+        Err(problem) => (None, Some(problem)),
     };
     let body = change.as_ref().map_or(Value::Null, |change| body_of(change).clone());
     let valid: Vec<_> = jobs.iter().filter_map(|(_, sent)| sent.as_ref().ok().cloned()).collect();
@@ -87,7 +80,7 @@ fn jobs(sent: Option<Value>) -> Result<Vec<(String, Sent)>, Failure> {
         };
         let request = request(job, &at)?;
         let named = Name::new(&name)
-            .map_err(|refusal| Problem::of(&refusal))
+            .map_err(|refusal| problem_of(ErrorCode::Refused(refusal.code), &refusal.message))
             .and_then(|named| Ok((named, request?)));
         Ok((name, named))
     };
@@ -98,28 +91,20 @@ fn jobs(sent: Option<Value>) -> Result<Vec<(String, Sent)>, Failure> {
 fn request(
     mut change: Map<String, Value>,
     at: &str,
-) -> Result<Result<CheckedRequest, Problem>, Failure> {
+) -> Result<Result<CheckedRequest, Value>, Failure> {
     let Some(body @ Value::Object(_)) = change.remove("body") else {
         return Err(Failure::invalid(format!(
             "{at} has no 'body'; send the body of its PUT or PATCH, an object."
         )));
     };
     if body.to_string().len() > BODY_BYTES_MAX {
-        return Ok(Err(Problem {
-            code: ErrorCode::RequestEntityTooLarge,
-            message: format!("The body is longer than {BODY_BYTES_MAX} bytes."),
-        }));
+        let message = format!("The body is longer than {BODY_BYTES_MAX} bytes.");
+        return Ok(Err(problem_of(ErrorCode::RequestEntityTooLarge, &message)));
     }
-    match change.remove("as") {
-        None => Ok(Ok(CheckedRequest::Put(body))),
-        Some(Value::String(method)) if method.eq_ignore_ascii_case("put") => {
-            Ok(Ok(CheckedRequest::Put(body)))
-        }
-        Some(Value::String(method)) if method.eq_ignore_ascii_case("patch") => {
-            Ok(Ok(CheckedRequest::Patch(body)))
-        }
-        Some(_) => Err(Failure::invalid(format!("'as' of {at} has to be put or patch."))),
-    }
+    let method = change.remove("as").unwrap_or_else(|| "put".into());
+    let request = method.as_str().and_then(|method| request_as(method, body));
+    let wrong = || Failure::invalid(format!("'as' of {at} has to be put or patch."));
+    request.map(Ok).ok_or_else(wrong)
 }
 
 /// An object that has no other properties than these.
@@ -137,14 +122,9 @@ fn object(value: Value, at: &str, known: &[&str]) -> Result<Map<String, Value>, 
     }
 }
 
-impl Problem {
-    fn of(refusal: &Refusal) -> Self {
-        Self { code: ErrorCode::Refused(refusal.code), message: refusal.message.clone() }
-    }
-
-    fn json(&self) -> Value {
-        json!({"code": self.code.as_str(), "message": self.message, "target": null, "fixes": []})
-    }
+/// Why a change would be refused, without a property to change.
+fn problem_of(code: ErrorCode, message: &str) -> Value {
+    json!({"code": code.as_str(), "message": message, "target": null, "fixes": []})
 }
 
 fn body_of(change: &CheckedRequest) -> &Value {
@@ -159,7 +139,7 @@ fn document(
 ) -> Value {
     let mut checks = checks.into_iter();
     let jobs = jobs.into_iter().map(|(name, sent)| match sent {
-        Err(problem) => refused_job(&name, &problem.json()),
+        Err(problem) => refused_job(&name, &problem),
         Ok((_, request)) => match checks.next() {
             Some(Ok(JobCheck::Accepted(accepted))) => json!({
                 "name": name, "ok": true, "problems": [], "sentence": accepted.sentence,
@@ -170,7 +150,7 @@ fn document(
             }
             Some(Err(error)) => {
                 let Failure { code, message, .. } = Failure::from(error);
-                refused_job(&name, &Problem { code, message }.json())
+                refused_job(&name, &problem_of(code, &message))
             }
             None => Value::Null,
         },

@@ -16,7 +16,7 @@ use crate::Home;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::{ErrorCode, Failure};
-use crate::health::{DatabaseNote, ProcessNote};
+use crate::health::ProcessNote;
 use crate::scope::Scope;
 
 /// The type of the action that waits for pings.
@@ -127,12 +127,7 @@ pub(crate) async fn database(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
     call.manage.check_everything()?;
     let found = call.rest.readiness.database().await.map_err(unavailable)?;
-    let item = |note: DatabaseNote| {
-        let DatabaseNote { about, says, remedy, is_warning } = note;
-        json!({"about": about, "says": says, "remedy": remedy, "isWarning": is_warning})
-    };
-    let items: Vec<Value> = found.into_iter().map(item).collect();
-    Ok(tagged(&json!({"items": items}), &call.head.headers))
+    Ok(tagged(&json!({"items": found}), &call.head.headers))
 }
 
 fn unavailable(why: String) -> Failure {

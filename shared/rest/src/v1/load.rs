@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::ahead::{check_span, item, jobs};
 use super::occurrences::named_zone;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, invalid_position};
 use super::tagged;
 use crate::answer::Answer;
 use crate::call::Call;
@@ -19,7 +19,8 @@ use crate::query::{shown, write_position};
 pub(crate) async fn load(call: Call) -> Result<Answer, Failure> {
     let known = ["from", "to", "step", "zone", "collection", "far", "position"];
     let parameters = Parameters::of(&call, &known)?;
-    let step = parameters.text("step").map_or(Ok(LoadStep::Hour), step)?;
+    let step = parameters.one_of("step", LoadStep::named, &LoadStep::ALL.map(LoadStep::name))?;
+    let step = step.unwrap_or(LoadStep::Hour);
     let from = parameters.instant("from")?.unwrap_or_else(|| call.rest.clock.now());
     let default = from.checked_add_signed(TimeDelta::days(1)).unwrap_or(DateTime::<Utc>::MAX_UTC);
     let to = parameters.instant("to")?.unwrap_or(default);
@@ -55,30 +56,16 @@ pub(crate) async fn load(call: Call) -> Result<Answer, Failure> {
     Ok(tagged(&document, &call.head.headers))
 }
 
-fn step(text: &str) -> Result<LoadStep, Failure> {
-    LoadStep::named(text).ok_or_else(|| {
-        let (text, names) = (shown(text), LoadStep::ALL.map(LoadStep::name).join(", "));
-        Failure::invalid(format!("'step' is {text}; use one of {names}."))
-    })
-}
-
 /// Reads a shard and a place in it.
 fn read_position(position: &str) -> Result<(u32, Option<String>), Failure> {
-    let invalid = || {
-        Failure::invalid("'position' is not valid; send the 'position' of the answer before it.")
-    };
-    let (shard, from) = position.split_once(' ').ok_or_else(invalid)?;
-    let shard = shard.parse().map_err(|_| invalid())?;
-    let is_place = |from: &&str| {
-        let mut parts = from.splitn(3, ' ');
-        parts.next().is_some_and(|due| due.parse::<i64>().is_ok()) && parts.count() == 2
-    };
+    let (shard, from) = position.split_once(' ').ok_or_else(invalid_position)?;
+    let shard = shard.parse().map_err(|_| invalid_position())?;
+    let mut parts = from.splitn(3, ' ');
+    let is_place = parts.next().is_some_and(|due| due.parse::<i64>().is_ok()) && parts.count() == 2;
     match from {
         "" => Ok((shard, None)),
-        from => Some(from)
-            .filter(is_place)
-            .map(|from| (shard, Some(from.to_owned())))
-            .ok_or_else(invalid),
+        from if is_place => Ok((shard, Some(from.to_owned()))),
+        _ => Err(invalid_position()),
     }
 }
 

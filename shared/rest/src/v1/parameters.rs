@@ -68,15 +68,30 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// The position of a page, from the answer before.
-    pub(crate) fn position(&self) -> Result<Option<String>, Failure> {
+    /// A value that has one of these names.
+    pub(crate) fn one_of<T>(
+        &self,
+        name: &str,
+        read: fn(&str) -> Option<T>,
+        names: &[&str],
+    ) -> Result<Option<T>, Failure> {
         let read = |text: &str| {
-            parse_position(text).ok_or_else(|| {
-                Failure::invalid(
-                    "'position' is not valid; send the 'position' of the answer before it.",
-                )
+            read(text).ok_or_else(|| {
+                let (text, names) = (shown(text), names.join(", "));
+                Failure::invalid(format!("'{name}' is {text}; use one of {names}."))
             })
         };
+        self.text(name).map(read).transpose()
+    }
+
+    /// The position of a page, from the answer before.
+    pub(crate) fn position(&self) -> Result<Option<String>, Failure> {
+        let read = |text: &str| parse_position(text).ok_or_else(invalid_position);
         self.text("position").map(read).transpose()
     }
+}
+
+/// A position that is not one of an answer.
+pub(super) fn invalid_position() -> Failure {
+    Failure::invalid("'position' is not valid; send the 'position' of the answer before it.")
 }

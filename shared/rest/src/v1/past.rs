@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::ahead;
 use super::list::page;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, invalid_position};
 use super::tagged;
 use crate::answer::Answer;
 use crate::call::Call;
@@ -66,10 +66,6 @@ pub(crate) async fn occurrences(call: Call) -> Result<Answer, Failure> {
 fn instant_of(position: &str) -> Result<DateTime<Utc>, Failure> {
     let read = WrittenDate::parse(position).and_then(|date| date.instant(None));
     read.map_err(|_| invalid_position())
-}
-
-fn invalid_position() -> Failure {
-    Failure::invalid("'position' is not valid; send the 'position' of the answer before it.")
 }
 
 fn past(found: &PastOccurrence) -> Value {

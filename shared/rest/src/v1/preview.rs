@@ -4,7 +4,7 @@ use chrono::{DateTime, Months, Utc};
 use minutehand_domain::duration::Span;
 use minutehand_domain::preview::{NoTiming, WrittenTiming};
 use minutehand_domain::refusal::Refusal;
-use minutehand_recurrence::{WrittenDate, nearest};
+use minutehand_recurrence::WrittenDate;
 use serde_json::{Map, Value, json};
 
 use super::occurrences::{OCCURRENCES, OCCURRENCES_MAX, Shown, iso, named_zone};
@@ -12,6 +12,7 @@ use super::parameters::Parameters;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
+use crate::request::unknown_property;
 
 /// The time over which `perYear` counts.
 const YEAR: Months = Months::new(12);
@@ -23,7 +24,9 @@ pub(crate) fn preview(call: &Call) -> Result<Answer, Failure> {
     Parameters::of(call, &[])?;
     let body =
         call.body.as_object().ok_or_else(|| Failure::invalid("The body is not an object."))?;
-    check_names(body)?;
+    if let Some((unknown, hint)) = unknown_property(body, &PROPERTIES) {
+        return Err(Refusal::about(unknown, format!("is not a property; {hint}")).into());
+    }
     let now = call.rest.clock.now();
     let from = from(body)?.unwrap_or(now);
     let count = count(body)?;
@@ -64,18 +67,6 @@ fn in_properties(refusal: Refusal, is_whole: bool) -> Refusal {
         Some(target) => refusal.with_target(format!("properties.{target}")),
         None => refusal,
     }
-}
-
-fn check_names(body: &Map<String, Value>) -> Result<(), Failure> {
-    let Some(unknown) = body.keys().find(|name| !PROPERTIES.contains(&name.as_str())) else {
-        return Ok(());
-    };
-    let hint = match nearest(unknown, PROPERTIES) {
-        Some(meant) => format!("did you mean '{meant}'?"),
-        None => format!("use {}.", PROPERTIES.join(", ")),
-    };
-    let short: String = unknown.chars().filter(|c| !c.is_control()).take(60).collect();
-    Err(Refusal::about(short, format!("is not a property; {hint}")).into())
 }
 
 fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Failure> {

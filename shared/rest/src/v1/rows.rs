@@ -11,7 +11,7 @@ use super::tagged;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
-use crate::query::{shown, write_position};
+use crate::query::write_position;
 
 /// The most rows in one answer. A row has about 300 bytes.
 const ROWS_MAX: usize = 500;
@@ -21,25 +21,25 @@ const ROWS: usize = 100;
 const LOOKED_AT_MAX: usize = 5_000;
 /// The most characters of a prefix: a name has no more.
 const PREFIX_CHARS_MAX: usize = 100;
-/// The names of the values of a row.
-const COLUMNS: [&str; 17] = [
-    "name",
-    "state",
-    "sentence",
-    "zone",
-    "next",
-    "last",
-    "executions",
-    "failures",
-    "faulted",
-    "skipped",
-    "action",
-    "target",
-    "recent",
-    "tookMs",
-    "runningSince",
-    "waitingSince",
-    "snoozedUntil",
+/// The values of a row, each with its name.
+const COLUMNS: [(&str, fn(&JobRow) -> Value); 17] = [
+    ("name", |row| json!(row.name.as_str())),
+    ("state", |row| json!(row.state.name())),
+    ("sentence", |row| json!(row.sentence)),
+    ("zone", |row| json!(row.zone)),
+    ("next", |row| json!(row.next_at.map(format_instant))),
+    ("last", |row| json!(row.counters.last_execution_at.map(format_instant))),
+    ("executions", |row| json!(row.counters.executions)),
+    ("failures", |row| json!(row.counters.failures)),
+    ("faulted", |row| json!(row.counters.faulted)),
+    ("skipped", |row| json!(row.counters.skipped)),
+    ("action", |row| json!(row.action)),
+    ("target", |row| json!(row.target)),
+    ("recent", |row| json!(row.counters.results().letters())),
+    ("tookMs", |row| json!(row.counters.latest().took_ms())),
+    ("runningSince", |row| json!(row.running_since.map(format_instant))),
+    ("waitingSince", |row| json!(row.waiting_since.map(format_instant))),
+    ("snoozedUntil", |row| json!(row.snoozed_until.map(format_instant))),
 ];
 
 pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
@@ -50,7 +50,7 @@ pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
             "'prefix' is longer than {PREFIX_CHARS_MAX} characters, and so than any name."
         )));
     }
-    let state = parameters.text("state").map(state).transpose()?;
+    let state = parameters.one_of("state", JobState::read, &JobState::ALL.map(JobState::name))?;
     let limit = parameters.number("limit", 1..=ROWS_MAX, ROWS)?;
     let mut from = parameters.position()?;
     let (place, collection) = (call.path.place()?, call.path.collection()?);
@@ -68,7 +68,7 @@ pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
         }
     }
     let document = json!({
-        "columns": COLUMNS,
+        "columns": COLUMNS.map(|(name, _)| name),
         "items": items,
         "position": from.as_deref().map(write_position),
         "lookedAt": looked_at,
@@ -76,31 +76,6 @@ pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
     Ok(tagged(&document, &call.head.headers))
 }
 
-fn state(text: &str) -> Result<JobState, Failure> {
-    JobState::read(text).ok_or_else(|| {
-        let (text, names) = (shown(text), JobState::ALL.map(JobState::name).join(", "));
-        Failure::invalid(format!("'state' is {text}; use one of {names}."))
-    })
-}
-
 fn row(row: &JobRow) -> Value {
-    json!([
-        row.name.as_str(),
-        row.state.name(),
-        row.sentence,
-        row.zone,
-        row.next_at.map(format_instant),
-        row.counters.last_execution_at.map(format_instant),
-        row.counters.executions,
-        row.counters.failures,
-        row.counters.faulted,
-        row.counters.skipped,
-        row.action,
-        row.target,
-        row.counters.results().letters(),
-        row.counters.latest().took_ms(),
-        row.running_since.map(format_instant),
-        row.waiting_since.map(format_instant),
-        row.snoozed_until.map(format_instant),
-    ])
+    COLUMNS.iter().map(|(_, of)| of(row)).collect()
 }
