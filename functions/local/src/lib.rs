@@ -16,6 +16,8 @@ pub mod schema;
 pub mod serve;
 pub mod zones;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use anyhow::{Context as _, Result};
 
 /// Arguments that do not fit together: all problems, each as a sentence that says what to change.
@@ -27,4 +29,9 @@ pub struct BadArguments(pub Vec<String>);
 fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
     threads.context("cannot start threads")?.block_on(work)
+}
+
+/// What a lock guards, also after a panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

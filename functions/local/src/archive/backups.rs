@@ -4,7 +4,7 @@
 //! manifest, and the next run begins another one. See `archive_objects` for how old ones are deleted.
 
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -14,6 +14,7 @@ use minutehand_archive_objects::{Objects, RemovedBackups};
 use minutehand_carry::{CARRIED_KINDS, StoreOfMoves, backup_entries};
 use minutehand_runtime::chain;
 
+use crate::lock;
 use crate::serve::written_by;
 
 /// Writes the backups of an installation.
@@ -27,29 +28,11 @@ pub(crate) struct DailyBackups {
     pub(crate) newest: NewestBackup,
 }
 
-/// When the newest backup began, in seconds since 1970. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct NewestBackup(Arc<Mutex<Option<i64>>>);
-
-impl NewestBackup {
-    /// 0 if there is none, or none is known; `None` if no backups are made.
-    pub(crate) fn second(&self) -> Option<i64> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, second: i64) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(second);
-    }
-}
+/// When the newest backup began, in seconds since 1970: 0 if there is none, or none is known; `None` if no backups
+/// are made.
+pub(crate) type NewestBackup = Arc<Mutex<Option<i64>>>;
 
 impl DailyBackups {
-    /// Says that backups are made, before anything is known of them.
-    pub(super) fn begin(&self) {
-        if self.newest.second().is_none() {
-            self.newest.set(0);
-        }
-    }
-
     /// Writes the backup of the day, unless it is there, and then deletes old ones.
     ///
     /// # Errors
@@ -62,7 +45,7 @@ impl DailyBackups {
         now: DateTime<Utc>,
     ) -> Result<()> {
         let newest = objects.newest_scheduled_backup(&self.installation, now).await?;
-        self.newest.set(newest.map_or(0, |at| at.timestamp()));
+        *lock(&self.newest) = Some(newest.map_or(0, |at| at.timestamp()));
         // A day begins when its archive is written: both are done by one run.
         if newest.is_some_and(|at| open_day(at) >= open_day(now)) {
             return Ok(());
@@ -78,7 +61,7 @@ impl DailyBackups {
             anyhow::Error::from(error).context("cannot read the store for a backup")
         });
         let manifest = objects.write_backup(about, entries, |_| {}).await?;
-        self.newest.set(manifest.about.at.timestamp());
+        *lock(&self.newest) = Some(manifest.about.at.timestamp());
         let [_, collections, job_count, ..] = CARRIED_KINDS.map(|kind| manifest.count(kind));
         let backup = backup_name(manifest.about.at);
         tracing::info!(backup, collections, jobs = job_count, "backed up");

@@ -1,9 +1,11 @@
 //! Whether the archive can be written, for `/metrics`, `/healthz` and `minutehand doctor`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use minutehand_archive_objects::ArchiveError;
 use minutehand_rest::HealthNote;
+
+use crate::lock;
 
 /// What the last run of the archive met. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -12,7 +14,7 @@ pub(crate) struct ArchiveHealth(Arc<Mutex<Option<HealthNote>>>);
 impl ArchiveHealth {
     /// What is wrong, and what to do; `None` if the archive can be written.
     pub(crate) fn trouble(&self) -> Option<HealthNote> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 
     pub(super) fn note(&self, error: Option<&anyhow::Error>) {
@@ -29,6 +31,6 @@ impl ArchiveHealth {
                 remedy: remedy.to_owned(),
             }
         });
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = note;
+        *lock(&self.0) = note;
     }
 }

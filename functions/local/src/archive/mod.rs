@@ -41,6 +41,7 @@ use minutehand_domain::history_days::HistoryDays;
 use minutehand_runtime::chain;
 use minutehand_store_sql::{EndedWhen, SqlStore};
 
+use crate::lock;
 use state::State;
 use write::write;
 
@@ -156,7 +157,8 @@ impl Archiver {
         let Some(backups) = self.backups.clone() else {
             return Ok(());
         };
-        backups.begin();
+        // Backups are made, before anything is known of them.
+        lock(&backups.newest).get_or_insert(0);
         // The file system of a folder may be gone by now.
         self.check().await?;
         backups.run(&self.objects, store, now).await

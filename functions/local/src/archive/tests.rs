@@ -481,7 +481,7 @@ async fn backups(world: &World) -> Vec<i64> {
 async fn a_backup_is_written_each_day_and_two_are_kept() {
     let world = World::new();
     let (mut archiver, newest) = with_backups(&world).await;
-    assert_eq!(newest.second(), None);
+    assert_eq!(*lock(&newest), None);
     let mut expected = Vec::new();
     for hour in 5..100 {
         archiver.catch_up(&world.jobs, at(hour * HOUR)).await.unwrap();
@@ -492,14 +492,14 @@ async fn a_backup_is_written_each_day_and_two_are_kept() {
         }
         let kept = &expected[expected.len().saturating_sub(2)..];
         assert_eq!(backups(&world).await, kept, "after {hour} hours");
-        assert_eq!(newest.second(), expected.last().copied());
+        assert_eq!(*lock(&newest), expected.last().copied());
     }
     assert_eq!(expected.len(), 5);
 
     // Another process writes none on the same day.
     let (mut archiver, newest) = with_backups(&world).await;
     archiver.back_up(&world.jobs, at(110 * HOUR)).await.unwrap();
-    assert_eq!((backups(&world).await, newest.second()), (expected[3..].to_vec(), Some(97 * HOUR)));
+    assert_eq!((backups(&world).await, *lock(&newest)), (expected[3..].to_vec(), Some(97 * HOUR)));
     // After days without a server, the first run writes one. What a user exported stays.
     let about = BackupAbout {
         at: at(111 * HOUR),
@@ -524,10 +524,10 @@ async fn a_backup_that_fails_is_tried_again_and_leaves_what_is_there() {
     fs::write(&folder, "in the way").unwrap();
     let error = archiver.back_up(&world.jobs, at(DAY)).await.unwrap_err();
     assert!(format!("{error:#}").contains("cannot list the archive"), "{error:#}");
-    assert_eq!(newest.second(), Some(0), "there should be backups, and there is none");
+    assert_eq!(*lock(&newest), Some(0), "there should be backups, and there is none");
     fs::remove_file(&folder).unwrap();
     archiver.back_up(&world.jobs, at(DAY + HOUR)).await.unwrap();
-    assert_eq!(newest.second(), Some(DAY + HOUR));
+    assert_eq!(*lock(&newest), Some(DAY + HOUR));
 
     // The store fails.
     let (database, threads) = Database::in_memory().unwrap();
@@ -537,7 +537,7 @@ async fn a_backup_that_fails_is_tried_again_and_leaves_what_is_there() {
     archiver.back_up(&closed, at(2 * DAY)).await.unwrap();
     let error = archiver.back_up(&closed, at(3 * DAY)).await.unwrap_err();
     assert!(format!("{error:#}").contains("cannot read the store for a backup"), "{error:#}");
-    assert_eq!((backups(&world).await, newest.second()), (vec![DAY + HOUR], Some(DAY + HOUR)));
+    assert_eq!((backups(&world).await, *lock(&newest)), (vec![DAY + HOUR], Some(DAY + HOUR)));
     // The file system is gone.
     fs::rename(world.folder.path().join("minutehand.json"), aside).unwrap();
     let error = archiver.back_up(&world.jobs, at(4 * DAY)).await.unwrap_err();

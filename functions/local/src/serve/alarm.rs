@@ -5,12 +5,14 @@
 //! task waits for an instant and wakes a few attempts at a time.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Utc};
 use minutehand_ports::Clock;
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
+
+use crate::lock;
 
 /// Attempts that are woken before others of this process have their turn: about as many as may start at
 /// once. Between fewer, all that runs has its turn so often that a burst starts no faster than it ends.
@@ -47,7 +49,7 @@ impl Alarm {
 
     fn enlist(self: Arc<Self>, collection: Arc<str>, at: DateTime<Utc>) -> oneshot::Receiver<()> {
         let (sender, woken) = oneshot::channel();
-        let mut instants = self.instants();
+        let mut instants = lock(&self.instants);
         let is_first = !instants.contains_key(&at);
         instants.entry(at).or_default().add(collection, sender);
         drop(instants);
@@ -62,7 +64,7 @@ impl Alarm {
         loop {
             self.clock.wait_until(at).await;
             let few = {
-                let mut instants = self.instants();
+                let mut instants = lock(&self.instants);
                 let few = instants.get_mut(&at).map(Sleepers::next_few).unwrap_or_default();
                 if few.is_empty() {
                     instants.remove(&at);
@@ -76,10 +78,6 @@ impl Alarm {
             }
             yield_now().await;
         }
-    }
-
-    fn instants(&self) -> MutexGuard<'_, BTreeMap<DateTime<Utc>, Sleepers>> {
-        self.instants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -131,8 +129,7 @@ mod tests {
             });
         }
         drop(sender);
-        while alarm
-            .instants()
+        while lock(&alarm.instants)
             .get(&at)
             .map_or(0, |it| it.by_collection.values().map(VecDeque::len).sum())
             < collections.len()
@@ -146,7 +143,7 @@ mod tests {
             order.push(collection);
         }
         // The task that woke them ends.
-        while !alarm.instants().is_empty() {
+        while !lock(&alarm.instants).is_empty() {
             yield_now().await;
         }
         order
@@ -189,6 +186,6 @@ mod tests {
         let clock = Arc::new(ManualClock::at(DateTime::UNIX_EPOCH));
         let alarm = Alarm::new(clock.clone());
         alarm.clone().wait_until("c".into(), clock.now()).await;
-        assert!(alarm.instants().is_empty());
+        assert!(lock(&alarm.instants).is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! What the process cannot do at the moment, as `/healthz` reports it.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -10,6 +10,7 @@ use minutehand_store_sql::SqlQueue;
 
 use super::peers::Peers;
 use crate::archive::ArchiveHealth;
+use crate::lock;
 
 /// Whether messages are taken and timers are swept.
 pub(super) struct Condition {
@@ -40,13 +41,13 @@ impl Condition {
 
     /// Takes note that the sweeper starts: a first pass that never ends has an age, too.
     pub(super) fn note_sweeper(&self) {
-        self.set_swept();
+        *lock(&self.swept_at) = Some(Instant::now());
     }
 
     /// Takes note that another process sweeps: then no age of a pass says anything.
     pub(super) fn note_no_sweeper(&self) {
-        *self.unswept.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        *self.swept_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&self.unswept) = None;
+        *lock(&self.swept_at) = None;
     }
 
     /// Takes note that this process writes an archive.
@@ -62,32 +63,26 @@ impl Condition {
 
     /// Takes note of a ping of `--heartbeat-url`, or that none is sent.
     pub(super) fn note_ping(&self, is_answered: bool) {
-        *self.ping.lock().unwrap_or_else(PoisonError::into_inner) = Some(is_answered);
+        *lock(&self.ping) = Some(is_answered);
     }
 
     /// Whether the last ping was sent and answered; `None` without `--heartbeat-url`.
     pub(super) fn is_ping_ok(&self) -> Option<bool> {
-        *self.ping.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.ping)
     }
 
     /// Takes note of a pass.
     pub(super) fn note(&self, pass: &Pass) {
         let unswept = (pass.failed > 0).then_some(pass.failed);
-        *self.unswept.lock().unwrap_or_else(PoisonError::into_inner) = unswept;
+        *lock(&self.unswept) = unswept;
         if unswept.is_none() && !pass.is_cut {
-            self.set_swept();
+            self.note_sweeper();
         }
-    }
-
-    fn set_swept(&self) {
-        let now = Some(Instant::now());
-        *self.swept_at.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
 
     /// How long ago a pass last read all shards, or the sweeper started; `None` without a sweeper.
     pub(super) fn since_complete_sweep(&self) -> Option<Duration> {
-        let swept_at = *self.swept_at.lock().unwrap_or_else(PoisonError::into_inner);
-        swept_at.map(|at| at.elapsed())
+        lock(&self.swept_at).map(|at| at.elapsed())
     }
 }
 
@@ -121,7 +116,7 @@ impl Readiness for Condition {
                        reason.";
             return Some(why.to_owned());
         }
-        let unswept = (*self.unswept.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let unswept = (*lock(&self.unswept))?;
         Some(format!(
             "{unswept} shards of timers cannot be swept, so some jobs do not fire. The log gives the \
              reason."

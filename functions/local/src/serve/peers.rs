@@ -3,7 +3,7 @@
 //! They are looked at again and again, so that `/healthz` answers at once, even while the database does
 //! not. A process that loses the database goes on by itself when it returns.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use minutehand_ports::Clock;
@@ -13,6 +13,7 @@ use minutehand_store_sql::postgres::{PgDatabase, PgError, PgFinding, PgProcess};
 use tokio::time::timeout;
 
 use super::database::{DatabasePlace, process_name};
+use crate::lock;
 
 /// The time between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -63,20 +64,20 @@ impl Peers {
     }
 
     fn note(&self, listed: &Result<Vec<PgProcess>, PgError>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         known.lost = listed.as_ref().err().map(reason);
         known.live = listed.as_ref().map_or(known.live, Vec::len);
     }
 
     /// Why the database does not answer; `None` if it does.
     pub(super) fn lost(&self) -> Option<String> {
-        let lost = self.known.lock().unwrap_or_else(PoisonError::into_inner).lost.clone();
+        let lost = lock(&self.known).lost.clone();
         lost.map(|reason| format!("Jobs do not fire. {reason}"))
     }
 
     /// How many processes live.
     pub(super) fn count(&self) -> PeerCount {
-        let live = self.known.lock().unwrap_or_else(PoisonError::into_inner).live;
+        let live = lock(&self.known).live;
         PeerCount { name: self.name.clone(), live }
     }
 

@@ -1,10 +1,12 @@
 //! Permits for which collections take turns: a permit is left for a collection that has none, so the
 //! burst of one collection does not delay another.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use minutehand_domain::firing::{Place, Places, Share};
 use tokio::sync::oneshot;
+
+use crate::lock;
 
 /// All permits, and the callers that wait for one.
 pub(super) struct Permits(Mutex<Places<oneshot::Sender<Permit>>>);
@@ -25,7 +27,7 @@ impl Permits {
     /// Waits for a permit for a collection.
     pub(super) async fn permit(self: &Arc<Self>, collection_uid: &str) -> Option<Permit> {
         let (sender, granted) = oneshot::channel();
-        let at_once = self.lock().arrive(collection_uid, sender);
+        let at_once = lock(&self.0).arrive(collection_uid, sender);
         match at_once {
             Some((place, _)) => Some(self.hold(place)),
             None => granted.await.ok(),
@@ -38,20 +40,16 @@ impl Permits {
 
     /// Gives a permit back, and grants what is free then.
     fn give_back(self: &Arc<Self>, place: Place) {
-        self.lock().leave(place);
+        lock(&self.0).leave(place);
         loop {
-            let Some((place, waiting)) = self.lock().start_next() else { return };
+            let Some((place, waiting)) = lock(&self.0).start_next() else { return };
             if let Err(mut refused) = waiting.send(self.hold(place)) {
                 // Its caller is gone. It must not call this function again, which would recurse.
                 if let Some(place) = refused.place.take() {
-                    self.lock().leave(place);
+                    lock(&self.0).leave(place);
                 }
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Places<oneshot::Sender<Permit>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

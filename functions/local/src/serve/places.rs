@@ -2,7 +2,7 @@
 //!
 //! `minutehand_domain::firing::Places` decides; here are the lock around it, and the place that gives itself back.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -12,6 +12,7 @@ use minutehand_ports::{Clock, HangingOrigins, ReceiptHandle, StoreError};
 use tokio::sync::Notify;
 
 use super::alarm::Alarm;
+use crate::lock;
 
 /// The places of the process, and the receipts of the messages that wait for one.
 pub(super) struct SharedPlaces {
@@ -43,14 +44,14 @@ impl SharedPlaces {
         collection: &str,
         receipt: ReceiptHandle,
     ) -> Option<HeldPlace> {
-        let (place, _) = self.lock().arrive(collection, receipt)?;
+        let (place, _) = lock(&self.places).arrive(collection, receipt)?;
         Some(self.hold(place, receipt))
     }
 
     /// The places of the messages that are next in turn among those that wait, at most `max`. If there
     /// may be more, [`freed`](Self::freed) returns at once.
     pub(super) fn next(self: &Arc<Self>, max: usize) -> Vec<HeldPlace> {
-        let mut places = self.lock();
+        let mut places = lock(&self.places);
         let next = std::iter::from_fn(|| places.start_next()).take(max);
         let next: Vec<_> = next.map(|(place, receipt)| self.hold(place, receipt)).collect();
         if next.len() == max {
@@ -61,7 +62,7 @@ impl SharedPlaces {
 
     /// How many messages wait.
     pub(super) fn waiting(&self) -> usize {
-        self.lock().waiting()
+        lock(&self.places).waiting()
     }
 
     /// Waits until a place was given back for which something waits. Only one task may wait.
@@ -71,7 +72,7 @@ impl SharedPlaces {
 
     /// Waits until no place is held. Only one task may wait.
     pub(super) async fn all_free(&self) {
-        while self.lock().held() > 0 {
+        while lock(&self.places).held() > 0 {
             self.freed.notified().await;
         }
     }
@@ -83,7 +84,7 @@ impl SharedPlaces {
     /// Gives a place back. The task that waits is woken only if there is something for it to do:
     /// mostly nothing waits.
     fn give_back(&self, give_back: impl FnOnce(&mut Places<ReceiptHandle>)) {
-        let mut places = self.lock();
+        let mut places = lock(&self.places);
         give_back(&mut places);
         let is_awaited = places.waiting() > 0 || places.held() == 0;
         drop(places);
@@ -91,17 +92,13 @@ impl SharedPlaces {
             self.freed.notify_one();
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Places<ReceiptHandle>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Those that hang for this process: each has its own calls.
 #[async_trait]
 impl HangingOrigins for SharedPlaces {
     async fn hanging_origins(&self, _work_now: DateTime<Utc>) -> Result<Vec<String>, StoreError> {
-        Ok(self.lock().hanging().map(str::to_owned).collect())
+        Ok(lock(&self.places).hanging().map(str::to_owned).collect())
     }
 }
 
@@ -132,14 +129,14 @@ impl HeldPlace {
 
     /// Does something with the place, if it was not given back.
     fn with<R>(&self, act: impl FnOnce(&mut Places<ReceiptHandle>, &mut Place) -> R) -> Option<R> {
-        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        place.as_mut().map(|place| act(&mut self.places.lock(), place))
+        let mut place = lock(&self.place);
+        place.as_mut().map(|place| act(&mut lock(&self.places.places), place))
     }
 }
 
 impl DeliveryPlace for HeldPlace {
     fn is_scarce(&self) -> bool {
-        self.places.lock().is_scarce()
+        lock(&self.places.places).is_scarce()
     }
 
     fn try_origin(&self, origin: &str) -> bool {

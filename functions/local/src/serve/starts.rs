@@ -14,7 +14,7 @@
 //! meanwhile repeats the actions of these, as of any attempt without a record.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -29,6 +29,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::permits::{Permit, Permits};
+use crate::lock;
 
 /// The most attempts that start at a time. One collection alone gets seven eighths of them: as many
 /// requests as keep a target on the same machine busy.
@@ -191,10 +192,6 @@ async fn expire(started: Started, mut expiring: mpsc::UnboundedReceiver<(Instant
             drop(permit);
         }
     }
-}
-
-fn lock(started: &Started) -> MutexGuard<'_, HashMap<String, Permit>> {
-    started.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

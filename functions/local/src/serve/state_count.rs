@@ -4,40 +4,28 @@
 //! It reads a small page at a time and pauses in between, so that it takes at most a tenth of a
 //! processor's time however many jobs there are. A scrape gets the last complete count and its age.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use minutehand_ports::{Clock, StoreError};
 use minutehand_runtime::chain;
 use minutehand_store_sql::{SqlStore, StateCounts, StatePosition};
 
+use crate::lock;
+
 /// The time from the end of a count to the next one.
 const COUNT_EVERY: Duration = Duration::from_mins(5);
 /// The pause after a page is so many times as long as the page took: the busier the store is, the longer.
 const PAUSE_FACTOR: u32 = 9;
 
-/// The last complete count. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct StateCount(Arc<Mutex<Option<CountedStates>>>);
+/// The last complete count; `None` before the first.
+pub(super) type StateCount = Arc<Mutex<Option<CountedStates>>>;
 
 /// A complete count, and when it began.
 #[derive(Debug, Clone)]
 pub(super) struct CountedStates {
     pub(super) states: StateCounts,
-    began_at: Instant,
-}
-
-impl StateCount {
-    /// The last complete count; `None` before the first.
-    pub(super) fn last(&self) -> Option<CountedStates> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl CountedStates {
-    pub(super) fn age(&self) -> Duration {
-        self.began_at.elapsed()
-    }
+    pub(super) began_at: Instant,
 }
 
 /// Counts again and again.
@@ -46,8 +34,7 @@ pub(super) async fn count_states(jobs: Arc<SqlStore>, last: StateCount, clock: A
         let began_at = Instant::now();
         match count(&jobs, clock.as_ref()).await {
             Ok(states) => {
-                let counted = Some(CountedStates { states, began_at });
-                *last.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
+                *lock(&last) = Some(CountedStates { states, began_at });
             }
             Err(error) => {
                 tracing::error!(error = chain(&error), "cannot count jobs by state");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode};
@@ -17,6 +17,7 @@ use rustix::fs::statvfs;
 
 use super::process_figures::ProcessFigures;
 use crate::archive::NewestBackup;
+use crate::lock;
 use crate::serve::build_info::BUILD;
 use crate::serve::condition::Condition;
 use crate::serve::state_count::{CountedStates, StateCount};
@@ -54,7 +55,7 @@ impl MetricsPage for PrometheusPage {
             && self.disk.accepts_writes().await.is_ok()
             && self.condition.trouble().is_none();
         let _ = self.write_condition(&mut text, is_ready);
-        if let Some(counted) = self.state_count.last() {
+        if let Some(counted) = lock(&self.state_count).clone() {
             let _ = write_states(&mut text, &counted);
         }
         let _ = write_process(&mut text, &self.store);
@@ -65,7 +66,7 @@ impl MetricsPage for PrometheusPage {
     fn count_request(&self, method: &Method, route: Option<&'static str>, status: StatusCode) {
         // A client may send any method; only those of routes are counted by name.
         let (method, route) = route.map_or(("other", "none"), |route| (method.as_str(), route));
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = lock(&self.requests);
         *requests.entry((method.to_owned(), route, status.as_u16())).or_default() += 1;
     }
 }
@@ -87,7 +88,7 @@ impl PrometheusPage {
             let help = "Seconds since the last sweep that read all shards.";
             gauge(text, "sweep_age_seconds", help, age.as_secs())?;
         }
-        if let Some(second) = self.newest_backup.second() {
+        if let Some(second) = *lock(&self.newest_backup) {
             let help = "When the newest daily backup began, in seconds since 1970; 0 without one.";
             gauge(text, "backup_time_seconds", help, second)?;
         }
@@ -111,7 +112,7 @@ impl PrometheusPage {
     fn write_requests(&self, text: &mut String) -> fmt::Result {
         let name = "minutehand_requests_total";
         head(text, name, "counter", "Answered requests, by method, route and status.")?;
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let requests = lock(&self.requests);
         for ((method, route, status), n) in requests.iter() {
             writeln!(
                 text,
@@ -149,7 +150,7 @@ fn write_states(text: &mut String, counted: &CountedStates) -> fmt::Result {
         }
     }
     let help = "Seconds since jobs and collections were last counted.";
-    gauge(text, "state_count_age_seconds", help, counted.age().as_secs())
+    gauge(text, "state_count_age_seconds", help, counted.began_at.elapsed().as_secs())
 }
 
 fn write_queue(text: &mut String, stats: &QueueStanding, now: DateTime<Utc>) -> fmt::Result {

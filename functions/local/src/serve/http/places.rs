@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+use crate::lock;
 
 /// A connection that is younger keeps its place, so that its first request can arrive.
 const AGE_MIN: Duration = Duration::from_secs(1);
@@ -100,7 +102,7 @@ impl ConnectionPlaces {
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Taken) -> T) -> T {
-        f(&mut self.taken.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut lock(&self.taken))
     }
 }
 
