@@ -19,8 +19,8 @@ use minutehand::health;
 use minutehand::installation::{self, ExportArgs, ImportArgs};
 use minutehand::schema::schema;
 use minutehand::serve::{
-    BUILD, DATA_DIR, DEMO_EXAMPLES, DatabaseArgs, DemoArgs, ServeArgs, ServeSettings, URL_DEFAULT,
-    demo, serve,
+    COMMIT, DATA_DIR, DEMO_EXAMPLES, DatabaseArgs, DemoArgs, ServeArgs, ServeSettings, URL_DEFAULT,
+    VERSION, demo, serve, store_version,
 };
 use minutehand::{BadArguments, archive};
 use minutehand_archive_objects::Location;
@@ -363,8 +363,7 @@ fn show_help(words: &mut Vec<OsString>) {
 
 /// What a property of a job may begin with, as far as it is typed: the names at one level.
 fn properties(typed: &str) -> Vec<String> {
-    let (before, last) =
-        typed.rsplit_once('.').map_or(("", typed), |(before, last)| (before, last));
+    let (before, last) = typed.rsplit_once('.').unwrap_or(("", typed));
     let mut shape = inner(JOB, "properties");
     // Bounded by what is typed.
     for name in before.split('.').filter(|name| !name.is_empty()) {
@@ -489,13 +488,8 @@ fn day(text: &str) -> Result<NaiveDate, String> {
 }
 
 fn version() -> String {
-    format!(
-        "{} (commit {}, store {}, time zones {})",
-        BUILD.version,
-        BUILD.commit,
-        BUILD.store(),
-        minutehand_recurrence::zone::database_version()
-    )
+    let (store, zones) = (store_version(), minutehand_recurrence::zone::database_version());
+    format!("{VERSION} (commit {COMMIT}, store {store}, time zones {zones})")
 }
 
 /// Prints what was done, or why it was not.

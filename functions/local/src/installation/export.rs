@@ -3,18 +3,18 @@
 use std::fmt;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use minutehand_archive::{BackupAbout, SealedWith, backup_name};
 use minutehand_archive_objects::{Location, Objects};
 use minutehand_carry::{CARRIED_KINDS, Export, Exported as Written, Resealing, listed};
-use minutehand_ports::Sealer;
 use minutehand_runtime::system_now;
+use minutehand_store_sql::SqlStore;
 
 use super::Shown;
-use super::opened::{Opened, Place, check_has_data};
-use crate::serve::{create_key_file, written_by};
+use super::place::Place;
+use crate::data_dir::check_is_data;
+use crate::serve::{Home, Storage, create_key_file, written_by};
 use crate::wait_for;
 
 /// What to export, and where to.
@@ -92,21 +92,22 @@ impl fmt::Display for Exported {
 pub fn export(args: &ExportArgs, environment: impl Fn(&str) -> Option<String>) -> Result<Exported> {
     let ExportArgs { place, from, seal_to } = args;
     let (storage, from) = from.storage(&environment)?;
-    check_has_data(&storage)?;
+    if let Storage::Directory { path, .. } = &storage {
+        check_is_data(path)?;
+    }
     let objects = Objects::open(place, &environment, system_now)?;
     wait_for(async {
-        let opened = Opened::open(&storage).await?;
+        let home = Home::open(&storage, false).await?;
         let file_key = seal_to.as_deref().map(create_key_file).transpose()?;
-        let file_key = file_key.map(|sealer| Arc::new(sealer) as Arc<dyn Sealer>);
         let sealed_with =
             if file_key.is_some() { SealedWith::KeyFile } else { SealedWith::Installation };
         let (at, written_by) = (system_now(), written_by());
         let about = BackupAbout { at, written_by, sealed_with, schedule_of: None };
-        let resealing = Resealing::of_export(opened.sealer.clone(), file_key);
-        let (store, watcher) = (&*opened.store, Shown::default());
+        let resealing = Resealing::of_export(home.sealer.clone(), file_key);
+        let (store, watcher) = (&SqlStore::new(home.database.clone()), Shown::default());
         let export = Export { store, objects: &objects, resealing: &resealing, watcher: &watcher };
         let exported = export.run(about).await;
-        opened.close().await;
+        home.close().await;
         if let (Err(_), Some(file)) = (&exported, seal_to) {
             // Nothing is sealed with this key.
             fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;

@@ -2,17 +2,16 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::Result;
 use minutehand_archive_objects::{Location, Objects};
 use minutehand_carry::{Backup, Import, ImportHow, Imported as Brought, Resealing, listed};
-use minutehand_ports::Sealer;
 use minutehand_runtime::system_now;
+use minutehand_store_sql::SqlStore;
 
 use super::Shown;
-use super::opened::{Opened, Place};
-use crate::serve::read_key_file;
+use super::place::Place;
+use crate::serve::{Home, read_key_file};
 use crate::wait_for;
 
 /// What to import, and where to.
@@ -85,21 +84,21 @@ pub fn import(args: &ImportArgs, environment: impl Fn(&str) -> Option<String>) -
         let watcher = Shown::default();
         let backup = Backup::choose(&objects, backup.as_deref(), &watcher).await?;
         let file_key = unseal_with.as_deref().map(read_key_file).transpose()?;
-        let file_key = file_key.map(|sealer| Arc::new(sealer) as Arc<dyn Sealer>);
         backup.check_key(file_key.is_some())?;
         // Before the target is opened, which may create it.
         let members = backup.check(&objects, system_now(), &watcher).await?;
-        let opened = Opened::open(&storage).await?;
+        // A directory that does not exist is created.
+        let home = Home::open(&storage, false).await?;
         let import = Import {
             objects: &objects,
             backup: &backup,
-            store: &*opened.store,
-            resealing: &Resealing::of_import(file_key, opened.sealer.clone()),
+            store: &SqlStore::new(home.database.clone()),
+            resealing: &Resealing::of_import(file_key, home.sealer.clone()),
             watcher: &watcher,
             now: system_now(),
         };
         let brought = import.run(members, ImportHow { merge: *merge, from: 0 }).await;
-        opened.close().await;
+        home.close().await;
         let backup = backup.name().to_owned();
         Ok(Imported { backup, into, brought: brought? })
     })

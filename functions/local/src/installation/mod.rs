@@ -10,7 +10,7 @@
 
 mod export;
 mod import;
-mod opened;
+mod place;
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal as _, Write as _};

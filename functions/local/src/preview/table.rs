@@ -2,28 +2,17 @@
 
 use std::fmt::Write as _;
 
-use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
+use chrono::{DateTime, Datelike, TimeDelta, Utc};
 use minutehand_cli::{capitalized, span_text};
 use minutehand_domain::preview::{hours_and_minutes, note};
 use minutehand_domain::schedule::Schedule;
+use minutehand_recurrence::zone::Zone;
 
 use super::Preview;
 
-/// One line of the table. The zone's column is empty if the job uses UTC.
-struct Row {
-    number: String,
-    utc: String,
-    local: String,
-    weekday: String,
-    until: String,
-    mark: String,
-}
-
-impl Row {
-    fn cells(&self) -> [&str; 6] {
-        [&self.number, &self.utc, &self.local, &self.weekday, &self.until, &self.mark]
-    }
-}
+/// One line of the table: a number, UTC, local time, the weekday, how long until then, and what to know about it. The
+/// column of local time is empty if the job uses UTC.
+type Row = [String; 6];
 
 pub(super) fn text(preview: &Preview) -> String {
     let mut text = format!("{}\n", capitalized(&preview.schedule.sentence()));
@@ -49,27 +38,20 @@ pub(super) fn text(preview: &Preview) -> String {
 fn rows(preview: &Preview) -> Vec<Row> {
     let timetable = &preview.schedule.timetable;
     let zone = timetable.zone();
-    let mut rows = vec![Row {
-        number: "#".to_owned(),
-        utc: "UTC".to_owned(),
-        local: zone.map_or_else(String::new, |zone| zone.name().to_owned()),
-        weekday: "weekday".to_owned(),
-        until: "in".to_owned(),
-        mark: String::new(),
-    }];
+    let mut rows =
+        vec![["#", "UTC", zone.map_or("", Zone::name), "weekday", "in", ""].map(str::to_owned)];
     let mut offset_before = None;
     for (number, at) in (1..).zip(&preview.occurrences) {
         let (local, offset) = timetable.local(*at);
-        rows.push(Row {
-            number: format!("{number}"),
-            utc: moment(at.naive_utc()),
-            local: zone.map_or_else(String::new, |_| {
-                format!("{} {}", moment(local), hours_and_minutes(offset))
-            }),
-            weekday: local.weekday().to_string(),
-            until: until(*at - preview.from),
-            mark: mark(&preview.schedule, *at, offset_before),
-        });
+        let local_time = zone.map(|_| format!("{local} {}", hours_and_minutes(offset)));
+        rows.push([
+            format!("{number}"),
+            at.naive_utc().to_string(),
+            local_time.unwrap_or_default(),
+            local.weekday().to_string(),
+            until(*at - preview.from),
+            mark(&preview.schedule, *at, offset_before),
+        ]);
         offset_before = Some(offset);
     }
     rows
@@ -88,13 +70,13 @@ fn until(span: TimeDelta) -> String {
 fn write_table(text: &mut String, rows: &[Row]) {
     let mut widths = [0; 6];
     for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row.cells()) {
+        for (width, cell) in widths.iter_mut().zip(row) {
             *width = cell.chars().count().max(*width);
         }
     }
     for row in rows {
         let mut line = String::new();
-        for (column, (width, cell)) in widths.into_iter().zip(row.cells()).enumerate() {
+        for (column, (width, cell)) in widths.into_iter().zip(row).enumerate() {
             // Writing to a string does not fail.
             let _ = match (column, width) {
                 (_, 0) => Ok(()),
@@ -105,9 +87,4 @@ fn write_table(text: &mut String, rows: &[Row]) {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-}
-
-/// Formats a date and time; fractions of a second only if there are any.
-fn moment(at: NaiveDateTime) -> String {
-    at.to_string()
 }

@@ -11,7 +11,7 @@ use minutehand_store_sql::postgres::{
 use rustix::system::uname;
 use zeroize::Zeroizing;
 
-use super::build_info::BUILD;
+use super::build_info::VERSION;
 
 /// The environment variable for the address. Unlike an argument, it does not appear in process lists.
 pub(super) const DATABASE_VARIABLE: &str = "MINUTEHAND_DATABASE";
@@ -203,10 +203,7 @@ impl DatabasePlace {
 /// What this process is called: by its machine, and its number there.
 pub(super) fn process_name() -> ProcessName {
     let machine = uname().nodename().to_string_lossy().into_owned();
-    ProcessName {
-        name: format!("{machine}-{}", std::process::id()),
-        version: BUILD.version.to_owned(),
-    }
+    ProcessName { name: format!("{machine}-{}", std::process::id()), version: VERSION.to_owned() }
 }
 
 /// Says why a database cannot be used, and what to do.

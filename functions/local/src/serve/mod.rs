@@ -55,7 +55,7 @@ pub(crate) use secrets::{create_key_file, read_key_file, read_private_file, writ
 pub(crate) use settings::Storage;
 
 pub use args::ServeArgs;
-pub use build_info::{BUILD, Build};
+pub use build_info::{COMMIT, VERSION, store_version};
 pub use database::{DatabaseArgs, KeyArgs};
 pub use demo::{DEMO_EXAMPLES, DemoArgs, demo};
 pub use first_job::URL_DEFAULT;

@@ -24,7 +24,7 @@ use minutehand_runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock,
 use minutehand_store_sql::postgres::{PgClock, Sweeping as SweepLease};
 use minutehand_store_sql::{AnyDatabase, SqlQueue, SqlStore};
 
-use super::build_info::BUILD;
+use super::build_info::{VERSION, store_version};
 use super::condition::Condition;
 use super::forget::{Forgotten, forget};
 use super::home::Home;
@@ -252,7 +252,7 @@ impl Parts {
 
     /// What stores everything, and its version if that is a part of this program.
     pub(super) fn store(&self) -> String {
-        if self.home.is_alone() { BUILD.store() } else { "PostgreSQL".to_owned() }
+        if self.home.is_alone() { store_version() } else { "PostgreSQL".to_owned() }
     }
 
     /// The page that `GET /metrics` answers.
@@ -303,6 +303,6 @@ fn actions(settings: &ServeSettings, idle_max: usize) -> Result<Actions> {
     }
     wanted.idle_connections_max = idle_max;
     wanted.keep_bodies = settings.keep_bodies;
-    wanted.user_agent = format!("minutehand/{}", BUILD.version);
+    wanted.user_agent = format!("minutehand/{VERSION}");
     Actions::new(&wanted).context("cannot prepare to call targets")
 }

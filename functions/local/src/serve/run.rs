@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use super::beat::beat;
-use super::build_info::BUILD;
+use super::build_info::{COMMIT, VERSION};
 use super::console::with_console;
 use super::expire::expire;
 use super::files::FileShares;
@@ -378,8 +378,8 @@ fn watched<T: Send + Sync + 'static>(
 
 fn build_info(store: String) -> BuildInfo {
     BuildInfo {
-        version: BUILD.version.to_owned(),
-        commit: BUILD.commit.to_owned(),
+        version: VERSION.to_owned(),
+        commit: COMMIT.to_owned(),
         store,
         time_zones: zone::database_version().to_owned(),
         time_zones_date: zone::database_date(),

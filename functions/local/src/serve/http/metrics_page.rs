@@ -18,7 +18,7 @@ use rustix::fs::statvfs;
 use super::process_figures::ProcessFigures;
 use crate::archive::NewestBackup;
 use crate::lock;
-use crate::serve::build_info::BUILD;
+use crate::serve::build_info::{COMMIT, VERSION};
 use crate::serve::condition::Condition;
 use crate::serve::state_count::{CountedStates, StateCount};
 use crate::serve::under_way::UnderWay;
@@ -129,8 +129,7 @@ fn write_process(text: &mut String, store: &str) -> fmt::Result {
     let zones = minutehand_recurrence::zone::database_version();
     writeln!(
         text,
-        "{name}{{version=\"{}\",commit=\"{}\",store=\"{store}\",time_zones=\"{zones}\"}} 1",
-        BUILD.version, BUILD.commit,
+        "{name}{{version=\"{VERSION}\",commit=\"{COMMIT}\",store=\"{store}\",time_zones=\"{zones}\"}} 1"
     )?;
     ProcessFigures::read().write(text)
 }

@@ -21,9 +21,11 @@
 //! | `key.check` is written | nothing | |
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use minutehand_domain::ids;
+use minutehand_ports::Sealer;
 use minutehand_sealer_aes::{AesSealer, KEY_BYTES};
 use minutehand_store_sql::postgres::PgDatabase;
 use minutehand_store_sql::sqlite::DATABASE;
@@ -75,10 +77,10 @@ pub(in crate::serve) fn open_sealer(dir: &DataDir, forget_secrets: bool) -> Resu
 /// # Errors
 ///
 /// If the file exists or cannot be written.
-pub(crate) fn create_key_file(path: &Path) -> Result<AesSealer> {
+pub(crate) fn create_key_file(path: &Path) -> Result<Arc<dyn Sealer>> {
     let key = new_key()?;
     private_file::create(path, &format!("{}\n", *hex(key.as_slice())))?;
-    Ok(AesSealer::new(&key))
+    Ok(Arc::new(AesSealer::new(&key)))
 }
 
 /// Reads a file that [`create_key_file`] has made.
@@ -86,10 +88,10 @@ pub(crate) fn create_key_file(path: &Path) -> Result<AesSealer> {
 /// # Errors
 ///
 /// If it does not exist, other users can read it, or it contains no key.
-pub(crate) fn read_key_file(path: &Path) -> Result<AesSealer> {
+pub(crate) fn read_key_file(path: &Path) -> Result<Arc<dyn Sealer>> {
     let text = private_file::read(path)?;
     let text = text.with_context(|| format!("{} does not exist", path.display()))?;
-    Ok(AesSealer::new(&read_key(&text).with_context(|| no_key(path))?))
+    Ok(Arc::new(AesSealer::new(&read_key(&text).with_context(|| no_key(path))?)))
 }
 
 fn no_key(path: &Path) -> String {

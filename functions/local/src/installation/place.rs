@@ -1,18 +1,13 @@
-//! The data directory or the database of an installation, open.
+//! The data directory or the database of an installation.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::Result;
-use minutehand_carry::StoreOfMoves;
-use minutehand_ports::Sealer;
-use minutehand_store_sql::SqlStore;
 use minutehand_store_sql::sqlite::Durability;
 
 use super::data_directory;
 use crate::BadArguments;
-use crate::data_dir::check_is_data;
-use crate::serve::{DATA_DIR, DatabaseArgs, Home, KeyArgs, Storage};
+use crate::serve::{DATA_DIR, DatabaseArgs, KeyArgs, Storage};
 
 /// Where an installation is.
 #[derive(Debug, clap::Args)]
@@ -52,35 +47,5 @@ impl Place {
         }
         let (place, migrates) = (Box::new(place), true);
         Ok((Storage::Database { place, key, migrates }, "the database".to_owned()))
-    }
-}
-
-/// Refuses a directory without data.
-pub(super) fn check_has_data(storage: &Storage) -> Result<()> {
-    match storage {
-        Storage::Directory { path, .. } => check_is_data(path),
-        Storage::Database { .. } | Storage::Memory => Ok(()),
-    }
-}
-
-/// An installation that is open.
-pub(super) struct Opened {
-    pub(super) store: Arc<dyn StoreOfMoves>,
-    /// What seals its secrets.
-    pub(super) sealer: Arc<dyn Sealer>,
-    home: Home,
-}
-
-impl Opened {
-    /// Opens an installation. A directory that does not exist is created.
-    pub(super) async fn open(storage: &Storage) -> Result<Self> {
-        let home = Home::open(storage, false).await?;
-        let store = Arc::new(SqlStore::new(home.database.clone()));
-        Ok(Self { store, sealer: home.sealer.clone(), home })
-    }
-
-    /// Closes it.
-    pub(super) async fn close(self) {
-        self.home.close().await;
     }
 }
