@@ -53,8 +53,10 @@ pub(crate) struct DataDir {
     lock: File,
     /// The directory itself, where the system can lock it.
     directory: Option<File>,
-    is_new: bool,
-    mended: Vec<String>,
+    /// Whether there was no database when it was opened.
+    pub(crate) is_new: bool,
+    /// What was changed because other users could access it, one sentence for each.
+    pub(crate) mended: Vec<String>,
 }
 
 impl Drop for DataDir {
@@ -175,16 +177,6 @@ impl DataDir {
         let mended = mend_modes(&path)?;
         sync_new(&path).map_err(io_error("sync", &path))?;
         Ok(Self { path, lock, directory, is_new, mended })
-    }
-
-    /// What was changed because other users could access it, one sentence for each.
-    pub(crate) fn mended(&self) -> &[String] {
-        &self.mended
-    }
-
-    /// Whether there was no database when it was opened.
-    pub(crate) const fn is_new(&self) -> bool {
-        self.is_new
     }
 
     /// The directory's absolute path.

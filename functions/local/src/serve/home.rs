@@ -55,7 +55,7 @@ impl Home {
                     bail!("{} is not a directory: give one with --data", path.display());
                 }
                 let dir = DataDir::open(path)?;
-                for mended in dir.mended() {
+                for mended in &dir.mended {
                     tracing::warn!("{mended}");
                 }
                 let sealer = secrets::open_sealer(&dir, forget_secrets)?;

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, Result};
-use minutehand_actions::Actions;
+use minutehand_actions::{ActionSettings, Actions};
 use minutehand_app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, TimerChanges,
     ToldStep, Worker,
@@ -24,7 +24,7 @@ use minutehand_runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock,
 use minutehand_store_sql::postgres::{PgClock, Sweeping as SweepLease};
 use minutehand_store_sql::{AnyDatabase, SqlQueue, SqlStore};
 
-use super::build_info::{VERSION, store_version};
+use super::build_info::store_version;
 use super::condition::Condition;
 use super::forget::{Forgotten, forget};
 use super::home::Home;
@@ -53,7 +53,7 @@ pub(super) struct Parts {
     pub(super) queue: SqlQueue,
     pub(super) home: Home,
     pub(super) jobs: Arc<SqlStore>,
-    timer_changes: Arc<TimerChanges>,
+    pub(super) timer_changes: Arc<TimerChanges>,
     metrics: Arc<Metrics>,
     pub(super) under_way: UnderWay,
     pub(super) condition: Arc<Condition>,
@@ -166,7 +166,7 @@ impl Parts {
         let settings = minutehand_app::ManageSettings {
             region: REGION.to_owned(),
             plan_limits: settings.plan_limits,
-            has_aws: settings.services.aws.is_some(),
+            has_aws: settings.actions.aws.is_some(),
             own: OwnResources::default(),
             history: settings.history,
         };
@@ -201,11 +201,6 @@ impl Parts {
             AnyDatabase::Postgres(database) => Some(database.sweeping()),
             AnyDatabase::Sqlite(_) => None,
         }
-    }
-
-    /// Tells the sweeper of timers that the API has moved.
-    pub(super) fn timer_changes(&self) -> Arc<TimerChanges> {
-        self.timer_changes.clone()
     }
 
     /// The worker that performs deliveries, and its signs of life. It keeps at most `idle_max` idle
@@ -272,11 +267,6 @@ impl Parts {
         }
     }
 
-    /// Closes the database, after it has done what it has accepted.
-    pub(super) async fn close(self) {
-        self.home.close().await;
-    }
-
     fn dispatcher(&self, step: Arc<dyn DispatchStep>) -> Dispatcher {
         let (queue, events) = (Arc::new(self.queue.clone()), self.metrics.clone());
         let clock = self.clock.clone();
@@ -292,17 +282,6 @@ fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
 }
 
 fn actions(settings: &ServeSettings, idle_max: usize) -> Result<Actions> {
-    let mut wanted = minutehand_actions::ActionSettings::new(settings.targets);
-    wanted.authority.clone_from(&settings.oauth_authority);
-    wanted.storage = settings.services.storage.clone();
-    wanted.service_bus = settings.services.bus.clone();
-    wanted.service_bus_amqp.clone_from(&settings.services.bus_amqp);
-    wanted.aws.clone_from(&settings.services.aws);
-    if let Some(limit) = settings.action_limit {
-        wanted.limits.total = limit;
-    }
-    wanted.idle_connections_max = idle_max;
-    wanted.keep_bodies = settings.keep_bodies;
-    wanted.user_agent = format!("minutehand/{VERSION}");
+    let wanted = ActionSettings { idle_connections_max: idle_max, ..settings.actions.clone() };
     Actions::new(&wanted).context("cannot prepare to call targets")
 }

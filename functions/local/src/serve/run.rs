@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
+use super::args::ServeRole;
 use super::beat::beat;
 use super::build_info::{COMMIT, VERSION};
 use super::console::with_console;
@@ -90,7 +91,7 @@ async fn run(
     parts.forget_secrets(&settings).await?;
     let archiver = open_archive(&parts, &settings).await?;
     if let Some(dir) = &parts.home.dir {
-        let new = if dir.is_new() { "new data directory" } else { "data" };
+        let new = if dir.is_new { "new data directory" } else { "data" };
         print_line(&format!("{new}: {}", dir.path().display()));
     }
     let (mut tasks, drain) = (Tasks::new(), settings.drain);
@@ -101,7 +102,7 @@ async fn run(
     if let Some(url) = settings.heartbeat.clone() {
         tasks.start_dropped("heartbeat", parts.watcher(url).ping());
     }
-    if settings.roles.api {
+    if settings.roles.contains(&ServeRole::Api) {
         // Before any worker asks who was there.
         parts.presence.begin().await.context("cannot note that the API begins")?;
         let (presence, clock) = (parts.presence.clone(), parts.clock.clone());
@@ -114,7 +115,7 @@ async fn run(
         start(address, &mut tasks);
     }
     let ended = run_until_shutdown(tasks, drain, &parts, &mut signals).await;
-    let closed = timeout(CLOSING_MAX, parts.close()).await;
+    let closed = timeout(CLOSING_MAX, parts.home.close()).await;
     ended?;
     closed.context("the store did not close in time")?;
     tracing::info!("stopped");
@@ -140,7 +141,7 @@ fn start_firing(
     tasks: &mut Tasks,
 ) -> Result<()> {
     let clock = || parts.clock.clone();
-    if settings.roles.executor {
+    if settings.roles.contains(&ServeRole::Executor) {
         let (worker, heartbeat) = parts.worker(settings, files.idle)?;
         tasks.start_dropped("pulse", beat(heartbeat, clock()));
         let queue = Arc::new(parts.queue.clone());
@@ -148,8 +149,8 @@ fn start_firing(
         let places = parts.places.get_or_init(|| places).clone();
         tasks.start("executor", |stop| work(queue, worker, places, clock(), stop));
     }
-    if settings.roles.sweeper {
-        let (sweeper, changes) = (parts.sweeper(), parts.timer_changes());
+    if settings.roles.contains(&ServeRole::Sweeper) {
+        let (sweeper, changes) = (parts.sweeper(), parts.timer_changes.clone());
         let condition = parts.condition.clone();
         let lease = parts.sweep_lease();
         let sweeping = Sweeping { sweeper, changes, condition, lease };
@@ -166,7 +167,7 @@ fn start_firing(
 
 /// Opens the port; `None` if this process does not run the API. Connections wait until it is served.
 fn bind(settings: &ServeSettings) -> Result<Option<TcpListener>> {
-    if !settings.roles.api {
+    if !settings.roles.contains(&ServeRole::Api) {
         return Ok(None);
     }
     let listener = open_port(settings.listen).map_err(|error| {
@@ -226,7 +227,7 @@ fn start_api(
         .map(|path| watched(path, CERTIFICATES, "certificates", tasks))
         .transpose()?
         .unwrap_or_default();
-    let Tokens { access, made } = tokens(settings.auth, parts.home.dir.as_ref(), tasks)?;
+    let (access, made) = tokens(settings.auth, parts.home.dir.as_ref(), tasks)?;
     let api = minutehand_rest::router(Rest {
         manage,
         clock: parts.clock.clone(),
@@ -313,7 +314,7 @@ fn log_interrupted(actions: usize, why: &str) {
 
 /// Tells a person who starts a server for the first time how to go on.
 fn print_first_job(parts: &Parts, url: &str, has_token: bool, tls: &Tls) {
-    if let Some(dir) = parts.home.dir.as_ref().filter(|dir| dir.is_new())
+    if let Some(dir) = parts.home.dir.as_ref().filter(|dir| dir.is_new)
         && io::stdout().is_terminal()
     {
         let is_self_signed = matches!(tls, Tls::SelfSigned(_));
@@ -337,30 +338,24 @@ pub(super) fn url_of(scheme: &str, address: SocketAddr) -> String {
     }
 }
 
-/// The tokens that give access.
-struct Tokens {
-    access: Arc<RwLock<Access>>,
-    /// The one that this start has made.
-    made: Option<Zeroizing<String>>,
-}
-
-/// The tokens that give access. A token file is watched for changes from here on.
-fn tokens(auth: Auth, dir: Option<&DataDir>, tasks: &mut Tasks) -> Result<Tokens> {
-    let mut made = None;
-    let access = match auth {
-        Auth::Open => Access::ThisMachine,
-        Auth::Token(token) => access_of(&token),
+/// The tokens that give access, and the one that this start has made. A token file is watched for changes from here
+/// on.
+fn tokens(
+    auth: Auth,
+    dir: Option<&DataDir>,
+    tasks: &mut Tasks,
+) -> Result<(Arc<RwLock<Access>>, Option<Zeroizing<String>>)> {
+    let (access, made) = match auth {
+        Auth::Open => (Access::ThisMachine, None),
+        Auth::Token(token) => (access_of(&token), None),
         Auth::Generated => {
-            let token = GeneratedToken::load_or_create(dir)?;
-            print_line(&token.note);
-            made = token.made;
-            token.access
+            let GeneratedToken { access, note, made } = GeneratedToken::load_or_create(dir)?;
+            print_line(&note);
+            (access, made)
         }
-        Auth::File(path) => {
-            return Ok(Tokens { access: watched(path, TOKENS, "tokens", tasks)?, made });
-        }
+        Auth::File(path) => return Ok((watched(path, TOKENS, "tokens", tasks)?, None)),
     };
-    Ok(Tokens { access: Arc::new(RwLock::new(access)), made })
+    Ok((Arc::new(RwLock::new(access)), made))
 }
 
 /// What a file says of callers. The file is watched for changes from here on.

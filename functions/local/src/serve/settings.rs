@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use minutehand_actions::{Aws, Endpoint, TargetPolicy};
+use minutehand_actions::{ActionSettings, Aws, TargetPolicy};
 use minutehand_archive_objects::{Location, Objects};
 use minutehand_domain::arn::is_region;
 use minutehand_domain::history_days::HistoryDays;
@@ -18,6 +18,7 @@ use minutehand_store_sql::sqlite::Durability;
 use zeroize::Zeroizing;
 
 use super::args::{HEARTBEAT_VARIABLE, ServeArgs, ServeRole, TOKEN_VARIABLE};
+use super::build_info::VERSION;
 use super::database::{DatabasePlace, GivenKey, refuse_without_database};
 use crate::archive::is_known;
 
@@ -53,17 +54,11 @@ pub struct ServeSettings {
     pub(super) certificates: Option<PathBuf>,
     pub(super) tls: Tls,
     /// The parts of the scheduler that this process runs.
-    pub(super) roles: Roles,
+    pub(super) roles: Vec<ServeRole>,
     /// The clock for schedules; `None` for the real one.
     pub(super) clock: Option<ClockSettings>,
-    /// The addresses that jobs may call.
-    pub targets: TargetPolicy,
-    /// The time limit of an action; `None` for the real one.
-    pub(super) action_limit: Option<Duration>,
-    /// The base URL of the server that issues OAuth tokens to jobs.
-    pub(super) oauth_authority: String,
-    /// The endpoints of queues and other message services.
-    pub(super) services: Services,
+    /// What jobs may call, and how.
+    pub(super) actions: ActionSettings,
     /// Whether the limits of plans apply.
     pub(super) plan_limits: PlanLimits,
     /// The address at which targets and users reach this server.
@@ -129,26 +124,6 @@ pub(super) enum Tls {
     SelfSigned(Vec<String>),
 }
 
-/// The parts of the scheduler that run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Roles {
-    pub(super) api: bool,
-    pub(super) sweeper: bool,
-    pub(super) executor: bool,
-}
-
-/// The endpoints of message services.
-#[derive(Debug, Clone)]
-pub(super) struct Services {
-    pub(super) storage: Endpoint,
-    /// Service Bus over HTTPS.
-    pub(super) bus: Endpoint,
-    /// Service Bus over AMQP; `None` for the same hosts as over HTTPS.
-    pub(super) bus_amqp: Option<Endpoint>,
-    /// AWS; `None` if jobs cannot send to it.
-    pub(super) aws: Option<Aws>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClockSettings {
     /// The time at which it starts; `None` for now.
@@ -182,17 +157,9 @@ impl ServeSettings {
             auth: auth(args, token, &environment, &mut problems),
             certificates: certificates(args, &mut problems),
             tls: tls(args, &mut problems),
-            roles: roles(&args.roles),
+            roles: args.roles.clone(),
             clock: clock(args),
-            targets: targets(args, &mut problems),
-            action_limit: args.test_action_limit.map(Duration::from_secs),
-            oauth_authority: args.oauth_authority.clone(),
-            services: Services {
-                storage: args.storage_endpoint.clone(),
-                bus: args.service_bus_endpoint.clone(),
-                bus_amqp: args.service_bus_amqp_endpoint.clone(),
-                aws: aws(args, &environment, &mut problems),
-            },
+            actions: actions(args, &environment, &mut problems),
             plan_limits: args.plan_limits,
             public_url: args.public_url.clone(),
             heartbeat: heartbeat(args, &environment, &mut problems),
@@ -439,19 +406,31 @@ fn heartbeat(
     url.map_err(|want| problems.add(format!("{HEARTBEAT_VARIABLE}: {want}"))).ok()
 }
 
-fn roles(given: &[ServeRole]) -> Roles {
-    let has = |role| given.contains(&role);
-    Roles {
-        api: has(ServeRole::Api),
-        sweeper: has(ServeRole::Sweeper),
-        executor: has(ServeRole::Executor),
-    }
-}
-
 fn clock(args: &ServeArgs) -> Option<ClockSettings> {
     let is_given = args.clock_start.is_some() || args.clock_rate.is_some();
     let rate = args.clock_rate.unwrap_or(Rate::REAL);
     is_given.then_some(ClockSettings { start: args.clock_start, rate })
+}
+
+fn actions(
+    args: &ServeArgs,
+    environment: impl Fn(&str) -> Option<String>,
+    problems: &mut Problems,
+) -> ActionSettings {
+    let mut actions = ActionSettings::new(targets(args, problems));
+    if let Some(seconds) = args.test_action_limit {
+        actions.limits.total = Duration::from_secs(seconds);
+    }
+    ActionSettings {
+        authority: args.oauth_authority.clone(),
+        storage: args.storage_endpoint.clone(),
+        service_bus: args.service_bus_endpoint.clone(),
+        service_bus_amqp: args.service_bus_amqp_endpoint.clone(),
+        aws: aws(args, environment, problems),
+        keep_bodies: args.keep_bodies,
+        user_agent: format!("minutehand/{VERSION}"),
+        ..actions
+    }
 }
 
 fn aws(
@@ -546,7 +525,7 @@ mod tests {
             (far, PublicOnly),
             (&format!("{far} --allow-private-targets"), AllowPrivate),
         ] {
-            assert_eq!(read(line, None).targets, policy, "{line}");
+            assert_eq!(read(line, None).actions.targets, policy, "{line}");
         }
     }
 
@@ -587,7 +566,7 @@ mod tests {
                 found.map(|(_, value)| (*value).to_owned())
             };
             match (ServeSettings::read(&args, given), problem) {
-                (Ok(settings), None) => assert!(settings.services.aws.unwrap().endpoint.is_none()),
+                (Ok(settings), None) => assert!(settings.actions.aws.unwrap().endpoint.is_none()),
                 (Err(found), Some(says)) => assert!(found[0].contains(says), "{found:?}"),
                 (other, _) => panic!("{line} {variables:?}: {:?}", other.map(drop)),
             }
@@ -616,7 +595,7 @@ mod tests {
                 found.or_else(|| (wanted == "HOME").then(|| path.clone()))
             };
             let settings = ServeSettings::read(&args, given).unwrap();
-            assert_eq!(settings.services.aws.unwrap().region, region, "{variables:?}");
+            assert_eq!(settings.actions.aws.unwrap().region, region, "{variables:?}");
         }
     }
 
@@ -626,12 +605,12 @@ mod tests {
             let line = ["serve", "--aws-endpoint", "http://127.0.0.1:4566"];
             let args = Line::try_parse_from(line).unwrap().args;
             let given = |name: &str| variables.contains(&name).then(|| "eu-1".to_owned());
-            ServeSettings::read(&args, given).map(|settings| settings.services.aws.is_some())
+            ServeSettings::read(&args, given).map(|settings| settings.actions.aws.is_some())
         };
         let keys = &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"];
         assert_eq!((read(&[]), read(keys)), (Ok(true), Ok(true)));
         assert_eq!(read(&keys[..1]).unwrap_err().len(), 1);
-        assert!(super::tests::read("", None).services.aws.is_none());
+        assert!(super::tests::read("", None).actions.aws.is_none());
     }
 
     #[test]
@@ -672,7 +651,7 @@ mod tests {
         assert!(
             matches!(settings.storage, Storage::Directory { path: ref found, sync: Durability::Normal, accept_copy: false } if *found == path)
         );
-        assert_eq!(settings.roles, Roles { api: true, sweeper: true, executor: true });
+        assert_eq!(settings.roles, [ServeRole::Api, ServeRole::Sweeper, ServeRole::Executor]);
         assert_eq!((settings.clock, settings.tls), (None, Tls::Off));
         assert_eq!(settings.drain, Duration::from_secs(7));
         assert_eq!(read("--drain 70", None).drain, Duration::from_secs(70));
@@ -685,7 +664,7 @@ mod tests {
         assert_eq!(read("--archive src --backups-kept 0", None).backups_kept, None);
         assert_eq!(read("--archive . --memory", None).backups_kept, None);
         let settings = read("--roles executor,api --clock-rate 60", None);
-        assert_eq!(settings.roles, Roles { api: true, sweeper: false, executor: true });
+        assert_eq!(settings.roles, [ServeRole::Executor, ServeRole::Api]);
         let rate = "60".parse().unwrap();
         assert_eq!(settings.clock, Some(ClockSettings { start: None, rate }));
     }

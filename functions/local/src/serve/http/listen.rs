@@ -71,7 +71,7 @@ pub(in crate::serve) async fn listen(
                 Ok((socket, peer)) => {
                     let place = Arc::new(places.take(peer.ip()));
                     let until = Until { stop: stop.clone(), place };
-                    connections.spawn(serve(Accepted { socket, peer }, tls.clone(), api.clone(), until));
+                    connections.spawn(serve((socket, peer), tls.clone(), api.clone(), until));
                 }
                 Err(error) => pause_after(&error).await,
             },
@@ -82,12 +82,6 @@ pub(in crate::serve) async fn listen(
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
-}
-
-/// A connection that was accepted.
-struct Accepted {
-    socket: TcpStream,
-    peer: SocketAddr,
 }
 
 /// The two reasons for which the server closes a connection that its client keeps open.
@@ -105,8 +99,12 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
-async fn serve(accepted: Accepted, tls: Option<TlsAcceptor>, api: Router, until: Until) {
-    let Accepted { socket, peer } = accepted;
+async fn serve(
+    (socket, peer): (TcpStream, SocketAddr),
+    tls: Option<TlsAcceptor>,
+    api: Router,
+    until: Until,
+) {
     // A response is written in one piece, so delaying it for more data would gain nothing.
     let _ = socket.set_nodelay(true);
     let Some(tls) = tls else {

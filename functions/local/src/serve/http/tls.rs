@@ -122,7 +122,7 @@ fn self_signed(
         let path = temporary.0.join(CERTIFICATE_FILE);
         fs::write(&path, &pem.certificate)
             .with_context(|| format!("cannot write {}", path.display()))?;
-        (pem.parse()?, path, Some(temporary))
+        (Identity::parse(&pem.certificate, &pem.key)?, path, Some(temporary))
     };
     let path = path.display();
     let note = format!("certificate: {path} (SHA-256 {})", identity.fingerprint());
@@ -218,19 +218,13 @@ fn create_and_save(names: ServerNames<'_>, dir: &Path) -> Result<Identity> {
     let pem = create(names, system_now())?;
     write_private_file(dir, KEY_FILE, &pem.key)?;
     write_private_file(dir, CERTIFICATE_FILE, &pem.certificate)?;
-    pem.parse()
+    Identity::parse(&pem.certificate, &pem.key)
 }
 
 /// A new certificate and its key in PEM format, as they are written to files.
 struct IdentityPem {
     certificate: String,
     key: Zeroizing<String>,
-}
-
-impl IdentityPem {
-    fn parse(&self) -> Result<Identity> {
-        Identity::parse(&self.certificate, &self.key)
-    }
 }
 
 fn create(names: ServerNames<'_>, now: DateTime<Utc>) -> Result<IdentityPem> {

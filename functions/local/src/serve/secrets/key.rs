@@ -56,7 +56,7 @@ pub(in crate::serve) fn open_sealer(dir: &DataDir, forget_secrets: bool) -> Resu
                 no_key(&path)
             )
         })?,
-        None if !dir.is_new() && !forget_secrets => bail!(
+        None if !dir.is_new && !forget_secrets => bail!(
             "{} is missing, and without it the secrets in {} cannot be decrypted: restore it from \
              your backup, or choose another data directory. {LOST}",
             path.display(),
