@@ -175,7 +175,10 @@ impl DataDir {
         let directory = lock_directory(&path)?;
         let lock = lock(&path)?;
         let mended = mend_modes(&path)?;
-        sync_new(&path).map_err(io_error("sync", &path))?;
+        // A new directory's own entry is in its parent, which this process may not be allowed to open: then this
+        // process did not create the directory there either.
+        let _ = path.parent().map(sync_entries);
+        sync_entries(&path).map_err(io_error("sync", &path))?;
         Ok(Self { path, lock, directory, is_new, mended })
     }
 
@@ -288,13 +291,6 @@ fn is_new(dir: &Path) -> Result<bool, DataDirError> {
         }
     }
     Ok(true)
-}
-
-/// Makes a new directory's own entry durable. It is in its parent, which this process may not be allowed to
-/// open: then this process did not create the directory there either.
-fn sync_new(dir: &Path) -> io::Result<()> {
-    let _ = dir.parent().map(sync_entries);
-    sync_entries(dir)
 }
 
 /// Makes the entries of a directory durable: they are written separately from the files.

@@ -82,19 +82,23 @@ fn compact(command: Command, has_examples: bool, of_server: bool) -> Command {
 }
 
 fn options(program: &Command) -> Command {
-    // Every command for a server has the same ones.
-    let common = program.find_subcommand("job").into_iter().flat_map(Command::get_arguments);
-    let common = common.filter(|arg| arg.is_global_set()).cloned();
     Command::new("options")
         .about(OPTIONS_ABOUT)
         .help_template("{about-with-newline}\n{all-args}")
         .disable_help_flag(true)
         .arg(help().hide(true))
-        .args(common.map(|arg| arg.global(false).help_heading("Options")))
+        .args(options_of_all(program).cloned().map(|arg| arg.global(false).help_heading("Options")))
 }
 
 fn help() -> Arg {
     Arg::new("help").short('h').long("help").action(ArgAction::HelpShort)
+}
+
+/// The options of every command that talks to a server.
+pub(crate) fn options_of_all(program: &Command) -> impl Iterator<Item = &Arg> {
+    // Each has the same ones.
+    let arguments = program.find_subcommand("job").into_iter().flat_map(Command::get_arguments);
+    arguments.filter(|argument| argument.is_global_set())
 }
 
 #[cfg(test)]

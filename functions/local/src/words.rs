@@ -4,16 +4,12 @@ use std::ffi::OsString;
 
 use clap::Command;
 
+use crate::help::options_of_all;
+
 /// The words of a command line with the options before the command behind it, where it looks for them.
 /// What is not an option of every command stays: it is an option of the program, or a mistake.
 pub(crate) fn in_order(words: Vec<OsString>, program: &Command) -> Vec<OsString> {
-    // Every command for a server has the same ones.
-    let options: Vec<_> = program
-        .find_subcommand("job")
-        .into_iter()
-        .flat_map(Command::get_arguments)
-        .filter(|argument| argument.is_global_set())
-        .collect();
+    let options: Vec<_> = options_of_all(program).collect();
     let mut rest = words.into_iter();
     let mut ordered: Vec<OsString> = rest.next().into_iter().collect();
     let mut early = Vec::new();

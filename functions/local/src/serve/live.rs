@@ -37,10 +37,6 @@ impl<S: ?Sized> Telling<S> {
         Self { store, live }
     }
 
-    fn tell_job(&self, what: Happened, job: &JobRef) {
-        self.live.tell(of_job(what, job));
-    }
-
     fn tell_saved(&self, saved: Saved, collection: &CollectionRecord, job: Option<&JobRecord>) {
         if saved == Saved::Kept {
             let path = collection.place.collection_path(&collection.collection.name);
@@ -77,7 +73,7 @@ impl SnapshotsLayer for Telling<dyn Snapshots> {
     async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         let snapshot = self.store.read_for_start(claim).await?;
         if snapshot.is_some() {
-            self.tell_job(Happened::Started, &claim.job);
+            self.live.tell(of_job(Happened::Started, &claim.job));
         }
         Ok(snapshot)
     }
@@ -92,13 +88,13 @@ impl AttemptsLayer for Telling<dyn Attempts> {
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         self.store.postpone(claim, hold, now).await?;
-        self.tell_job(Happened::Waiting, &claim.job);
+        self.live.tell(of_job(Happened::Waiting, &claim.job));
         Ok(())
     }
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         let recorded = self.store.record(claim, record).await?;
-        self.tell_job(Happened::Ended, &claim.job);
+        self.live.tell(of_job(Happened::Ended, &claim.job));
         Ok(recorded)
     }
 }
@@ -107,7 +103,7 @@ impl AttemptsLayer for Telling<dyn Attempts> {
 impl OpenAttemptsLayer for Telling<dyn OpenAttempts> {
     async fn leave_open(&self, claim: &Claim, open: &LeaveOpen) -> Result<LeftOpen, StoreError> {
         let left = self.store.leave_open(claim, open).await?;
-        self.tell_job(Happened::Changed, &claim.job);
+        self.live.tell(of_job(Happened::Changed, &claim.job));
         Ok(left)
     }
 
@@ -118,13 +114,13 @@ impl OpenAttemptsLayer for Telling<dyn OpenAttempts> {
         line: &str,
     ) -> Result<bool, StoreError> {
         let is_noted = self.store.note_progress(job, attempt, line).await?;
-        self.tell_job(Happened::Changed, job);
+        self.live.tell(of_job(Happened::Changed, job));
         Ok(is_noted)
     }
 
     async fn record_ending(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         let recorded = self.store.record_ending(claim, record).await?;
-        self.tell_job(Happened::Ended, &claim.job);
+        self.live.tell(of_job(Happened::Ended, &claim.job));
         Ok(recorded)
     }
 }
@@ -133,7 +129,7 @@ impl OpenAttemptsLayer for Telling<dyn OpenAttempts> {
 impl TimersLayer for Telling<dyn Timers> {
     async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
         let is_paused = self.store.pause(pause).await?;
-        self.tell_job(Happened::Changed, &pause.job);
+        self.live.tell(of_job(Happened::Changed, &pause.job));
         Ok(is_paused)
     }
 }

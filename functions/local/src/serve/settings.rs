@@ -143,7 +143,6 @@ impl ServeSettings {
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, Vec<String>> {
         let mut problems = Problems(Vec::new());
-        let token = environment(TOKEN_VARIABLE);
         let storage = storage(args, &environment, &mut problems);
         let settings = Self {
             listen: args.listen,
@@ -154,7 +153,7 @@ impl ServeSettings {
             backups_kept: backups_kept(args, &mut problems),
             forget_secrets: args.forget_secrets,
             history: args.history_days,
-            auth: auth(args, token, &environment, &mut problems),
+            auth: auth(args, &environment, &mut problems),
             certificates: certificates(args, &mut problems),
             tls: tls(args, &mut problems),
             roles: args.roles.clone(),
@@ -306,7 +305,6 @@ fn backups_kept(args: &ServeArgs, problems: &mut Problems) -> Option<NonZeroU32>
 
 fn auth(
     args: &ServeArgs,
-    from_environment: Option<String>,
     environment: impl Fn(&str) -> Option<String>,
     problems: &mut Problems,
 ) -> Auth {
@@ -330,7 +328,7 @@ fn auth(
     }
     let given = args.token.clone().map(|token| ("--token", token));
     // An empty variable is how a unit or a container file leaves it out.
-    let from_environment = from_environment.filter(|token| !token.is_empty());
+    let from_environment = environment(TOKEN_VARIABLE).filter(|token| !token.is_empty());
     let given = given.or(from_environment.map(|token| (TOKEN_VARIABLE, token)));
     let Some((name, token)) = given else {
         if args.database.is_given(environment) && args.roles.contains(&ServeRole::Api) {
