@@ -11,6 +11,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use http::header::{CONTENT_TYPE, HOST, HeaderValue, IF_NONE_MATCH};
 use http::{Method, Request, StatusCode};
@@ -24,6 +25,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
 use crate::listing::{self, Listing};
+use crate::store::Store;
 
 /// How long it may take to connect.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
@@ -127,69 +129,6 @@ impl Bucket {
         })
     }
 
-    /// The content of an object; `None` if it does not exist.
-    pub(crate) async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        let answer = self.send(&Call::new(Method::GET, name)).await?;
-        match answer.0.status {
-            StatusCode::OK => Ok(Some(answer.0.body.into())),
-            StatusCode::NOT_FOUND if !answer.says("NoSuchBucket") => Ok(None),
-            _ => Err(answer.into_error()),
-        }
-    }
-
-    /// Writes an object, in the place of one with its name.
-    pub(crate) async fn put(&self, name: &str, bytes: Vec<u8>) -> io::Result<()> {
-        let answer =
-            self.send(&Call { body: bytes.into(), ..Call::new(Method::PUT, name) }).await?;
-        if answer.0.status.is_success() { Ok(()) } else { Err(answer.into_error()) }
-    }
-
-    /// Creates an object, unless one of its name exists. Says whether it did.
-    pub(crate) async fn create(&self, name: &str, bytes: Vec<u8>) -> io::Result<bool> {
-        let call = Call { body: bytes.into(), is_new_only: true, ..Call::new(Method::PUT, name) };
-        let answer = self.send(&call).await?;
-        match answer.0.status {
-            StatusCode::PRECONDITION_FAILED => Ok(false),
-            status if status.is_success() => Ok(true),
-            _ => Err(answer.into_error()),
-        }
-    }
-
-    /// Removes an object, if it exists.
-    pub(crate) async fn delete(&self, name: &str) -> io::Result<()> {
-        let answer = self.send(&Call::new(Method::DELETE, name)).await?;
-        let is_gone = answer.0.status == StatusCode::NOT_FOUND && !answer.says("NoSuchBucket");
-        if answer.0.status.is_success() || is_gone { Ok(()) } else { Err(answer.into_error()) }
-    }
-
-    /// The names of what is in a folder, in order.
-    pub(crate) async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
-        let folder = format!("{}{folder}/", self.prefix);
-        let (mut names, mut token) = (Vec::new(), None::<String>);
-        for _ in 0..PAGES_MAX {
-            let mut query = format!("delimiter=%2F&list-type=2&prefix={}", escaped(&folder));
-            if let Some(token) = token {
-                query = format!("continuation-token={}&{query}", escaped(&token));
-            }
-            let call = Call { query, ..Call::new(Method::GET, "") };
-            let answer = self.send(&call).await?;
-            if answer.0.status != StatusCode::OK {
-                return Err(answer.into_error());
-            }
-            let Listing { keys, next } = listing::read(&answer.0.body)
-                .map_err(|why| io::Error::other(format!("the list cannot be read: {why}")))?;
-            let inside = keys.iter().filter_map(|key| key.strip_prefix(&folder));
-            names.extend(inside.map(|name| name.trim_end_matches('/').to_owned()));
-            token = next;
-            if token.is_none() {
-                break;
-            }
-        }
-        names.retain(|name| !name.is_empty());
-        names.sort_unstable();
-        Ok(names)
-    }
-
     /// Sends a request, and again if it failed in a way that may pass.
     async fn send(&self, call: &Call<'_>) -> io::Result<Answer> {
         let mut backoff = Pauses::new(self.first_pause, LONGEST_PAUSE);
@@ -238,6 +177,67 @@ impl Bucket {
         let signature = signature(credentials, scope, payload, texts(headers)).map_err(invalid)?;
         headers.extend(signature);
         Ok(request)
+    }
+}
+
+#[async_trait]
+impl Store for Bucket {
+    async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let answer = self.send(&Call::new(Method::GET, name)).await?;
+        match answer.0.status {
+            StatusCode::OK => Ok(Some(answer.0.body.into())),
+            StatusCode::NOT_FOUND if !answer.says("NoSuchBucket") => Ok(None),
+            _ => Err(answer.into_error()),
+        }
+    }
+
+    async fn put(&self, name: &str, bytes: Vec<u8>) -> io::Result<()> {
+        let answer =
+            self.send(&Call { body: bytes.into(), ..Call::new(Method::PUT, name) }).await?;
+        if answer.0.status.is_success() { Ok(()) } else { Err(answer.into_error()) }
+    }
+
+    async fn create(&self, name: &str, bytes: Vec<u8>, _key: &str) -> io::Result<bool> {
+        let call = Call { body: bytes.into(), is_new_only: true, ..Call::new(Method::PUT, name) };
+        let answer = self.send(&call).await?;
+        match answer.0.status {
+            StatusCode::PRECONDITION_FAILED => Ok(false),
+            status if status.is_success() => Ok(true),
+            _ => Err(answer.into_error()),
+        }
+    }
+
+    async fn delete(&self, name: &str) -> io::Result<()> {
+        let answer = self.send(&Call::new(Method::DELETE, name)).await?;
+        let is_gone = answer.0.status == StatusCode::NOT_FOUND && !answer.says("NoSuchBucket");
+        if answer.0.status.is_success() || is_gone { Ok(()) } else { Err(answer.into_error()) }
+    }
+
+    async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        let folder = format!("{}{folder}/", self.prefix);
+        let (mut names, mut token) = (Vec::new(), None::<String>);
+        for _ in 0..PAGES_MAX {
+            let mut query = format!("delimiter=%2F&list-type=2&prefix={}", escaped(&folder));
+            if let Some(token) = token {
+                query = format!("continuation-token={}&{query}", escaped(&token));
+            }
+            let call = Call { query, ..Call::new(Method::GET, "") };
+            let answer = self.send(&call).await?;
+            if answer.0.status != StatusCode::OK {
+                return Err(answer.into_error());
+            }
+            let Listing { keys, next } = listing::read(&answer.0.body)
+                .map_err(|why| io::Error::other(format!("the list cannot be read: {why}")))?;
+            let inside = keys.iter().filter_map(|key| key.strip_prefix(&folder));
+            names.extend(inside.map(|name| name.trim_end_matches('/').to_owned()));
+            token = next;
+            if token.is_none() {
+                break;
+            }
+        }
+        names.retain(|name| !name.is_empty());
+        names.sort_unstable();
+        Ok(names)
     }
 }
 
@@ -384,11 +384,11 @@ mod tests {
             [vec![exists.clone()], vec![conflict.clone(), exists.clone()], vec![lost, exists]]
         {
             let (bucket, served) = bucket(&answers).await;
-            assert!(!bucket.create("m", b"x".to_vec()).await.unwrap());
+            assert!(!bucket.create("m", b"x".to_vec(), "").await.unwrap());
             assert_eq!(served.await.unwrap(), vec!["put /b/p/m new"; answers.len()]);
         }
         let (bucket, _served) = bucket(&[conflict, answer("200 OK", "")]).await;
-        assert!(bucket.create("m", b"x".to_vec()).await.unwrap());
+        assert!(bucket.create("m", b"x".to_vec(), "").await.unwrap());
     }
 
     #[tokio::test]

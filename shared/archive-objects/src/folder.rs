@@ -7,7 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use async_trait::async_trait;
 use tokio::task::spawn_blocking;
+
+use crate::store::{MARK, Store};
 
 /// A folder that exists.
 #[derive(Debug, Clone)]
@@ -17,9 +20,11 @@ impl Folder {
     pub(crate) fn new(root: PathBuf) -> Self {
         Self(root)
     }
+}
 
-    /// The content of a file; `None` if it does not exist.
-    pub(crate) async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+#[async_trait]
+impl Store for Folder {
+    async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         let path = self.0.join(name);
         blocking(move || match fs::read(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -28,14 +33,9 @@ impl Folder {
         .await
     }
 
-    /// Writes a file, in the place of one with its name, if the file `only_beside` exists.
-    pub(crate) async fn put(
-        &self,
-        name: &str,
-        bytes: Vec<u8>,
-        only_beside: &str,
-    ) -> io::Result<()> {
-        let (root, path, beside) = (self.0.clone(), self.0.join(name), self.0.join(only_beside));
+    /// Beside the mark only.
+    async fn put(&self, name: &str, bytes: Vec<u8>) -> io::Result<()> {
+        let (root, path, beside) = (self.0.clone(), self.0.join(name), self.0.join(MARK));
         blocking(move || {
             // Below a mount point that lost its file system, folders would be created.
             fs::metadata(beside)?;
@@ -49,9 +49,7 @@ impl Folder {
         .await
     }
 
-    /// Creates a file, unless one of its name exists. Says whether it did. `key` tells concurrent
-    /// creations from each other.
-    pub(crate) async fn create(&self, name: &str, bytes: Vec<u8>, key: &str) -> io::Result<bool> {
+    async fn create(&self, name: &str, bytes: Vec<u8>, key: &str) -> io::Result<bool> {
         let (root, path) = (self.0.clone(), self.0.join(name));
         let draft = draft(&path, key);
         blocking(move || {
@@ -71,14 +69,13 @@ impl Folder {
         .await
     }
 
-    /// Removes a file, if it exists.
-    pub(crate) async fn delete(&self, name: &str) -> io::Result<()> {
+    async fn delete(&self, name: &str) -> io::Result<()> {
         let path = self.0.join(name);
         blocking(move || gone(fs::remove_file(path))).await
     }
 
     /// Removes a folder that has nothing but what a crash has left of writes.
-    pub(crate) async fn delete_folder(&self, name: &str) -> io::Result<()> {
+    async fn delete_folder(&self, name: &str) -> io::Result<()> {
         let path = self.0.join(name);
         blocking(move || {
             let entries = match fs::read_dir(&path) {
@@ -99,8 +96,7 @@ impl Folder {
         .await
     }
 
-    /// The names of what is in a folder, in order; none if it does not exist.
-    pub(crate) async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+    async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         let path = self.0.join(folder);
         blocking(move || {
             let entries = match fs::read_dir(path) {

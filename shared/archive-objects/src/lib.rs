@@ -39,6 +39,7 @@ mod location;
 mod objects;
 mod old_backups;
 mod paused_backups;
+mod store;
 mod writer;
 
 pub use backups::BackupWriter;

@@ -1,6 +1,7 @@
 //! Stores and fetches objects.
 
 use std::io;
+use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use minutehand_archive::{Contents, Object, Stream, day_folder, day_of_folder, unpack};
@@ -11,60 +12,16 @@ use crate::bucket::Bucket;
 use crate::error::ArchiveError;
 use crate::folder::Folder;
 use crate::location::Location;
+use crate::store::{MARK, Store};
 
-/// The name of the mark.
-const MARK: &str = "minutehand.json";
 /// The version of the archive's layout.
 const FORMAT: u64 = 1;
 
 /// The objects of an archive.
 #[derive(Debug, Clone)]
 pub struct Objects {
-    store: Store,
+    store: Arc<dyn Store>,
     location: Location,
-}
-
-#[derive(Debug, Clone)]
-enum Store {
-    Folder(Folder),
-    Bucket(Box<Bucket>),
-}
-
-impl Store {
-    async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        match self {
-            Self::Folder(folder) => folder.get(name).await,
-            Self::Bucket(bucket) => bucket.get(name).await,
-        }
-    }
-
-    async fn put(&self, name: &str, bytes: Vec<u8>) -> io::Result<()> {
-        match self {
-            Self::Folder(folder) => folder.put(name, bytes, MARK).await,
-            Self::Bucket(bucket) => bucket.put(name, bytes).await,
-        }
-    }
-
-    async fn create(&self, name: &str, bytes: Vec<u8>, key: &str) -> io::Result<bool> {
-        match self {
-            Self::Folder(folder) => folder.create(name, bytes, key).await,
-            Self::Bucket(bucket) => bucket.create(name, bytes).await,
-        }
-    }
-
-    async fn delete(&self, name: &str) -> io::Result<()> {
-        match self {
-            Self::Folder(folder) => folder.delete(name).await,
-            Self::Bucket(bucket) => bucket.delete(name).await,
-        }
-    }
-
-    async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
-        match self {
-            Self::Folder(inside) => inside.names(folder).await,
-            Self::Bucket(bucket) => bucket.names(folder).await,
-        }
-    }
 }
 
 impl Objects {
@@ -99,12 +56,12 @@ impl Objects {
         now: fn() -> DateTime<Utc>,
     ) -> Result<Self, ArchiveError> {
         let at = || location.clone();
-        let store = match location {
-            Location::Folder(path) => Store::Folder(Folder::new(path.clone())),
+        let store: Arc<dyn Store> = match location {
+            Location::Folder(path) => Arc::new(Folder::new(path.clone())),
             Location::Bucket { bucket, prefix } => {
                 let opened = Bucket::open(bucket, prefix, environment, now);
                 let setup = |why| ArchiveError::Setup { location: at(), why };
-                Store::Bucket(Box::new(opened.map_err(setup)?))
+                Arc::new(opened.map_err(setup)?)
             }
         };
         Ok(Self { store, location: at() })
@@ -275,8 +232,7 @@ impl Objects {
 
     /// Removes a folder that has become empty. A bucket has none.
     pub(crate) async fn delete_folder(&self, path: &str) -> Result<(), ArchiveError> {
-        let Store::Folder(folder) = &self.store else { return Ok(()) };
-        let deleted = folder.delete_folder(path).await;
+        let deleted = self.store.delete_folder(path).await;
         deleted.map_err(|error| self.failed(error, format!("delete {path} from")))
     }
 
