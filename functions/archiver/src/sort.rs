@@ -90,7 +90,7 @@ mod tests {
     use std::sync::Arc;
 
     use chrono::TimeDelta;
-    use minutehand_archive::{Execution, JobHistory, Position, may_contain};
+    use minutehand_archive::{Execution, JobHistory, may_contain};
     use minutehand_archive_objects::{Location, Objects};
     use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
     use minutehand_testkit::aws::{AwsAnswer, FakeAws};
@@ -150,7 +150,7 @@ mod tests {
     async fn view(objects: &Objects, day: NaiveDate, job: &str) -> (usize, usize) {
         let mut names = objects.names(Stream::History, day).await.unwrap();
         names.retain(|name| may_contain(name, job));
-        let mut history = JobHistory::of(job, Position::new(None));
+        let mut history = JobHistory::of(job, None);
         for name in &names {
             let contents = objects.read(Stream::History, day, name).await.unwrap();
             assert_eq!(contents.damage, None);
@@ -158,7 +158,7 @@ mod tests {
                 history.add(Execution::read(&line).unwrap());
             }
         }
-        (history.len(), names.len())
+        (history.count(), names.len())
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
+use minutehand_archive::{date_folder, day_of_folder};
 use minutehand_domain::history_name::HistoryName;
 use minutehand_ports::{Bytes, FailureBodies, StoreError};
 
@@ -14,7 +15,6 @@ use crate::objects::Objects;
 /// The folder of all of them.
 const FOLDER: &str = "bodies/v1";
 /// What the name of a day's folder begins with.
-const DAY: &str = "date=";
 
 /// Keeps bodies of failures in an archive.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ impl ArchivedBodies {
     pub async fn remove_before(&self, day: NaiveDate) -> Result<u64, ArchiveError> {
         let mut removed = 0;
         for folder in self.0.names_in(FOLDER).await? {
-            let of_day = folder.strip_prefix(DAY).and_then(|text| text.parse::<NaiveDate>().ok());
+            let of_day = day_of_folder(&folder);
             if of_day.is_none_or(|of_day| of_day >= day) {
                 continue;
             }
@@ -74,7 +74,7 @@ fn path(job_uid: &str, name: HistoryName) -> Option<String> {
     let day = name.started_at().map(|at: DateTime<Utc>| at.date_naive())?;
     // File systems do not allow a colon everywhere.
     let name = name.to_string().replace(':', "-");
-    Some(format!("{FOLDER}/{DAY}{day}/{job_uid}-{name}"))
+    Some(format!("{FOLDER}/{}/{job_uid}-{name}", date_folder(day)))
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use minutehand_archive::{Execution, JobHistory, Position, Stream, may_contain};
+use minutehand_archive::{
+    Execution, JobHistory, Stream, may_contain, newest_day_below, position_below,
+};
 use minutehand_domain::attempt::Attempt;
 use minutehand_domain::firing::LeftOut;
 use minutehand_ports::store::{HistoryEntry, Page, PageRequest};
@@ -108,16 +110,16 @@ impl ArchivedHistory {
         until: DateTime<Utc>,
     ) -> Result<Page<HistoryEntry>, StoreError> {
         let items_max = usize::try_from(page.items_max).unwrap_or(usize::MAX);
-        let position = Position::new(page.from);
-        let newest = position.newest_day().unwrap_or(until.date_naive());
+        let newest = page.from.as_deref().and_then(newest_day_below);
+        let newest = newest.unwrap_or(until.date_naive());
         let mut days = self.objects.days(Stream::History).await?;
         days.retain(|day| *day <= newest);
-        let mut history = JobHistory::of(job_uid, position);
+        let mut history = JobHistory::of(job_uid, page.from);
         let (mut requests, mut rest) = (1, None);
         while let Some(day) = days.pop() {
             requests += self.read_day(day, job_uid, until, &mut history).await?;
-            if (history.len() >= items_max || requests >= REQUESTS_MAX) && !days.is_empty() {
-                rest = Some(Position::below(day));
+            if (history.count() >= items_max || requests >= REQUESTS_MAX) && !days.is_empty() {
+                rest = Some(position_below(day));
                 break;
             }
         }
@@ -127,7 +129,7 @@ impl ArchivedHistory {
             record: Some(it.record),
             waits: false,
         });
-        Ok(Page { items: items.collect(), next: next.or(rest).and_then(Position::into_text) })
+        Ok(Page { items: items.collect(), next: next.or(rest) })
     }
 }
 

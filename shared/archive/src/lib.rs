@@ -32,9 +32,9 @@ pub use backup::{
 };
 pub use batches::{Batches, Chunk, Object};
 pub use due::{ArchivedDays, DaySpan, DueDays, day_before, open_day};
-pub use line::{ArchivedChange, Execution, Line, Stream};
+pub use line::{Execution, Line, Stream};
 pub use merge::{DamagedObject, DayMerge};
 pub use name::{date_folder, day_folder, day_of_folder, has_several_letters, letter, may_contain};
 pub use object::{Contents, Unreadable, unpack};
 pub use progress::{BackupProgress, progress_name, progress_number};
-pub use view::{JobHistory, Position};
+pub use view::{JobHistory, newest_day_below, position_below};

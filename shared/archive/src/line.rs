@@ -4,11 +4,12 @@
 //! changes its meaning gets a new [`VERSION`].
 
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
-use minutehand_domain::attempt::{Attempt, Outcome, Record};
+use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
 use minutehand_domain::attempt_key::{attempt_key, read_attempt};
 use minutehand_domain::cause::Cause;
 use minutehand_domain::ended::EndedItem;
 use minutehand_domain::journal::JournalEntry;
+use minutehand_domain::name::Name;
 use serde_json::{Map, Value, json};
 
 /// The version of the lines that this build writes, and the newest that it reads.
@@ -48,15 +49,6 @@ pub struct Execution {
     pub record: Record,
 }
 
-/// A change that a user made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ArchivedChange {
-    /// The internal id of the collection.
-    pub collection_uid: String,
-    /// The change.
-    pub entry: JournalEntry,
-}
-
 /// One line of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -78,9 +70,7 @@ impl From<EndedItem> for Line {
             EndedItem::Attempt { job_uid, attempt, record } => {
                 Self::from(&Execution { job_uid, attempt, record })
             }
-            EndedItem::Change { collection_uid, entry } => {
-                Self::from(&ArchivedChange { collection_uid, entry })
-            }
+            EndedItem::Change { collection_uid, entry } => line_of_change(collection_uid, &entry),
         }
     }
 }
@@ -125,40 +115,29 @@ impl From<&Execution> for Line {
     }
 }
 
-impl From<&ArchivedChange> for Line {
-    fn from(change: &ArchivedChange) -> Self {
-        let ArchivedChange { collection_uid, entry } = change;
-        let JournalEntry { at, who, request_id, operation, job, difference, run } = entry;
-        let patches = difference.patches.as_ref();
-        let mut line = json!({
-            "v": VERSION,
-            "collection_uid": collection_uid,
-            "at": written(*at),
-            "who": who,
-            "request_id": request_id,
-            "operation": operation.name(),
-            "job": job.as_ref().map(minutehand_domain::name::Name::as_str),
-            "changed": difference.names,
-            // As text: their properties differ from line to line, and a query has one type for each.
-            "patch": patches.map(|patches| patches.there.to_string()),
-            "patch_back": patches.map(|patches| patches.back.to_string()),
-        });
-        if let (Some(run), Some(line)) = (run, line.as_object_mut()) {
-            line.insert("run_at".to_owned(), written(run.at).into());
-            line.extend(run.redrive_of.map(|of| ("redrive_of".to_owned(), written(of).into())));
-        }
-        Self {
-            stream: Stream::Audit,
-            day: at.date_naive(),
-            uid: collection_uid.clone(),
-            key: audit_key(
-                &written(*at),
-                job.as_ref().map(minutehand_domain::name::Name::as_str),
-                request_id,
-            ),
-            text: line.to_string(),
-        }
+fn line_of_change(collection_uid: String, entry: &JournalEntry) -> Line {
+    let JournalEntry { at, who, request_id, operation, job, difference, run } = entry;
+    let (patches, job) = (difference.patches.as_ref(), job.as_ref().map(Name::as_str));
+    let mut line = json!({
+        "v": VERSION,
+        "collection_uid": collection_uid,
+        "at": written(*at),
+        "who": who,
+        "request_id": request_id,
+        "operation": operation.name(),
+        "job": job,
+        "changed": difference.names,
+        // As text: their properties differ from line to line, and a query has one type for each.
+        "patch": patches.map(|patches| patches.there.to_string()),
+        "patch_back": patches.map(|patches| patches.back.to_string()),
+    });
+    if let (Some(run), Some(line)) = (run, line.as_object_mut()) {
+        line.insert("run_at".to_owned(), written(run.at).into());
+        line.extend(run.redrive_of.map(|of| ("redrive_of".to_owned(), written(of).into())));
     }
+    let key = audit_key(&written(*at), job, request_id);
+    let text = line.to_string();
+    Line { stream: Stream::Audit, day: at.date_naive(), uid: collection_uid, key, text }
 }
 
 impl Line {
@@ -264,17 +243,16 @@ fn audit_key(at: &str, job: Option<&str>, request_id: &str) -> String {
 
 fn run_id(attempt: &Attempt) -> Option<&str> {
     match &attempt.occurrence {
-        minutehand_domain::attempt::Occurrence::Scheduled { .. } => None,
-        minutehand_domain::attempt::Occurrence::Run { run_id, .. } => Some(run_id),
+        Occurrence::Scheduled { .. } => None,
+        Occurrence::Run { run_id, .. } => Some(run_id),
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use chrono::TimeDelta;
-    use minutehand_domain::attempt::{Occurrence, Role};
+    use minutehand_domain::attempt::Role;
     use minutehand_domain::journal::{DocumentChange, JournalRun, Operation, Patches};
-    use minutehand_domain::name::Name;
 
     use super::*;
     use minutehand_domain::cause::CauseKind;
@@ -301,22 +279,20 @@ pub(crate) mod tests {
         }
     }
 
-    fn change() -> ArchivedChange {
-        ArchivedChange {
-            collection_uid: "c1".to_owned(),
-            entry: JournalEntry {
-                at: at(86_400),
-                who: "token 1a2b".to_owned(),
-                request_id: "r".to_owned(),
-                operation: Operation::Changed,
-                job: Some(Name::new("Report").unwrap()),
-                difference: DocumentChange {
-                    names: vec!["action.uri".to_owned()],
-                    patches: Some(Patches { there: json!({"a": 1}), back: json!({"a": null}) }),
-                },
-                run: None,
+    fn change(run: Option<JournalRun>) -> Line {
+        let entry = JournalEntry {
+            at: at(86_400),
+            who: "token 1a2b".to_owned(),
+            request_id: "r".to_owned(),
+            operation: Operation::Changed,
+            job: Some(Name::new("Report").unwrap()),
+            difference: DocumentChange {
+                names: vec!["action.uri".to_owned()],
+                patches: Some(Patches { there: json!({"a": 1}), back: json!({"a": null}) }),
             },
-        }
+            run,
+        };
+        Line::from(EndedItem::Change { collection_uid: "c1".to_owned(), entry })
     }
 
     /// Queries of users and stored files depend on these texts.
@@ -353,13 +329,11 @@ pub(crate) mod tests {
         let line = Line::from(&asked).text;
         assert!(line.ends_with(r#","asked_by":"token ops"}"#), "{line}");
         assert_eq!(Execution::read(&line), Ok(asked));
-        let mut redriven = change();
-        redriven.entry.run = Some(JournalRun { at: at(60), redrive_of: Some(at(0)) });
-        let line = Line::from(&redriven).text;
+        let line = change(Some(JournalRun { at: at(60), redrive_of: Some(at(0)) })).text;
         let run = r#","run_at":"1970-01-01T00:01:00.000000000Z","redrive_of":"1970-01-01T00:00:00.000000000Z"}"#;
         assert!(line.ends_with(run), "{line}");
         assert_eq!(
-            Line::from(&change()).text,
+            change(None).text,
             "{\"v\":1,\"collection_uid\":\"c1\",\"at\":\"1970-01-02T00:00:00.000000000Z\",\
              \"who\":\"token 1a2b\",\"request_id\":\"r\",\"operation\":\"changed\",\
              \"job\":\"Report\",\"changed\":[\"action.uri\"],\"patch\":\"{\\\"a\\\":1}\",\
@@ -374,7 +348,7 @@ pub(crate) mod tests {
         assert_eq!(Execution::read(&line.text), Ok(execution));
         assert_eq!(Line::read(Stream::History, &line.text), Ok(line.clone()));
         assert_eq!(line.day.to_string(), "1970-01-01");
-        let line = Line::from(&change());
+        let line = change(None);
         assert_eq!(Line::read(Stream::Audit, &line.text), Ok(line.clone()));
         assert_eq!(line.day.to_string(), "1970-01-02");
     }

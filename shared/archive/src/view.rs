@@ -11,89 +11,61 @@ use minutehand_domain::attempt_key::{attempt_key, nominal_key, read_attempt};
 
 use crate::line::Execution;
 
-/// Where a list goes on: below the key of an attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Position(Option<String>);
-
-impl Position {
-    /// The beginning, or where an earlier page ended.
-    #[must_use]
-    pub const fn new(from: Option<String>) -> Self {
-        Self(from)
-    }
-
-    /// Below all that belongs to a day.
-    #[must_use]
-    pub fn below(day: NaiveDate) -> Self {
-        Self(Some(nominal_key(day.and_time(NaiveTime::MIN).and_utc())))
-    }
-
-    /// The position as text.
-    #[must_use]
-    pub fn into_text(self) -> Option<String> {
-        self.0
-    }
-
-    /// The newest day that may hold something below this position; `None` if any may.
-    #[must_use]
-    pub fn newest_day(&self) -> Option<NaiveDate> {
-        let key = self.0.as_deref()?;
-        // The position behind a day is not an attempt, but the beginning of one.
-        let attempt = read_attempt(key, None);
-        let attempt = attempt.or_else(|| read_attempt(&format!("{key}.a1.s.aa0"), None))?;
-        let nominal_at = attempt.occurrence.nominal_at();
-        let is_beginning = nominal_at.time() == NaiveTime::MIN && !key.contains('.');
-        let day = nominal_at.date_naive();
-        if is_beginning { day.checked_sub_days(Days::new(1)) } else { Some(day) }
-    }
-
-    fn is_above(&self, key: &str) -> bool {
-        self.0.as_deref().is_none_or(|position| key < position)
-    }
+/// The position below all that belongs to a day.
+#[must_use]
+pub fn position_below(day: NaiveDate) -> String {
+    nominal_key(day.and_time(NaiveTime::MIN).and_utc())
 }
 
-/// The executions of a job below a position.
+/// The newest day that may hold something below a position; `None` if any may.
+#[must_use]
+pub fn newest_day_below(position: &str) -> Option<NaiveDate> {
+    // The position behind a day is not an attempt, but the beginning of one.
+    let attempt = read_attempt(position, None);
+    let attempt = attempt.or_else(|| read_attempt(&format!("{position}.a1.s.aa0"), None))?;
+    let nominal_at = attempt.occurrence.nominal_at();
+    let is_beginning = nominal_at.time() == NaiveTime::MIN && !position.contains('.');
+    let day = nominal_at.date_naive();
+    if is_beginning { day.checked_sub_days(Days::new(1)) } else { Some(day) }
+}
+
+/// The executions of a job below a position: the key of an attempt, or the beginning of one.
 #[derive(Debug)]
 pub struct JobHistory<'a> {
     job_uid: &'a str,
-    below: Position,
+    below: Option<String>,
     found: BTreeMap<String, Execution>,
 }
 
 impl<'a> JobHistory<'a> {
     /// Nothing yet.
     #[must_use]
-    pub const fn of(job_uid: &'a str, below: Position) -> Self {
+    pub const fn of(job_uid: &'a str, below: Option<String>) -> Self {
         Self { job_uid, below, found: BTreeMap::new() }
     }
 
     /// Adds an execution, unless it is there, or is another job's, or is not below the position.
     pub fn add(&mut self, execution: Execution) {
         let key = attempt_key(&execution.attempt);
-        if execution.job_uid == self.job_uid && self.below.is_above(&key) {
+        let is_below = self.below.as_ref().is_none_or(|position| key < *position);
+        if execution.job_uid == self.job_uid && is_below {
             self.found.entry(key).or_insert(execution);
         }
     }
 
     /// How many there are.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.found.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
     }
 
     /// The first of them, in the order of the API, and where to go on if there are more.
     #[must_use]
-    pub fn first(self, items_max: usize) -> (Vec<Execution>, Option<Position>) {
+    pub fn first(self, items_max: usize) -> (Vec<Execution>, Option<String>) {
         let is_more = self.found.len() > items_max;
         let newest_first = self.found.into_iter().rev().take(items_max);
         let (mut keys, executions): (Vec<_>, Vec<_>) = newest_first.unzip();
-        (executions, if is_more { Some(Position(keys.pop())) } else { None })
+        (executions, keys.pop().filter(|_| is_more))
     }
 }
 
@@ -159,7 +131,7 @@ mod tests {
     /// Reads a job's history page by page, as a server does.
     fn read(stored: &BTreeMap<String, Vec<u8>>, job_uid: &str, page: usize) -> Vec<Execution> {
         let mut all = Vec::new();
-        let mut position = Position::new(None);
+        let mut position = None;
         loop {
             let mut history = JobHistory::of(job_uid, position.clone());
             for (name, bytes) in stored {
@@ -171,10 +143,10 @@ mod tests {
             }
             let (executions, next) = history.first(page);
             all.extend(executions);
-            let Some(next) = next else {
+            if next.is_none() {
                 return all;
-            };
-            position = Position::new(next.into_text());
+            }
+            position = next;
         }
     }
 
@@ -210,19 +182,20 @@ mod tests {
 
     #[test]
     fn a_position_tells_the_newest_day_below_it() {
-        let day = |position: &Position| position.newest_day().map(|day| day.to_string());
-        let key = |second| Position::new(Some(attempt_key(&execution("j", second).attempt)));
-        assert_eq!(day(&Position::new(None)), None);
+        let day = |position: &str| newest_day_below(position).map(|day| day.to_string());
+        let key = |second| attempt_key(&execution("j", second).attempt);
         assert_eq!(day(&key(DAY - 1)).as_deref(), Some("1970-01-01"));
         // An occurrence at midnight may have older attempts.
         assert_eq!(day(&key(DAY)).as_deref(), Some("1970-01-02"));
-        let below = Position::below(at(DAY).date_naive());
+        let below = position_below(at(DAY).date_naive());
         assert_eq!(day(&below).as_deref(), Some("1970-01-01"));
-        let line = Line::from(&execution("j", DAY));
-        assert!(!below.is_above(&line.key));
-        assert_eq!(line.stream, Stream::History);
-        assert!(below.is_above(&Line::from(&execution("j", DAY - 1)).key));
+        let (newer, older) = (execution("j", DAY), execution("j", DAY - 1));
+        assert_eq!(Line::from(&newer).stream, Stream::History);
+        let mut history = JobHistory::of("j", Some(below));
+        history.add(newer);
+        history.add(older.clone());
+        assert_eq!(history.first(2), (vec![older], None));
         // A client may send anything.
-        assert_eq!(day(&Position::new(Some("x".to_owned()))), None);
+        assert_eq!(day("x"), None);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use futures_util::TryStreamExt as _;
 use minutehand_archive::{
-    BackupAbout, Execution, JobHistory, Line, Position, SealedWith, Stream, backup_time, day_folder,
+    BackupAbout, Execution, JobHistory, Line, SealedWith, Stream, backup_time, day_folder,
 };
 use minutehand_archive_objects::{ArchivedHistory, Location};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record};
@@ -107,7 +107,7 @@ impl World {
 
     /// The seconds at which the archive says that a job was due, the newest first.
     async fn archived(&self, job: &str) -> Vec<i64> {
-        let mut history = JobHistory::of(job, Position::new(None));
+        let mut history = JobHistory::of(job, None);
         for day in self.objects().days(Stream::History).await.unwrap() {
             for name in self.objects().names(Stream::History, day).await.unwrap() {
                 let contents = self.objects().read(Stream::History, day, &name).await.unwrap();
