@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use minutehand_store_sql::postgres::PgFacts;
 
 use crate::serve::{DatabaseArgs, DatabasePlace, cannot_use};
-use crate::{BadArguments, wait_for};
+use crate::{BadArguments, Variables, wait_for};
 
 /// The end of the help of `database check`.
 pub const CHECK_EXAMPLES: &str = "\
@@ -53,7 +53,7 @@ pub struct Checked {
 ///
 /// If it cannot be read.
 pub fn check(args: &DatabaseArgs, environment: impl Fn(&str) -> Option<String>) -> Result<Checked> {
-    let place = place(args, environment)?;
+    let place = place(args, &environment)?;
     let findings = wait_for(facts(&place))?.findings();
     let mut checked = Checked { report: String::new(), failed: 0 };
     for finding in findings {
@@ -81,7 +81,7 @@ pub fn migrate(
     args: &DatabaseArgs,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<String> {
-    let place = place(args, environment)?;
+    let place = place(args, &environment)?;
     wait_for(async {
         let was_current = facts(&place).await?.is_current();
         place.connect(true).await?.end().await.map_err(|error| cannot_use(&error))?;
@@ -101,10 +101,7 @@ async fn facts(place: &DatabasePlace) -> Result<PgFacts> {
     place.facts().await.map_err(|error| cannot_use(&error))
 }
 
-fn place(
-    args: &DatabaseArgs,
-    environment: impl Fn(&str) -> Option<String>,
-) -> Result<DatabasePlace> {
+fn place(args: &DatabaseArgs, environment: Variables<'_>) -> Result<DatabasePlace> {
     let place = args.read(environment).map_err(BadArguments)?;
     let missing =
         "give --database, such as postgres://user@host/database, or set MINUTEHAND_DATABASE";

@@ -25,6 +25,9 @@ use anyhow::{Context as _, Result};
 #[error("{}", .0.join("; "))]
 pub struct BadArguments(pub Vec<String>);
 
+/// Reads variables of the environment.
+type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// Runs something that waits, on this thread.
 fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -6,8 +6,8 @@ use anyhow::Result;
 use minutehand_store_sql::sqlite::Durability;
 
 use super::data_directory;
-use crate::BadArguments;
 use crate::serve::{DATA_DIR, DatabaseArgs, KeyArgs, Storage};
+use crate::{BadArguments, Variables};
 
 /// Where an installation is.
 #[derive(Debug, clap::Args)]
@@ -27,10 +27,7 @@ impl Place {
     /// # Errors
     ///
     /// If the arguments do not fit together.
-    pub(super) fn storage(
-        &self,
-        environment: impl Fn(&str) -> Option<String>,
-    ) -> Result<(Storage, String)> {
+    pub(super) fn storage(&self, environment: Variables<'_>) -> Result<(Storage, String)> {
         // An argument takes precedence over the environment.
         let environment = |name: &str| environment(name).filter(|_| self.data.is_none());
         let place = self.database.read(environment).map_err(BadArguments)?;

@@ -20,6 +20,7 @@ use zeroize::Zeroizing;
 use super::args::{HEARTBEAT_VARIABLE, ServeArgs, ServeRole, TOKEN_VARIABLE};
 use super::build_info::VERSION;
 use super::database::{DatabasePlace, GivenKey, refuse_without_database};
+use crate::Variables;
 use crate::archive::is_known;
 
 /// The data directory if none is given.
@@ -142,26 +143,26 @@ impl ServeSettings {
         args: &ServeArgs,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, Vec<String>> {
-        let mut problems = Problems(Vec::new());
-        let storage = storage(args, &environment, &mut problems);
+        let (environment, mut problems) = (&environment as Variables<'_>, Problems(Vec::new()));
+        let storage = storage(args, environment, &mut problems);
         let settings = Self {
             listen: args.listen,
-            archive: archive(args, &storage, &environment, &mut problems),
+            archive: archive(args, &storage, environment, &mut problems),
             storage,
             zones: args.zones.clone(),
             keep_bodies: keep_bodies(args, &mut problems),
             backups_kept: backups_kept(args, &mut problems),
             forget_secrets: args.forget_secrets,
             history: args.history_days,
-            auth: auth(args, &environment, &mut problems),
+            auth: auth(args, environment, &mut problems),
             certificates: certificates(args, &mut problems),
             tls: tls(args, &mut problems),
             roles: args.roles.clone(),
             clock: clock(args),
-            actions: actions(args, &environment, &mut problems),
+            actions: actions(args, environment, &mut problems),
             plan_limits: args.plan_limits,
             public_url: args.public_url.clone(),
-            heartbeat: heartbeat(args, &environment, &mut problems),
+            heartbeat: heartbeat(args, environment, &mut problems),
             drain: Duration::from_secs(args.drain),
             log: args.log,
             log_level: args.log_level,
@@ -192,14 +193,10 @@ impl Problems {
     }
 }
 
-fn storage(
-    args: &ServeArgs,
-    environment: impl Fn(&str) -> Option<String>,
-    problems: &mut Problems,
-) -> Storage {
-    let has_database = args.database.is_given(&environment);
-    let place = problems.of(args.database.read(&environment)).flatten();
-    let key = problems.of(args.key.read(has_database, &environment)).flatten();
+fn storage(args: &ServeArgs, environment: Variables<'_>, problems: &mut Problems) -> Storage {
+    let has_database = args.database.is_given(environment);
+    let place = problems.of(args.database.read(environment)).flatten();
+    let key = problems.of(args.key.read(has_database, environment)).flatten();
     if has_database {
         let said = place.as_ref().map_or("--database", |place| place.said);
         for (flag, is_given) in file_flags(args) {
@@ -242,7 +239,7 @@ fn file_flags(args: &ServeArgs) -> [(&'static str, bool); 8] {
 fn archive(
     args: &ServeArgs,
     storage: &Storage,
-    environment: impl Fn(&str) -> Option<String>,
+    environment: Variables<'_>,
     problems: &mut Problems,
 ) -> Option<Objects> {
     let location = args.archive.as_ref()?;
@@ -303,11 +300,7 @@ fn backups_kept(args: &ServeArgs, problems: &mut Problems) -> Option<NonZeroU32>
     NonZeroU32::new(args.backups_kept.unwrap_or(BACKUPS_KEPT))
 }
 
-fn auth(
-    args: &ServeArgs,
-    environment: impl Fn(&str) -> Option<String>,
-    problems: &mut Problems,
-) -> Auth {
+fn auth(args: &ServeArgs, environment: Variables<'_>, problems: &mut Problems) -> Auth {
     problems.only_one(&[
         ("--token", args.token.is_some()),
         ("--token-file", args.token_file.is_some()),
@@ -393,7 +386,7 @@ fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {
 
 fn heartbeat(
     args: &ServeArgs,
-    environment: impl Fn(&str) -> Option<String>,
+    environment: Variables<'_>,
     problems: &mut Problems,
 ) -> Option<HeartbeatUrl> {
     if args.heartbeat_url.is_some() {
@@ -412,7 +405,7 @@ fn clock(args: &ServeArgs) -> Option<ClockSettings> {
 
 fn actions(
     args: &ServeArgs,
-    environment: impl Fn(&str) -> Option<String>,
+    environment: Variables<'_>,
     problems: &mut Problems,
 ) -> ActionSettings {
     let mut actions = ActionSettings::new(targets(args, problems));
@@ -431,15 +424,11 @@ fn actions(
     }
 }
 
-fn aws(
-    args: &ServeArgs,
-    environment: impl Fn(&str) -> Option<String>,
-    problems: &mut Problems,
-) -> Option<Aws> {
+fn aws(args: &ServeArgs, environment: Variables<'_>, problems: &mut Problems) -> Option<Aws> {
     problems.only_one(&[("--aws", args.aws), ("--aws-endpoint", args.aws_endpoint.is_some())]);
     let given = |name: &str| environment(name).filter(|value| !value.is_empty());
     let home = given("HOME").map(Into::into);
-    let aws_environment = AwsEnvironment { variable: &environment, home };
+    let aws_environment = AwsEnvironment { variable: environment, home };
     let region = given("AWS_REGION").or_else(|| given("AWS_DEFAULT_REGION"));
     // What is wrong with the profile is said with its credentials.
     let of_profile = || region_of_profile(&aws_environment).ok().flatten();
