@@ -4,7 +4,6 @@
 //! another, and of each day the objects that may have lines of the job. A page has all that a day has of
 //! the job, since objects of a day are in no order.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,12 +35,6 @@ const PAGE_TIME_MAX: Duration = Duration::from_secs(9);
 pub struct ArchivedHistory {
     store: Arc<dyn History>,
     objects: Objects,
-}
-
-impl fmt::Debug for ArchivedHistory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArchivedHistory").field("objects", &self.objects).finish_non_exhaustive()
-    }
 }
 
 impl ArchivedHistory {

@@ -60,9 +60,9 @@ pub(crate) struct Archiver {
     history: HistoryDays,
     /// `None` until a new archive has answered.
     state: Option<State>,
-    health: ArchiveHealth,
+    pub(crate) health: ArchiveHealth,
     /// `None` if no backups are made.
-    backups: Option<DailyBackups>,
+    pub(crate) backups: Option<DailyBackups>,
 }
 
 impl Archiver {
@@ -100,16 +100,6 @@ impl Archiver {
             "the archive cannot be used: jobs fire, and history is kept until it is archived"
         );
         Ok(archiver)
-    }
-
-    /// The same, with a backup each day.
-    pub(crate) fn with_backups(self, backups: Option<DailyBackups>) -> Self {
-        Self { backups, ..self }
-    }
-
-    /// Whether it can be written. Clones tell it as it changes.
-    pub(crate) fn health(&self) -> ArchiveHealth {
-        self.health.clone()
     }
 
     /// Writes the days that are over and those that begin to expire, as far as they are not written.
@@ -206,7 +196,8 @@ impl Archiver {
             Some(id) => id,
             None => self.objects.create_mark(&self.new_id).await?,
         };
-        self.state = Some(State::new(location.to_string(), id));
+        self.state =
+            Some(State { location: location.to_string(), id, days: ArchivedDays::default() });
         self.remember(|_| {})
     }
 

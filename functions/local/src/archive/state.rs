@@ -25,10 +25,6 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(location: String, id: String) -> Self {
-        Self { location, id, days: ArchivedDays::default() }
-    }
-
     /// What is remembered of the archive at this place; `None` of another one.
     pub(super) fn read_of(dir: &Path, location: &Location) -> Result<Option<Self>> {
         Ok(Self::read(dir)?.filter(|state| state.location == location.to_string()))

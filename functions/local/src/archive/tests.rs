@@ -164,14 +164,14 @@ async fn without_its_archive_history_stays_and_nothing_is_written_elsewhere() {
         assert!(error.to_string().contains("no file minutehand.json"), "{error:#}");
         assert_eq!(world.remove(&archiver, now).await, 0);
     }
-    assert!(archiver.health().trouble().is_some());
+    assert!(archiver.health.trouble().is_some());
     // The next start waits for it, too. A mark that is damaged is no other archive.
     for damaged in [None, Some(""), Some("<html>"), Some(r#"{"format":1}"#)] {
         if let Some(text) = damaged {
             fs::write(&mark, text).unwrap();
         }
         let mut archiver = world.archiver().await.unwrap();
-        assert!(archiver.health().trouble().is_some());
+        assert!(archiver.health.trouble().is_some());
         archiver.catch_up(&world.jobs, at(90 * DAY)).await.unwrap_err();
         assert_eq!(world.remove(&archiver, 90 * DAY).await, 0, "{damaged:?}");
     }
@@ -179,7 +179,7 @@ async fn without_its_archive_history_stays_and_nothing_is_written_elsewhere() {
 
     fs::write(&mark, kept).unwrap();
     assert_eq!(world.hour(&mut archiver, 90 * DAY).await, 1);
-    assert_eq!(archiver.health().trouble(), None);
+    assert_eq!(archiver.health.trouble(), None);
     assert_eq!(world.archived("1a").await, [HOUR]);
 
     // Another archive in the same place is not taken for it.
@@ -209,14 +209,14 @@ async fn whatever_a_bucket_answers_history_stays_until_it_answers_well_again() {
         let mut started = open().await.unwrap();
         for archiver in [&mut running, &mut started] {
             archiver.catch_up(&world.jobs, at(90 * DAY)).await.unwrap_err();
-            let trouble = archiver.health().trouble().unwrap();
+            let trouble = archiver.health.trouble().unwrap();
             assert!(trouble.says.contains(bad.says), "{bad:?}: {trouble:?}");
             assert_eq!(world.remove(archiver, 90 * DAY).await, 0, "{bad:?}");
         }
         service.is_bad(None);
         assert_eq!(world.hour(&mut running, 90 * DAY).await, 1, "{bad:?}");
         started.catch_up(&world.jobs, at(90 * DAY)).await.unwrap();
-        assert_eq!((running.health().trouble(), started.health().trouble()), (None, None));
+        assert_eq!((running.health.trouble(), started.health.trouble()), (None, None));
     }
 }
 
@@ -463,7 +463,8 @@ async fn with_backups(world: &World) -> (Archiver, NewestBackup) {
     let newest = NewestBackup::default();
     let (installation, kept) = ("home".to_owned(), NonZeroU32::new(2).unwrap());
     let backups = DailyBackups { installation, kept, newest: newest.clone() };
-    (world.archiver().await.unwrap().with_backups(Some(backups)), newest)
+    let archiver = world.archiver().await.unwrap();
+    (Archiver { backups: Some(backups), ..archiver }, newest)
 }
 
 /// The seconds at which the backups began that can be imported.

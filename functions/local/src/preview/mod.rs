@@ -3,12 +3,11 @@
 //! The module does no I/O. Its input is the text of a job, the instant of its assumed creation, and a
 //! number of occurrences; its output is a table for people or JSON for programs.
 
-mod job;
 mod table;
 
 use chrono::{DateTime, Utc};
 use minutehand_domain::duration::Span;
-use minutehand_domain::preview::NoTiming;
+use minutehand_domain::preview::{NoTiming, WrittenTiming};
 use minutehand_domain::schedule::Schedule;
 use minutehand_recurrence::{Refused, format_instant};
 
@@ -71,7 +70,7 @@ impl Preview {
     ///
     /// If the text is not a job, or its timing is invalid.
     pub fn of(text: &str, from: DateTime<Utc>, count: u32) -> Result<Self, PreviewError> {
-        let job = job::read(text)?;
+        let job = read(text)?;
         let schedule = job.schedule(from).map_err(|error| match error {
             NoTiming::Refused(refused) => refused.into(),
             error => PreviewError::NotAJob(error.to_string()),
@@ -98,4 +97,27 @@ impl Preview {
     pub fn text(&self) -> String {
         table::text(self)
     }
+}
+
+/// Reads a whole job, its `properties`, or a recurrence with or without a `startTime`.
+fn read(text: &str) -> Result<WrittenTiming, PreviewError> {
+    // Files written by PowerShell begin with a byte-order mark.
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim().is_empty() {
+        return Err(not_a_job("the input is empty"));
+    }
+    let json = minutehand_cli::document(text).map_err(PreviewError::Unreadable)?;
+    if let Some(text) = json.as_str() {
+        // A text without names is a text of YAML, too.
+        return Err(PreviewError::Unreadable(format!("only a text: '{text}'")));
+    }
+    WrittenTiming::read(&json).map_err(|error| match error {
+        NoTiming::NotAJob(why) => not_a_job(why),
+        NoTiming::Refused(refused) => refused.into(),
+        NoTiming::Extension(refusal) => PreviewError::NotAJob(refusal.message),
+    })
+}
+
+fn not_a_job(why: &str) -> PreviewError {
+    PreviewError::NotAJob(format!("This is not a job: {why}. {WHAT_TO_GIVE}."))
 }

@@ -26,7 +26,7 @@ pub(super) struct HeldPlace {
     places: Arc<SharedPlaces>,
     /// `None` after it was given back.
     place: Mutex<Option<Place>>,
-    receipt: ReceiptHandle,
+    pub(super) receipt: ReceiptHandle,
 }
 
 impl SharedPlaces {
@@ -103,17 +103,6 @@ impl HangingOrigins for SharedPlaces {
 }
 
 impl HeldPlace {
-    /// The receipt of the message.
-    pub(super) const fn held_receipt(&self) -> ReceiptHandle {
-        self.receipt
-    }
-
-    /// The place of a message that was delivered again, under this receipt.
-    pub(super) const fn delivered_as(mut self, receipt: ReceiptHandle) -> Self {
-        self.receipt = receipt;
-        self
-    }
-
     /// Gives the place back, and lets its message wait: for a place at this origin, or at the one that
     /// was told before.
     pub(super) fn wait(mut self, origin: Option<&str>) {
@@ -144,7 +133,7 @@ impl DeliveryPlace for HeldPlace {
     }
 
     fn receipt(&self) -> Option<ReceiptHandle> {
-        Some(self.held_receipt())
+        Some(self.receipt)
     }
 
     fn set_origin(&self, origin: &str) {

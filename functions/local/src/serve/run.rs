@@ -128,8 +128,9 @@ async fn open_archive(parts: &Parts, settings: &ServeSettings) -> Result<Option<
         return Ok(None);
     };
     let dir = parts.home.dir.as_ref().map(DataDir::path);
-    let archiver = Archiver::open(objects, dir, parts.ids.new_id(), settings.history).await?;
-    Ok(Some(archiver.with_backups(parts.backups(settings))))
+    let mut archiver = Archiver::open(objects, dir, parts.ids.new_id(), settings.history).await?;
+    archiver.backups = parts.backups(settings);
+    Ok(Some(archiver))
 }
 
 /// Starts the executor, the sweeper, and the archive with its backups and the removal of expired history.
@@ -158,7 +159,7 @@ fn start_firing(
         let jobs = parts.jobs.clone();
         let queue = (parts.queue.clone(), settings.history);
         if let Some(archiver) = &archiver {
-            parts.condition.note_archive(archiver.health());
+            parts.condition.note_archive(archiver.health.clone());
         }
         tasks.start_dropped("expiry", expire(jobs, queue, archiver, clock()));
     }

@@ -121,13 +121,13 @@ impl<P: Performer + 'static> Host<P> {
         if next.is_empty() {
             return;
         }
-        let receipts: Vec<_> = next.iter().map(HeldPlace::held_receipt).collect();
+        let receipts: Vec<_> = next.iter().map(|place| place.receipt).collect();
         match self.queue.take_again(&receipts).await {
             Ok(taken) => {
-                for (place, message) in next.into_iter().zip(taken) {
+                for (mut place, message) in next.into_iter().zip(taken) {
                     // A message that is gone from the queue gives its place back.
                     if let Some(message) = message {
-                        let place = place.delivered_as(message.receipt);
+                        place.receipt = message.receipt;
                         self.start(message, place);
                     }
                 }
