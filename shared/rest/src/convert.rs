@@ -25,18 +25,18 @@ const PROPERTIES: [&str; 7] =
 
 /// Answers the jobs of a file, and what they do not say of it.
 pub(crate) fn convert(call: &Call) -> Result<Answer, Failure> {
-    let sent = Sent(call.body.as_object().ok_or_else(|| Failure::invalid("Send an object."))?);
-    if let Some((unknown, hint)) = unknown_property(sent.0, &PROPERTIES) {
+    let sent = call.body.as_object().ok_or_else(|| Failure::invalid("Send an object."))?;
+    if let Some((unknown, hint)) = unknown_property(sent, &PROPERTIES) {
         return Err(Failure::invalid(format!("'{unknown}' is not a property; {hint}")));
     }
-    let format = sent.text("format")?.and_then(SourceFormat::read_name).ok_or_else(|| {
+    let format = text(sent, "format")?.and_then(SourceFormat::read_name).ok_or_else(|| {
         let names = SourceFormat::ALL.map(SourceFormat::name).join(", ");
         Failure::invalid(format!("'format' is missing or unknown; use one of {names}."))
     })?;
-    let text = sent.text("text")?.ok_or_else(|| {
+    let text = text(sent, "text")?.ok_or_else(|| {
         Failure::invalid("'text' is missing; send the content of the file as a JSON string.")
     })?;
-    let mut options = sent.options(call)?;
+    let mut options = options(call, sent)?;
     options.schedules_max = SCHEDULES_MAX;
     let converted = minutehand_convert::convert(format, text, &options).map_err(|unsayable| {
         let (why, remedy) = (sentence(&unsayable.why), sentence(&unsayable.remedy));
@@ -50,40 +50,33 @@ pub(crate) fn convert(call: &Call) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::OK, &document))
 }
 
-/// The body of a request.
-struct Sent<'a>(&'a Map<String, Value>);
+fn text<'a>(sent: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Failure> {
+    let value = sent.get(name).filter(|value| !value.is_null());
+    let text = |value: &'a Value| {
+        value.as_str().ok_or_else(|| Failure::invalid(format!("'{name}' must be a JSON string.")))
+    };
+    value.map(text).transpose()
+}
 
-impl<'a> Sent<'a> {
-    fn text(&self, name: &str) -> Result<Option<&'a str>, Failure> {
-        let value = self.0.get(name).filter(|value| !value.is_null());
-        let text = |value: &'a Value| {
-            value
-                .as_str()
-                .ok_or_else(|| Failure::invalid(format!("'{name}' must be a JSON string.")))
-        };
-        value.map(text).transpose()
+fn options(call: &Call, sent: &Map<String, Value>) -> Result<ConvertOptions, Failure> {
+    let mut options = ConvertOptions::at(call.rest.clock.now());
+    if let Some(form) = text(sent, "form")? {
+        options.form = CrontabForm::read(form)
+            .ok_or_else(|| Failure::invalid("'form' is unknown; use 'user' or 'system'."))?;
     }
-
-    fn options(&self, call: &Call) -> Result<ConvertOptions, Failure> {
-        let mut options = ConvertOptions::at(call.rest.clock.now());
-        if let Some(form) = self.text("form")? {
-            options.form = CrontabForm::read(form)
-                .ok_or_else(|| Failure::invalid("'form' is unknown; use 'user' or 'system'."))?;
-        }
-        options.time_zone = self.text("timeZone")?.map(str::to_owned);
-        options.template = self.text("template")?.map(str::to_owned);
-        if let Some(method) = self.text("method")? {
-            method.clone_into(&mut options.method);
-        }
-        match self.0.get("parameters") {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(parameters)) => options.parameters.clone_from(parameters),
-            Some(_) => {
-                return Err(Failure::invalid(
-                    "'parameters' must be an object: values by the names of a template's parameters.",
-                ));
-            }
-        }
-        Ok(options)
+    options.time_zone = text(sent, "timeZone")?.map(str::to_owned);
+    options.template = text(sent, "template")?.map(str::to_owned);
+    if let Some(method) = text(sent, "method")? {
+        method.clone_into(&mut options.method);
     }
+    match sent.get("parameters") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(parameters)) => options.parameters.clone_from(parameters),
+        Some(_) => {
+            return Err(Failure::invalid(
+                "'parameters' must be an object: values by the names of a template's parameters.",
+            ));
+        }
+    }
+    Ok(options)
 }

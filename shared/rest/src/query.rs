@@ -99,15 +99,12 @@ impl Query {
 
     /// Whether the query asks for what is in the archive only.
     pub(crate) fn is_archive(&self) -> Result<bool, Failure> {
-        match self.get("archive") {
-            None => Ok(false),
-            Some(sent) if sent.eq_ignore_ascii_case("true") => Ok(true),
-            Some(sent) if sent.eq_ignore_ascii_case("false") => Ok(false),
-            Some(sent) => {
+        self.get("archive").map_or(Ok(false), |sent| {
+            sent.to_ascii_lowercase().parse().map_err(|_| {
                 let sent = shown(sent);
-                Err(Failure::invalid(format!("'archive' cannot be {sent}; use true or false.")))
-            }
-        }
+                Failure::invalid(format!("'archive' cannot be {sent}; use true or false."))
+            })
+        })
     }
 
     /// The part of a job's history that the query asks for, with a filter that may call the status a state, as clients of the classic API do.

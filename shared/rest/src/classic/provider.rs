@@ -44,11 +44,8 @@ pub(super) fn get(request: &Request) -> Result<Answer, Fault> {
         }
         for (name, plan, _) in PLANS {
             let key = format!("PlanDetail:{name}:Quota:MinRecurrence");
-            property(
-                xml,
-                &key,
-                &Span::seconds(plan.gap_min().num_seconds().unsigned_abs()).to_string(),
-            );
+            let gap = Span::seconds(plan.gap_min().num_seconds().unsigned_abs());
+            property(xml, &key, &gap.to_string());
         }
         for (name, _, collections_max) in PLANS {
             property(xml, &format!("PlanDetail:{name}:MaxJobCollections"), collections_max);

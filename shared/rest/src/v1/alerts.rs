@@ -44,8 +44,8 @@ pub(crate) async fn of_job(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn test(call: Call) -> Result<Answer, Failure> {
     Parameters::of(&call, &[])?;
     let (place, name) = (call.path.place()?, call.path.collection()?);
-    let tested = call.manage.test_alert(&place, &name).await?;
-    let TestResult { outcome, cause, message, took } = tested;
+    let TestResult { outcome, cause, message, took } =
+        call.manage.test_alert(&place, &name).await?;
     let document = json!({
         "arrived": outcome == Outcome::Succeeded,
         "cause": cause.as_ref().map(Cause::to_json),

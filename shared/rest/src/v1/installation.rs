@@ -65,22 +65,16 @@ const fn may(scope: Scope) -> &'static [&'static str] {
 
 /// The patterns of the collections that a caller may reach; null if it may reach the whole installation.
 fn collections(reach: &Reach) -> Value {
-    json!(
-        reach
-            .patterns()
-            .map(|patterns| { patterns.iter().map(ToString::to_string).collect::<Vec<_>>() })
-    )
+    let patterns = reach.patterns().map(|all| all.iter().map(ToString::to_string));
+    json!(patterns.map(Iterator::collect::<Vec<_>>))
 }
 
 /// How fast the clock of the schedule runs: 1, unless it is a test clock.
 fn clock_rate(call: &Call) -> Value {
     let scheduled = call.rest.clock.scheduled_during(RATE_SPAN);
-    let (whole, left) = (
-        scheduled.num_seconds() / RATE_SPAN.num_seconds(),
-        scheduled.num_seconds() % RATE_SPAN.num_seconds(),
-    );
+    let (seconds, span) = (scheduled.num_seconds(), RATE_SPAN.num_seconds());
     let rate = scheduled.as_seconds_f64() / RATE_SPAN.as_seconds_f64();
-    if left == 0 { json!(whole) } else { json!(rate) }
+    if seconds % span == 0 { json!(seconds / span) } else { json!(rate) }
 }
 
 /// Lists the time zones, and the release of their data.
