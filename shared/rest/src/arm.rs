@@ -3,8 +3,7 @@
 
 use axum::http::StatusCode;
 use minutehand_domain::location::AZURE_LOCATIONS;
-use minutehand_domain::name::PathSegment;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::answer::Answer;
 use crate::call::Call;
@@ -19,12 +18,8 @@ pub(crate) fn check_group(call: &Call) -> Result<Answer, Failure> {
 /// Describes the provider, which is always registered.
 pub(crate) fn get_provider(call: &Call) -> Result<Answer, Failure> {
     let subscription = call.path.subscription()?;
-    Ok(Answer::json(StatusCode::OK, &provider(&subscription)))
-}
-
-fn provider(subscription: &PathSegment) -> Value {
     let versions = crate::query::API_VERSIONS;
-    json!({
+    let provider = json!({
         "id": format!("/subscriptions/{subscription}/providers/Microsoft.Scheduler"),
         "namespace": "Microsoft.Scheduler",
         "resourceTypes": [
@@ -38,5 +33,6 @@ fn provider(subscription: &PathSegment) -> Value {
             {"resourceType": "operationResults", "locations": AZURE_LOCATIONS, "apiVersions": versions},
         ],
         "registrationState": "Registered",
-    })
+    });
+    Ok(Answer::json(StatusCode::OK, &provider))
 }

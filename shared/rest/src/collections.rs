@@ -27,9 +27,7 @@ async fn list(call: Call, group: Option<PathSegment>) -> Result<Answer, Failure>
     let subscription = call.path.subscription()?;
     let wanted = call.query.wanted_collections()?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
-    if call.manage.is_limited() {
-        listing = listing.filtered();
-    }
+    listing.filtered |= call.manage.is_limited();
     while let Some(page) = listing.next_page() {
         let manage = &call.manage;
         let page = manage.list_collections(&subscription, group.as_ref(), page).await?;

@@ -63,7 +63,7 @@ impl Scheme {
 pub(crate) struct Listing {
     top: Option<usize>,
     skip: usize,
-    filtered: bool,
+    pub(crate) filtered: bool,
     item_bytes_max: usize,
     /// The position of the next read; `None` at the beginning and at the end.
     from: Option<String>,
@@ -93,12 +93,6 @@ impl Listing {
             reads: 0,
             items: String::new(),
         }
-    }
-
-    /// The same list, of whose items the service leaves some out.
-    pub(crate) const fn filtered(mut self) -> Self {
-        self.filtered = true;
-        self
     }
 
     /// The next page to read from the store; `None` if the answer is complete.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Method;
+use futures_util::stream::{StreamExt as _, iter, unfold};
 use minutehand_domain::collection_place::CollectionPlace;
 use serde_json::json;
 
@@ -54,22 +55,21 @@ pub(crate) async fn live(call: Call) -> Result<Answer, Failure> {
         return Ok(Answer::events(Body::empty()));
     }
     let first = format!("retry: 5000\nid: {}\nevent: ready\ndata: {{}}\n\n", live.id(live.next()));
-    let first = after.is_none().then_some(first);
+    let first = after.is_none().then_some(Ok(first));
     let stream = Stream {
         live,
         call,
         next,
-        first,
         paths: HashMap::new(),
         silent: 0,
         is_over: false,
         _place: place,
     };
-    let texts = futures_util::stream::unfold(stream, |mut stream| async move {
+    let texts = unfold(stream, |mut stream| async move {
         let text = stream.text().await?;
         Some((Ok::<_, Infallible>(text), stream))
     });
-    Ok(Answer::events(Body::from_stream(texts)))
+    Ok(Answer::events(Body::from_stream(iter(first).chain(texts))))
 }
 
 /// A stream that is open.
@@ -78,8 +78,6 @@ struct Stream {
     call: Call,
     /// The number of the first event that it has not sent.
     next: u64,
-    /// What it begins with.
-    first: Option<String>,
     paths: HashMap<String, CollectionPlace>,
     /// How often it has looked in vain.
     silent: u32,
@@ -93,9 +91,6 @@ type Sent = (Happened, String, Option<String>);
 impl Stream {
     /// What to send next; `None` at the end.
     async fn text(&mut self) -> Option<String> {
-        if let Some(first) = self.first.take() {
-            return Some(first);
-        }
         loop {
             if self.is_over || !self.is_allowed() {
                 return None;

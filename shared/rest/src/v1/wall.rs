@@ -1,7 +1,7 @@
 //! `GET S/wall`: what became of the occurrences of each collection, what is due next, and what runs, for a screen
 //! that many people look at.
 
-use minutehand_app::{RunningJob, Wall, WallRow, WantedWall};
+use minutehand_app::{RunningJob, WallRow, WantedWall};
 use minutehand_domain::quarter::{QuarterCounts, StartWithin};
 use minutehand_recurrence::format_instant;
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ pub(crate) async fn wall(call: Call) -> Result<Answer, Failure> {
     };
     let found = call.manage.wall(&wanted).await?;
     let rows = found.rows.iter().map(|row| collection(row, found.is_counted));
+    let running = found.running.as_ref().map(|all| all.iter().map(one_running));
     let document = json!({
         "step": "PT15M",
         "from": format_instant(found.first.start()),
@@ -46,7 +47,7 @@ pub(crate) async fn wall(call: Call) -> Result<Answer, Failure> {
         "isAheadWhole": found.is_ahead_whole,
         "collections": {"all": found.all, "items": rows.collect::<Vec<_>>()},
         "starts": found.starts.map(starts),
-        "running": running(&found),
+        "running": running.map(Iterator::collect::<Vec<_>>),
         "lookedAt": found.looked_at,
     });
     Ok(tagged(&document, &call.head.headers))
@@ -81,10 +82,6 @@ fn starts(within: StartWithin) -> Value {
         StartWithin::AtMost(after) => json!({"withinMs": after.num_milliseconds()}),
         StartWithin::MoreThan(after) => json!({"overMs": after.num_milliseconds()}),
     }
-}
-
-fn running(found: &Wall) -> Option<Vec<Value>> {
-    Some(found.running.as_ref()?.iter().map(one_running).collect())
 }
 
 fn one_running(found: &RunningJob) -> Value {
