@@ -63,6 +63,7 @@ impl Scheme {
 pub(crate) struct Listing {
     top: Option<usize>,
     skip: usize,
+    /// Whether items are left out of what is read.
     pub(crate) filtered: bool,
     item_bytes_max: usize,
     /// The position of the next read; `None` at the beginning and at the end.
