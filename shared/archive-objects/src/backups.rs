@@ -44,10 +44,7 @@ impl BackupWriter<'_> {
                 None
             }
         };
-        match full {
-            Some(chunk) => self.write(chunk).await.map(Some),
-            None => Ok(None),
-        }
+        self.write(full).await
     }
 
     /// Ends a part of the backup: writes what is gathered, and then the progress, with the position from which
@@ -79,19 +76,21 @@ impl BackupWriter<'_> {
 
     /// Writes what is gathered of some kind; `None` if nothing is left.
     pub(crate) async fn write_rest(&mut self) -> Result<Option<BackupFile>, ArchiveError> {
-        match self.parts.take_rest() {
-            Some(chunk) => self.write(chunk).await.map(Some),
-            None => Ok(None),
-        }
+        let rest = self.parts.take_rest();
+        self.write(rest).await
     }
 
     /// Packs lines, and writes them as a file.
-    async fn write(&mut self, chunk: BackupChunk) -> Result<BackupFile, ArchiveError> {
+    async fn write(
+        &mut self,
+        chunk: Option<BackupChunk>,
+    ) -> Result<Option<BackupFile>, ArchiveError> {
+        let Some(chunk) = chunk else { return Ok(None) };
         let packed = self.objects.packed(|| chunk.pack(), "pack a file of a backup in").await;
         let BackupPart { file, bytes } = packed?;
         self.objects.create_in_backup(&self.name, &file.name, bytes).await?;
         self.parts.note_written(file.clone());
-        Ok(file)
+        Ok(Some(file))
     }
 }
 

@@ -117,8 +117,7 @@ impl Objects {
     ///
     /// If the archive does not accept it, or has lost its mark.
     pub async fn put(&self, object: Object) -> Result<(), ArchiveError> {
-        let Object { name, bytes, .. } = object;
-        self.put_at(&name, bytes).await
+        self.put_at(&object.name, object.bytes).await
     }
 
     /// The days of which there are objects, the oldest first.
@@ -151,8 +150,7 @@ impl Objects {
         day: NaiveDate,
         name: &str,
     ) -> Result<Contents, ArchiveError> {
-        let gone = Contents { lines: Vec::new(), damage: None };
-        Ok(self.read_if_there(stream, day, name).await?.unwrap_or(gone))
+        Ok(self.read_if_there(stream, day, name).await?.unwrap_or_default())
     }
 
     /// The lines of an object. If it is gone, it was repaired or sorted meanwhile, and its lines are in

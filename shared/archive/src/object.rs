@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 const OBJECT_BYTES_MAX: u64 = 256 << 20;
 
 /// The lines of an object, as far as they can be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contents {
     /// The lines, without their ends.
     pub lines: Vec<String>,
@@ -41,7 +41,7 @@ pub(crate) fn pack(lines: &[u8]) -> Vec<u8> {
 pub fn unpack(name: &str, bytes: &[u8]) -> Contents {
     let damaged = |why: String| Some(Unreadable { name: name.to_owned(), why });
     let mut reader = BufReader::new(MultiGzDecoder::new(bytes)).take(OBJECT_BYTES_MAX);
-    let mut contents = Contents { lines: Vec::new(), damage: None };
+    let mut contents = Contents::default();
     loop {
         let mut line = Vec::new();
         match reader.read_until(b'\n', &mut line) {
