@@ -67,12 +67,13 @@ fn data_directory(text: &str) -> Result<PathBuf, String> {
 mod tests {
     use crate::serve::{create_key_file, read_key_file};
 
-    #[test]
-    fn a_key_file_opens_what_it_sealed_and_is_never_overwritten() {
+    #[tokio::test]
+    async fn a_key_file_opens_what_it_sealed_and_is_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("move.key");
-        let sealed = create_key_file(&file).unwrap().seal("u", "hunter2").unwrap();
-        assert_eq!(read_key_file(&file).unwrap().open("u", &sealed).unwrap(), "hunter2");
+        let sealed = create_key_file(&file).unwrap().seal("u", "hunter2").await.unwrap();
+        let opened = read_key_file(&file).unwrap().open("u", &sealed).await.unwrap();
+        assert_eq!(opened, "hunter2");
         let error = create_key_file(&file).err().unwrap();
         assert!(error.to_string().contains("exists, and is never overwritten"), "{error}");
         let error = read_key_file(&folder.path().join("none")).err().unwrap();

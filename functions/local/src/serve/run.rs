@@ -339,13 +339,11 @@ pub(super) fn url_of(scheme: &str, address: SocketAddr) -> String {
     }
 }
 
-/// The tokens that give access, and the one that this start has made. A token file is watched for changes from here
-/// on.
-fn tokens(
-    auth: Auth,
-    dir: Option<&DataDir>,
-    tasks: &mut Tasks,
-) -> Result<(Arc<RwLock<Access>>, Option<Zeroizing<String>>)> {
+/// The tokens that give access, and the one that this start has made.
+type Tokens = (Arc<RwLock<Access>>, Option<Zeroizing<String>>);
+
+/// The tokens that give access. A token file is watched for changes from here on.
+fn tokens(auth: Auth, dir: Option<&DataDir>, tasks: &mut Tasks) -> Result<Tokens> {
     let (access, made) = match auth {
         Auth::Open => (Access::ThisMachine, None),
         Auth::Token(token) => (access_of(&token), None),
