@@ -62,10 +62,8 @@ impl FailureBodies for ArchivedBodies {
     }
 
     async fn get(&self, job_uid: &str, name: HistoryName) -> Result<Option<Vec<u8>>, StoreError> {
-        match path(job_uid, name) {
-            Some(path) => Ok(self.0.get_at(&path).await?),
-            None => Ok(None),
-        }
+        let Some(path) = path(job_uid, name) else { return Ok(None) };
+        Ok(self.0.get_at(&path).await?)
     }
 }
 

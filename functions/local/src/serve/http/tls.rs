@@ -201,17 +201,10 @@ fn load(dir: &Path) -> Result<Option<Identity>> {
     let path = dir.join(CERTIFICATE_FILE);
     let certificate = read_private_file(&path)?;
     let key = read_private_file(&dir.join(KEY_FILE))?;
-    match (certificate, key) {
-        (Some(certificate), Some(key)) => {
-            Identity::parse(&certificate, &key).map(Some).with_context(|| {
-                format!(
-                    "cannot read {} and {KEY_FILE}: delete both to create new ones",
-                    path.display()
-                )
-            })
-        }
-        _ => Ok(None),
-    }
+    let (Some(certificate), Some(key)) = (certificate, key) else { return Ok(None) };
+    Identity::parse(&certificate, &key).map(Some).with_context(|| {
+        format!("cannot read {} and {KEY_FILE}: delete both to create new ones", path.display())
+    })
 }
 
 fn create_and_save(names: ServerNames<'_>, dir: &Path) -> Result<Identity> {
