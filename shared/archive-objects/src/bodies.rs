@@ -14,7 +14,6 @@ use crate::objects::Objects;
 
 /// The folder of all of them.
 const FOLDER: &str = "bodies/v1";
-/// What the name of a day's folder begins with.
 
 /// Keeps bodies of failures in an archive.
 #[derive(Debug, Clone)]

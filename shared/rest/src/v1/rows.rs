@@ -21,8 +21,11 @@ const ROWS: usize = 100;
 const LOOKED_AT_MAX: usize = 5_000;
 /// The most characters of a prefix: a name has no more.
 const PREFIX_CHARS_MAX: usize = 100;
-/// The values of a row, each with its name.
-const COLUMNS: [(&str, fn(&JobRow) -> Value); 17] = [
+/// A value of a row, and its name.
+type Column = (&'static str, fn(&JobRow) -> Value);
+
+/// The values of a row.
+const COLUMNS: [Column; 17] = [
     ("name", |row| json!(row.name.as_str())),
     ("state", |row| json!(row.state.name())),
     ("sentence", |row| json!(row.sentence)),
