@@ -18,17 +18,10 @@ pub(super) fn first_job(url: &str, dir: &Path, has_token: bool, is_self_signed: 
 
 fn command(url: &str, dir: &Path, names_token: bool, names_certificate: bool) -> String {
     let quoted = |file: &str| format!("'{}'", dir.join(file).display());
-    let token = if names_token {
-        format!("MINUTEHAND_TOKEN=\"$(cat {})\" ", quoted(TOKEN_FILE))
-    } else {
-        String::new()
-    };
-    let server = if url == URL_DEFAULT { String::new() } else { format!(" --server {url}") };
-    let ca = if names_certificate {
-        format!(" --ca {}", quoted(CERTIFICATE_FILE))
-    } else {
-        String::new()
-    };
+    let token = names_token.then(|| format!("MINUTEHAND_TOKEN=\"$(cat {})\" ", quoted(TOKEN_FILE)));
+    let server = (url != URL_DEFAULT).then(|| format!(" --server {url}"));
+    let ca = names_certificate.then(|| format!(" --ca {}", quoted(CERTIFICATE_FILE)));
+    let [token, server, ca] = [token, server, ca].map(Option::unwrap_or_default);
     format!(
         "first job: {token}minutehand job create hello --every 1m --url https://example.com/{server}{ca}"
     )
