@@ -49,10 +49,8 @@ impl TakenZones {
         }
         let release = release(dir)?;
         zone::replace(release.as_deref().unwrap_or("unknown"), files).with_context(|| {
-            format!(
-                "cannot use the time zones of {}: install them again, or leave --zones out",
-                dir.display()
-            )
+            let dir = dir.display();
+            format!("cannot use the time zones of {dir}: install them again, or leave --zones out")
         })?;
         Ok(Self { dir: dir.to_owned(), files: taken, missing })
     }

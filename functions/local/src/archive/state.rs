@@ -36,10 +36,8 @@ impl State {
             return Ok(None);
         };
         let state = Self::parse(&text).with_context(|| {
-            format!(
-                "{} is damaged: remove it; what is in the store is archived again",
-                path.display()
-            )
+            let path = path.display();
+            format!("{path} is damaged: remove it; what is in the store is archived again")
         })?;
         Ok(Some(state))
     }
