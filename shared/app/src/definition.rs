@@ -11,7 +11,7 @@ use minutehand_ports::Sealer;
 use minutehand_ports::store::CollectionRecord;
 use serde_json::Value;
 
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// The properties of a document for the journal. What cannot be read, as a newer version wrote it, has none.
 pub(crate) fn properties_of(document: &str) -> Value {
@@ -24,7 +24,7 @@ pub(crate) async fn whole_document(
     uid: &str,
     document: &str,
     sealed: Option<&[u8]>,
-) -> Result<Value, AppError> {
+) -> Result<Value> {
     let shown: Value = serde_json::from_str(document).map_err(unreadable(uid))?;
     let Some(sealed) = sealed else {
         return Ok(shown);
@@ -41,14 +41,14 @@ pub(crate) async fn definition(
     uid: &str,
     document: &str,
     sealed: Option<&[u8]>,
-) -> Result<JobDefinition, AppError> {
+) -> Result<JobDefinition> {
     let whole = whole_document(opener, uid, document, sealed).await?;
     check_known(uid, &whole)?;
     load(&whole).map_err(unreadable(uid))
 }
 
 /// Refuses a job of which this version would ignore something. A newer version can fire it.
-fn check_known(uid: &str, document: &Value) -> Result<(), AppError> {
+fn check_known(uid: &str, document: &Value) -> Result<()> {
     let newer = |what| AppError::Newer { name: uid.to_owned(), what };
     unknown_extension(document).map_or(Ok(()), |what| Err(newer(what)))
 }
@@ -57,7 +57,7 @@ fn check_known(uid: &str, document: &Value) -> Result<(), AppError> {
 pub(crate) async fn collection_definition(
     opener: &dyn Sealer,
     record: &CollectionRecord,
-) -> Result<CollectionDefinition, AppError> {
+) -> Result<CollectionDefinition> {
     let whole = whole_collection(opener, record).await?;
     load_collection(&whole).map_err(unreadable(record.collection.name.as_str()))
 }
@@ -66,14 +66,14 @@ pub(crate) async fn collection_definition(
 pub(crate) async fn whole_collection(
     opener: &dyn Sealer,
     record: &CollectionRecord,
-) -> Result<Value, AppError> {
+) -> Result<Value> {
     let Collection { uid, definition, .. } = &record.collection;
     let shown = write_collection(definition).to_string();
     whole_document(opener, uid, &shown, record.sealed.as_deref()).await
 }
 
 /// The definition of a job whose secrets stay sealed.
-pub(crate) fn shown_definition(uid: &str, document: &str) -> Result<JobDefinition, AppError> {
+pub(crate) fn shown_definition(uid: &str, document: &str) -> Result<JobDefinition> {
     let shown = serde_json::from_str(document).map_err(unreadable(uid))?;
     check_known(uid, &shown)?;
     load_shown(&shown).map_err(unreadable(uid))

@@ -6,6 +6,8 @@ use minutehand_ports::{NotMade, PurposeKeyError, QueueError, SealError, StepErro
 
 use crate::etag::Etag;
 
+pub(crate) type Result<T, E = AppError> = std::result::Result<T, E>;
+
 /// Why a service did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {

@@ -11,7 +11,7 @@ use futures_util::lock::Mutex;
 use minutehand_domain::presence::{Presence, SIGN_EVERY, UnreadablePresence, Watched};
 use minutehand_ports::{ApiSigns, Clock};
 
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// How often a sign is tried when other processes write first.
 const ROUNDS_MAX: usize = 20;
@@ -55,7 +55,7 @@ impl ApiPresence {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn begin(&self) -> Result<(), AppError> {
+    pub async fn begin(&self) -> Result<()> {
         let begins = |it: &Presence, now, overdue| it.begins(&self.id, self.is_alone, now, overdue);
         let _: Presence = self.change(begins).await?;
         self.is_here.store(true, Ordering::Relaxed);
@@ -67,7 +67,7 @@ impl ApiPresence {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn sign(&self) -> Result<(), AppError> {
+    pub async fn sign(&self) -> Result<()> {
         if self.is_here() { self.signed().await.map(drop) } else { Ok(()) }
     }
 
@@ -76,7 +76,7 @@ impl ApiPresence {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn answer_doubts(&self) -> Result<(), AppError> {
+    pub async fn answer_doubts(&self) -> Result<()> {
         let may_be_doubted = !self.is_alone && self.is_here();
         if may_be_doubted && self.known().await?.is_doubted(&self.id) {
             self.signed().await?;
@@ -89,7 +89,7 @@ impl ApiPresence {
     /// # Errors
     ///
     /// If the store fails. Then it is as if the process had died.
-    pub async fn end(&self) -> Result<(), AppError> {
+    pub async fn end(&self) -> Result<()> {
         if !self.is_here.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl ApiPresence {
 
     /// Whether something could take pings in all of this time, which is over. A process with the API says so
     /// itself.
-    pub(crate) async fn watched(&self, span: [DateTime<Utc>; 2]) -> Result<Watched, AppError> {
+    pub(crate) async fn watched(&self, span: [DateTime<Utc>; 2]) -> Result<Watched> {
         let watched_by =
             |presence: &Presence| presence.watched(span, self.clock.now(), self.overdue());
         // Many pings may be missing at once: the sign for one of them tells of the others.
@@ -116,11 +116,11 @@ impl ApiPresence {
     }
 
     /// What the signs tell.
-    async fn known(&self) -> Result<Presence, AppError> {
+    async fn known(&self) -> Result<Presence> {
         read(&self.signs.read_signs().await?.state)
     }
 
-    async fn signed(&self) -> Result<Presence, AppError> {
+    async fn signed(&self) -> Result<Presence> {
         self.change(|it, now, overdue| it.signs(&self.id, now, overdue)).await
     }
 
@@ -133,7 +133,7 @@ impl ApiPresence {
     async fn change(
         &self,
         change: impl Fn(&Presence, DateTime<Utc>, TimeDelta) -> Presence + Send,
-    ) -> Result<Presence, AppError> {
+    ) -> Result<Presence> {
         for _ in 0..ROUNDS_MAX {
             let stored = self.signs.read_signs().await?;
             let after = change(&read(&stored.state)?, self.clock.now(), self.overdue());
@@ -145,7 +145,7 @@ impl ApiPresence {
     }
 }
 
-fn read(state: &str) -> Result<Presence, AppError> {
+fn read(state: &str) -> Result<Presence> {
     state.parse().map_err(|UnreadablePresence| AppError::Newer {
         name: "presence".to_owned(),
         what: state.to_owned(),

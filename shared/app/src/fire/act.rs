@@ -16,7 +16,7 @@ use super::execute::Executor;
 use super::hanging::is_answered;
 use super::loaded_job::{LoadedJob, action, job_path};
 use super::rendered::execution_id;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// How an action ended.
 pub(super) struct ActionResult {
@@ -44,7 +44,7 @@ impl Executor {
         claim: &Claim,
         loaded: &LoadedJob,
         place: &dyn DeliveryPlace,
-    ) -> Result<Option<ActionResult>, AppError> {
+    ) -> Result<Option<ActionResult>> {
         let target = match self.target(claim, loaded).await {
             Ok(Ok(target)) => target,
             Ok(Err(message)) => {
@@ -100,7 +100,7 @@ impl Executor {
         &self,
         claim: &Claim,
         loaded: &'a LoadedJob,
-    ) -> Result<Result<Cow<'a, Target>, String>, AppError> {
+    ) -> Result<Result<Cow<'a, Target>, String>> {
         let Claim { job, attempt, .. } = claim;
         if attempt.role == Role::Notice {
             let why = "The job collection has no failure action any more";

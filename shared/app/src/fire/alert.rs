@@ -29,7 +29,7 @@ use minutehand_ports::store::{AlertRead, AlertWrite};
 use super::execute::Executor;
 use super::follow::EndedAttempt;
 use super::loaded_job::LoadedJob;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// How often a state is read and written again when others were first.
 const ROUNDS_MAX: usize = 20;
@@ -51,7 +51,7 @@ impl Executor {
         EndedAttempt { job, attempt, record }: EndedAttempt<'_>,
         loaded: &LoadedJob,
         next: NextStep,
-    ) -> Result<NextStep, AppError> {
+    ) -> Result<NextStep> {
         let is_success = attempt.role == Role::Main && record.outcome == Outcome::Succeeded;
         let alert_use = loaded.snapshot.alert_use;
         let ending = |has_failed| {
@@ -81,7 +81,7 @@ impl Executor {
         job: &JobRef,
         attempt: &Attempt,
         loaded: &LoadedJob,
-    ) -> Result<bool, AppError> {
+    ) -> Result<bool> {
         if attempt.role != Role::Notice || !loaded.snapshot.alert_use.has_rules() {
             return Ok(true);
         }
@@ -94,7 +94,7 @@ impl Executor {
         &self,
         job: &JobRef,
         Ending { attempt, has_failed, ended_at, paused_at }: Ending<'_>,
-    ) -> Result<AlertDecision, AppError> {
+    ) -> Result<AlertDecision> {
         let alerts = &self.ports.store.alerts;
         for _ in 0..ROUNDS_MAX {
             let AlertRead { number, state } = alerts.read_alert(&job.uid).await?;
@@ -130,7 +130,7 @@ impl Executor {
         job: &JobRef,
         attempt: &Attempt,
         loaded: &LoadedJob,
-    ) -> Result<Told, AppError> {
+    ) -> Result<Told> {
         if !loaded.snapshot.alert_use.has_rules() {
             return Ok(Told::FAILED);
         }
@@ -190,7 +190,7 @@ impl Executor {
         collection_uid: &str,
         lost: Option<&LostAlert>,
         ended_at: DateTime<Utc>,
-    ) -> Result<bool, AppError> {
+    ) -> Result<bool> {
         let alerts = &self.ports.store.alerts;
         for _ in 0..ROUNDS_MAX {
             let AlertRead { number, state } = alerts.read_alert(collection_uid).await?;

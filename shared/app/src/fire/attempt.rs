@@ -48,7 +48,7 @@ use super::held::{Held, LEASE_MARGIN};
 use super::loaded_job::{LoadedJob, action, if_readable};
 use super::slot::LimitWait;
 use super::{DeliveryPlace, Wait, spans};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// How long an attempt waits that could not begin. Open files and memory are free again when other
 /// attempts have ended, and an action takes at most a minute.
@@ -98,7 +98,7 @@ impl Executor {
         attempt: &Attempt,
         place: &dyn DeliveryPlace,
         stop: &Stop,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         if self.is_too_early(attempt) {
             return Box::pin(self.send_again(job, attempt)).await;
         }
@@ -148,7 +148,7 @@ impl Executor {
         &self,
         request: &ClaimRequest,
         place: &dyn DeliveryPlace,
-    ) -> Result<Option<Performed>, AppError> {
+    ) -> Result<Option<Performed>> {
         let Claim { job, attempt, .. } = &request.claim;
         let claimed = self.until_answered(|| self.ports.store.attempts.claim(request)).await;
         if let Err(StoreError::Unavailable(_)) = claimed {
@@ -180,7 +180,7 @@ impl Executor {
         claim: &Claim,
         prefetched: Option<LoadedJob>,
         place: &dyn DeliveryPlace,
-    ) -> Result<Option<Performed>, AppError> {
+    ) -> Result<Option<Performed>> {
         let mut held = Held::of(claim);
         // Boxed, as all steps here are: one that is over then takes no memory, while thousands wait in
         // the next one.
@@ -266,7 +266,7 @@ impl Executor {
         &self,
         held: &Held<'_>,
         not_now: NotNow,
-    ) -> Result<Option<Performed>, AppError> {
+    ) -> Result<Option<Performed>> {
         let Claim { job, attempt, .. } = held.claim;
         match not_now {
             NotNow::Failed(AppError::NotMade(not_made)) => {
@@ -296,7 +296,7 @@ impl Executor {
     }
 
     /// The origin that an attempt calls. `None` if it does not get that far.
-    async fn origin(&self, job: &JobRef, attempt: &Attempt) -> Result<Option<String>, AppError> {
+    async fn origin(&self, job: &JobRef, attempt: &Attempt) -> Result<Option<String>> {
         let Some(loaded) = self.load(job).await? else { return Ok(None) };
         self.origin_of(job, attempt, &loaded).await
     }
@@ -307,7 +307,7 @@ impl Executor {
         job: &JobRef,
         attempt: &Attempt,
         loaded: &LoadedJob,
-    ) -> Result<Option<String>, AppError> {
+    ) -> Result<Option<String>> {
         if attempt.role == Role::Notice {
             let found = if_readable(self.failure_action(&job.collection_uid).await)?.flatten();
             return Ok(found.map(|(_, action)| action.target().origin()));
@@ -323,7 +323,7 @@ impl Executor {
         attempt.due_at - clock.now() > spans(clock.as_ref()).early
     }
 
-    async fn send_again(&self, job: &JobRef, attempt: &Attempt) -> Result<Performed, AppError> {
+    async fn send_again(&self, job: &JobRef, attempt: &Attempt) -> Result<Performed> {
         let message = attempt_message(job, attempt.clone());
         self.send(&[message]).await?;
         Ok(Performed::Done)

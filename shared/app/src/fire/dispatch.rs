@@ -36,7 +36,7 @@ use super::schedules::{FoundSchedule, schedule_of};
 use super::sighting::{Noticed, Sighting};
 use super::spans;
 use super::two_steps::SendThenMove;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// How far a timer moves whose timetable cannot be read, so that it does not block those behind it.
 const UNREADABLE_WAITS: TimeDelta = TimeDelta::hours(1);
@@ -161,11 +161,7 @@ impl Dispatcher {
     /// # Errors
     ///
     /// If the queue or the store fails. The timers stay due.
-    pub async fn dispatch(
-        &self,
-        due: &[Due],
-        outages: &[Outage],
-    ) -> Result<DispatchReport, AppError> {
+    pub async fn dispatch(&self, due: &[Due], outages: &[Outage]) -> Result<DispatchReport> {
         let (report, unmoved) = self.dispatch_each(due, outages).await?;
         match unmoved.into_iter().next() {
             Some((_, error)) => Err(error),
@@ -179,7 +175,7 @@ impl Dispatcher {
         &self,
         due: &[Due],
         outages: &[Outage],
-    ) -> Result<(DispatchReport, Vec<(usize, AppError)>), AppError> {
+    ) -> Result<(DispatchReport, Vec<(usize, AppError)>)> {
         let mut batch = Batch::default();
         let horizon = self.near_until();
         // Where each attempt has a message of its own, no end is common.
@@ -226,7 +222,7 @@ impl Dispatcher {
 
     /// What outages cost the collections that tell of it. A collection that cannot be read tells nothing, and
     /// its jobs fire.
-    async fn missed<'a>(&self, overtaken: &'a [Overtaken]) -> Result<Vec<Sighting<'a>>, AppError> {
+    async fn missed<'a>(&self, overtaken: &'a [Overtaken]) -> Result<Vec<Sighting<'a>>> {
         let mut of_collections: BTreeMap<&str, Vec<&Overtaken>> = BTreeMap::new();
         for it in overtaken {
             of_collections.entry(&it.job.collection_uid).or_default().push(it);
@@ -291,7 +287,7 @@ impl Dispatcher {
         }
     }
 
-    async fn plan_facts(&self, due: &Due, outages: &[Outage]) -> Result<PlanFacts, AppError> {
+    async fn plan_facts(&self, due: &Due, outages: &[Outage]) -> Result<PlanFacts> {
         let timer = match &due.what {
             DueTimer::Job(timer) if !timer.state.is_final() && !timer.is_spent => timer,
             DueTimer::Job(_) | DueTimer::Retry { .. } | DueTimer::Purge { .. } => {
@@ -316,7 +312,7 @@ impl Dispatcher {
         schedule: &Schedule,
         from: DateTime<Utc>,
         outages: &[Outage],
-    ) -> Result<Option<DateTime<Utc>>, AppError> {
+    ) -> Result<Option<DateTime<Utc>>> {
         let Some(history) = self.history.as_ref().filter(|_| !outages.is_empty()) else {
             return Ok(None);
         };

@@ -15,7 +15,7 @@ use super::shared_brakes::SharedBrakes;
 use super::sighting::Noticed;
 use super::skip_log::SkipLog;
 use super::{DeliveryPlace, FirePorts, FireSettings, Heartbeat, Stop, Wait};
-use crate::error::AppError;
+use crate::error::Result;
 use crate::presence::ApiPresence;
 
 /// Performs work items.
@@ -91,7 +91,7 @@ impl Executor {
         work_item: &WorkItem,
         place: &dyn DeliveryPlace,
         stop: &Stop,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         // The first thing, so that the end of an outage is known before anything is late for it.
         self.heartbeat.beat().await?;
         // Boxed, as thousands of attempts wait, and no other work item does.
@@ -116,11 +116,11 @@ impl Executor {
     }
 
     /// Sends messages to the workers, this one included.
-    pub(super) async fn send(&self, messages: &[QueueMessage]) -> Result<(), AppError> {
+    pub(super) async fn send(&self, messages: &[QueueMessage]) -> Result<()> {
         Ok(self.ports.queue.send(messages, self.ports.clock.now()).await?)
     }
 
-    async fn purge(&self, work_item: &WorkItem, collection_uid: &str) -> Result<(), AppError> {
+    async fn purge(&self, work_item: &WorkItem, collection_uid: &str) -> Result<()> {
         if self.ports.store.removal.purge(collection_uid).await? {
             return Ok(());
         }

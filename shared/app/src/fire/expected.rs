@@ -28,7 +28,7 @@ use super::execute::{Executor, Performed};
 use super::held::Held;
 use super::loaded_job::LoadedJob;
 use super::{DeliveryPlace, Wait};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// How often it is looked whether the API was there.
 const LOOK: Duration = Duration::from_secs(2);
@@ -48,7 +48,7 @@ impl Executor {
         job: &JobRef,
         attempt: &Attempt,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let attempt = Attempt { waited: None, ..attempt.clone() };
         let request = self.claim_request(job, &attempt);
         if let Some(performed) = self.claim(&request, place).await? {
@@ -117,7 +117,7 @@ impl Executor {
 
     /// Whether the occurrence has ended under another timing, or a ping has opened it there. A worker that has
     /// claimed it for a timing which is over looks at it only, and gives it back.
-    async fn was_paid_before(&self, claim: &Claim) -> Result<bool, AppError> {
+    async fn was_paid_before(&self, claim: &Claim) -> Result<bool> {
         let Claim { job, attempt, .. } = claim;
         let at = attempt.occurrence.nominal_at();
         let seen = self.ports.store.history.attempts_between(&job.uid, at, at).await?;

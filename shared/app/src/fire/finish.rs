@@ -39,7 +39,7 @@ use super::execute::Executor;
 use super::held::Held;
 use super::loaded_job::{LoadedJob, job_path};
 use super::spans;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// Entries of a page of history.
 const PAGE_ITEMS: u32 = 100;
@@ -50,11 +50,7 @@ const ROUNDS_MAX: usize = 8;
 
 impl Executor {
     /// Checks whether a job whose timer is due has finished, and sends stalled attempts again.
-    pub(super) async fn check_finished_due(
-        &self,
-        job: &JobRef,
-        generation: u64,
-    ) -> Result<(), AppError> {
+    pub(super) async fn check_finished_due(&self, job: &JobRef, generation: u64) -> Result<()> {
         let Some(loaded) = self.load(job).await? else {
             return Ok(());
         };
@@ -79,7 +75,7 @@ impl Executor {
         job: &JobRef,
         attempt: &Attempt,
         loaded: &LoadedJob,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         if may_be_last(attempt, loaded) {
             self.check_finished(job, loaded, true).await?;
         }
@@ -93,7 +89,7 @@ impl Executor {
         job: &JobRef,
         (attempt, record): (&Attempt, &Record),
         loaded: &LoadedJob,
-    ) -> Result<Option<Finish>, AppError> {
+    ) -> Result<Option<Finish>> {
         // The timer of a long retry would be taken for one that waits.
         if !self.ports.settle.finishes_jobs() || attempt.is_long || !may_be_last(attempt, loaded) {
             return Ok(None);
@@ -113,7 +109,7 @@ impl Executor {
         job: &JobRef,
         loaded: &LoadedJob,
         has_followed: bool,
-    ) -> Result<Vec<Attempt>, AppError> {
+    ) -> Result<Vec<Attempt>> {
         let mut check = self.check(job, loaded).await?;
         if !check.release.is_empty() {
             for attempt in &check.release {
@@ -140,7 +136,7 @@ impl Executor {
     }
 
     /// Releases the claim of an attempt that was left out, unless a worker holds it.
-    async fn release_left_out(&self, job: &JobRef, attempt: &Attempt) -> Result<(), AppError> {
+    async fn release_left_out(&self, job: &JobRef, attempt: &Attempt) -> Result<()> {
         let request = self.claim_request(job, attempt);
         match self.ports.store.attempts.claim(&request).await? {
             Claimed::Won => self.give_back(&Held::of(&request.claim)).await,
@@ -158,7 +154,7 @@ impl Executor {
         job: &JobRef,
         loaded: &LoadedJob,
         check: &FinishCheck,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let Some(next) = check.follows.clone() else { return Ok(()) };
         if !self.is_told(job, &next, loaded).await? {
             return Ok(());
@@ -167,11 +163,7 @@ impl Executor {
     }
 
     /// Lets a job expire at once that an earlier version finished, and whose timer is still in the index.
-    pub(super) async fn expire_finished(
-        &self,
-        job: &JobRef,
-        generation: u64,
-    ) -> Result<(), AppError> {
+    pub(super) async fn expire_finished(&self, job: &JobRef, generation: u64) -> Result<()> {
         let Some(loaded) = self.load(job).await? else { return Ok(()) };
         let JobSnapshot { version, state, timing, .. } = *loaded.snapshot.as_ref();
         if timing.generation != generation || !state.is_final() {
@@ -188,12 +180,7 @@ impl Executor {
     }
 
     /// Finishes a job in this state; `false` if it has changed since it was read.
-    async fn finish(
-        &self,
-        job: &JobRef,
-        state: JobState,
-        loaded: &LoadedJob,
-    ) -> Result<bool, AppError> {
+    async fn finish(&self, job: &JobRef, state: JobState, loaded: &LoadedJob) -> Result<bool> {
         let finish = self.to_finish(job, state, loaded);
         let timers = &self.ports.store.timers;
         if !timers.expire_definition(&finish).await? || !timers.finish(&finish).await? {
@@ -221,7 +208,7 @@ impl Executor {
     }
 
     /// Checks whether all attempts of a job have ended, and which have stalled.
-    async fn check(&self, job: &JobRef, loaded: &LoadedJob) -> Result<FinishCheck, AppError> {
+    async fn check(&self, job: &JobRef, loaded: &LoadedJob) -> Result<FinishCheck> {
         let (snapshot, Some(timetable)) = (&loaded.snapshot, &loaded.schedule) else {
             return Ok(FinishCheck::default());
         };
@@ -296,11 +283,7 @@ impl Executor {
     /// What was left out of a job's occurrences from an instant on. The rows come by their first occurrences.
     /// After a clock was set back, one that begins earlier may reach further than those that begin later. So
     /// the last page is the one of which nothing reaches the instant.
-    async fn left_out_since(
-        &self,
-        job: &JobRef,
-        from: DateTime<Utc>,
-    ) -> Result<Vec<LeftOut>, AppError> {
+    async fn left_out_since(&self, job: &JobRef, from: DateTime<Utc>) -> Result<Vec<LeftOut>> {
         let mut left_out = Vec::new();
         let mut page_from = None;
         for _ in 0..PAGES_MAX {
@@ -322,7 +305,7 @@ impl Executor {
         &self,
         job: &JobRef,
         from: DateTime<Utc>,
-    ) -> Result<Option<Vec<(Attempt, Option<Record>)>>, AppError> {
+    ) -> Result<Option<Vec<(Attempt, Option<Record>)>>> {
         let mut attempts = Vec::new();
         let mut page_from = None;
         for _ in 0..PAGES_MAX {

@@ -19,7 +19,7 @@ use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
 use super::finish::may_be_last;
 use super::loaded_job::LoadedJob;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// How often counters are read and written again when others were counted first.
 const COUNT_ROUNDS_MAX: usize = 50;
@@ -72,7 +72,7 @@ impl Executor {
         ended: EndedAttempt<'_>,
         loaded: Option<LoadedJob>,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let EndedAttempt { job, attempt, .. } = ended;
         let loaded = match loaded {
             Some(loaded) => Some(loaded),
@@ -111,7 +111,7 @@ impl Executor {
         ended: EndedAttempt<'_>,
         loaded: &LoadedJob,
         policy: FollowPolicy,
-    ) -> Result<Option<QueueMessage>, AppError> {
+    ) -> Result<Option<QueueMessage>> {
         let EndedAttempt { job, attempt, record } = ended;
         let next = next_step(attempt, record, policy);
         let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
@@ -149,7 +149,7 @@ impl Executor {
         ended: EndedAttempt<'_>,
         loaded: &LoadedJob,
         policy: FollowPolicy,
-    ) -> Result<Following, AppError> {
+    ) -> Result<Following> {
         let EndedAttempt { attempt, record, .. } = ended;
         let next = self.next(ended, loaded, policy).await?;
         if attempt.role != Role::Main {
@@ -259,7 +259,7 @@ impl Executor {
         job: &JobRef,
         counted: Counted,
         loaded: LoadedJob,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let attempt = counted.attempt.clone();
         let following = Following { counted: Some(counted), ..Following::default() };
         self.settle(job, &attempt, following, loaded).await.map(drop)
@@ -272,7 +272,7 @@ impl Executor {
         attempt: &Attempt,
         following: Following,
         mut loaded: LoadedJob,
-    ) -> Result<Followed, AppError> {
+    ) -> Result<Followed> {
         let Following { mut next, mut counted, is_closed, mut finish, receipt } = following;
         let mut turn = None;
         for _ in 0..COUNT_ROUNDS_MAX {
@@ -321,7 +321,7 @@ impl Executor {
         job: &JobRef,
         counted: &mut Option<Counted>,
         loaded: &LoadedJob,
-    ) -> Result<Option<CounterUpdate>, AppError> {
+    ) -> Result<Option<CounterUpdate>> {
         let Some(counted) = counted else { return Ok(None) };
         let snapshot = &loaded.snapshot;
         let Counted { attempt, ended_at, .. } = counted;
@@ -346,11 +346,7 @@ impl Executor {
     }
 
     /// Removes the timer of an attempt that waited in one.
-    pub(super) async fn remove_timer(
-        &self,
-        job: &JobRef,
-        attempt: &Attempt,
-    ) -> Result<(), AppError> {
+    pub(super) async fn remove_timer(&self, job: &JobRef, attempt: &Attempt) -> Result<()> {
         if !attempt.is_long {
             return Ok(());
         }

@@ -15,15 +15,11 @@ use minutehand_ports::store::PulseRecord;
 
 use super::execute::Executor;
 use super::loaded_job::path_without_names;
-use crate::error::AppError;
+use crate::error::Result;
 
 impl Executor {
     /// Whether the record of an attempt, if it was made, may have expired.
-    pub(super) async fn is_forgotten(
-        &self,
-        job: &JobRef,
-        attempt: &Attempt,
-    ) -> Result<bool, AppError> {
+    pub(super) async fn is_forgotten(&self, job: &JobRef, attempt: &Attempt) -> Result<bool> {
         let now = self.ports.clock.now();
         let slot_at = attempt.slot().map(|slot| slot.at);
         let began_at = attempt.ready_at().max(slot_at.unwrap_or(attempt.due_at));

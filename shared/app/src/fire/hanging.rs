@@ -24,11 +24,11 @@ use minutehand_ports::{ActionOutcome, AttemptContext, NotMade};
 
 use super::Wait;
 use super::execute::{Executor, Performed};
-use crate::error::AppError;
+use crate::error::Result;
 
 impl Executor {
     /// Whether an attempt that may start may call its origin now.
-    pub(super) async fn takes_call(&self, origin: &str) -> Result<bool, AppError> {
+    pub(super) async fn takes_call(&self, origin: &str) -> Result<bool> {
         match &self.brakes {
             None => Ok(true),
             Some(brakes) => Ok(brakes.take_call(origin).await?),
@@ -41,7 +41,7 @@ impl Executor {
         &self,
         job: &JobRef,
         attempt: &Attempt,
-    ) -> Result<Option<Performed>, AppError> {
+    ) -> Result<Option<Performed>> {
         let Some(brakes) = &self.brakes else { return Ok(None) };
         let Some(loaded) = self.load_if_may_start(job, attempt).await? else { return Ok(None) };
         let Some(origin) = self.origin_of(job, attempt, &loaded).await? else { return Ok(None) };

@@ -29,7 +29,7 @@ use super::dispatch::attempt_message;
 use super::loaded_job::path_without_names;
 use super::schedules::{FoundSchedule, schedule_of};
 use super::spans;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// Jobs that are looked up at a time.
 const JOBS_IN_FLIGHT_MAX: usize = 16;
@@ -85,7 +85,7 @@ impl Healer {
         is_overdue.then_some(due)
     }
 
-    async fn heal_job(&self, timer: &JobTimer, from: DateTime<Utc>) -> Result<(), AppError> {
+    async fn heal_job(&self, timer: &JobTimer, from: DateTime<Utc>) -> Result<()> {
         let schedule = match schedule_of(self.snapshots.as_ref(), timer).await? {
             FoundSchedule::Known(schedule) => schedule,
             // The dispatcher reports a timetable that cannot be read.
@@ -122,7 +122,7 @@ impl Healer {
         timer: &JobTimer,
         schedule: &Schedule,
         mut missing: Vec<DateTime<Utc>>,
-    ) -> Result<Vec<QueueMessage>, AppError> {
+    ) -> Result<Vec<QueueMessage>> {
         let Some(job) = self.snapshots.read(&timer.job).await? else { return Ok(Vec::new()) };
         let Some(on_since) = job.collection_on_since else { return Ok(Vec::new()) };
         if job.timing.generation != timer.generation {

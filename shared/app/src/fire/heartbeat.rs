@@ -18,7 +18,7 @@ use minutehand_ports::store::PulseOf;
 use minutehand_ports::{Clock, Pulses};
 
 use super::spans;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// How often a beat is tried when other processes beat first.
 const BEAT_ROUNDS_MAX: usize = 5;
@@ -73,7 +73,7 @@ impl Heartbeat {
     /// # Errors
     ///
     /// If the store fails. Nothing should be done then whose lateness an outage would explain.
-    pub async fn beat(&self) -> Result<(), AppError> {
+    pub async fn beat(&self) -> Result<()> {
         if self.has_beaten() {
             return Ok(());
         }
@@ -97,7 +97,7 @@ impl Heartbeat {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn outages(&self, ready_at: DateTime<Utc>) -> Result<Vec<Outage>, AppError> {
+    pub async fn outages(&self, ready_at: DateTime<Utc>) -> Result<Vec<Outage>> {
         if self.is_alone {
             return Ok(self.known_outages());
         }
@@ -130,7 +130,7 @@ impl Heartbeat {
     }
 
     /// One look at the pulse, and a beat if it is due; `None` if another process came first.
-    async fn try_beat(&self) -> Result<Option<Pulse>, AppError> {
+    async fn try_beat(&self) -> Result<Option<Pulse>> {
         let before = self.pulses.read_pulses().await?.of(self.of).clone();
         let is_start =
             self.is_alone && self.known.lock().unwrap_or_else(PoisonError::into_inner).is_none();

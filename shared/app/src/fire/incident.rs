@@ -41,7 +41,7 @@ use super::loaded_job::{LoadedJob, if_readable};
 use super::sighting::Sighting;
 use super::spans;
 use crate::collection_alert::{AlertCall, SentFrom};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// How often the log of a collection is read and written again when others wrote it first.
 const ROUNDS_MAX: usize = 20;
@@ -54,7 +54,7 @@ impl Executor {
         &self,
         EndedAttempt { job, attempt, record }: EndedAttempt<'_>,
         loaded: &LoadedJob,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let by = record.started_at - attempt.due_at;
         let incident = match attempt.waited {
             None | Some(Waited::Place) => Incident::Late { by },
@@ -69,7 +69,7 @@ impl Executor {
         job: &JobRef,
         attempt: &Attempt,
         loaded: &LoadedJob,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let now = self.ports.clock.now();
         let by = now - attempt.due_at;
         self.notice_wait(job, attempt, loaded, (Incident::Behind { by }, by, now)).await
@@ -81,7 +81,7 @@ impl Executor {
         attempt: &Attempt,
         loaded: &LoadedJob,
         (incident, by, at): (Incident, TimeDelta, DateTime<Utc>),
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let Occurrence::Scheduled { nominal_at } = attempt.occurrence else { return Ok(()) };
         if !attempt.is_first() || by < INCIDENT_MIN.delta() {
             return Ok(());
@@ -96,7 +96,7 @@ impl Executor {
         &self,
         sighting: &Sighting<'_>,
         loaded: &LoadedJob,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         if !loaded.snapshot.alert_use.tells_incidents() {
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl Executor {
         &self,
         collection_uid: &str,
         alert: &CollectionAlert,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let collection = if_readable(self.failure_action(collection_uid).await)?.flatten();
         let Some((record, action)) = collection else { return Ok(Performed::Done) };
         let is_asked = match &alert.tells {
@@ -194,7 +194,7 @@ impl Executor {
         QueueMessage { work_item: WorkItem::Alert { collection_uid, alert }, due_at }
     }
 
-    async fn hold_alert(&self, uid: &str, alert: &CollectionAlert) -> Result<Hold, AppError> {
+    async fn hold_alert(&self, uid: &str, alert: &CollectionAlert) -> Result<Hold> {
         let (alerts, clock) = (&self.ports.store.alerts, self.ports.clock.as_ref());
         let log_uid = log_uid(uid);
         for _ in 0..ROUNDS_MAX {
@@ -219,7 +219,7 @@ impl Executor {
         alert: &CollectionAlert,
         next: &NextTry,
         held_until: DateTime<Utc>,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         loop {
             match self.try_to_note(uid, alert, next).await {
                 Err(error) if error.is_retryable() && self.ports.clock.work_now() < held_until => {
@@ -230,12 +230,7 @@ impl Executor {
         }
     }
 
-    async fn try_to_note(
-        &self,
-        uid: &str,
-        alert: &CollectionAlert,
-        next: &NextTry,
-    ) -> Result<(), AppError> {
+    async fn try_to_note(&self, uid: &str, alert: &CollectionAlert, next: &NextTry) -> Result<()> {
         let alerts = &self.ports.store.alerts;
         let log_uid = log_uid(uid);
         for _ in 0..ROUNDS_MAX {

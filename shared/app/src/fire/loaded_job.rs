@@ -20,7 +20,7 @@ use minutehand_ports::store::{Claim, JobSnapshot};
 use super::execute::Executor;
 use super::spans;
 use crate::definition::{definition, shown_definition};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// A job as a worker has loaded it. Its parts are boxed, since thousands of futures hold one.
 pub(super) struct LoadedJob {
@@ -32,7 +32,7 @@ pub(super) struct LoadedJob {
 
 impl Executor {
     /// Loads a job as it is now.
-    pub(super) async fn load(&self, job: &JobRef) -> Result<Option<LoadedJob>, AppError> {
+    pub(super) async fn load(&self, job: &JobRef) -> Result<Option<LoadedJob>> {
         Ok(self.ports.store.snapshots.read(job).await?.map(LoadedJob::new))
     }
 
@@ -54,7 +54,7 @@ impl Executor {
         &self,
         claim: &Claim,
         prefetched: Option<LoadedJob>,
-    ) -> Result<Option<LoadedJob>, AppError> {
+    ) -> Result<Option<LoadedJob>> {
         let Some(snapshot) = self.ports.store.snapshots.read_for_start(claim).await? else {
             return Ok(None);
         };
@@ -69,7 +69,7 @@ impl Executor {
         &self,
         job: &JobRef,
         loaded: &'a LoadedJob,
-    ) -> Result<&'a JobDefinition, AppError> {
+    ) -> Result<&'a JobDefinition> {
         if let Some(definition) = loaded.definition.get() {
             return Ok(definition);
         }
@@ -85,7 +85,7 @@ impl Executor {
         job: &JobRef,
         role: Role,
         loaded: &LoadedJob,
-    ) -> Result<FollowPolicy, AppError> {
+    ) -> Result<FollowPolicy> {
         let horizon = spans(self.ports.clock.as_ref()).horizon;
         let JobSnapshot { plan, has_failure_action: has_notice, .. } = *loaded.snapshot.as_ref();
         let no_retries = Retries::from_policy(Some(&RetryPolicy::None), plan);
@@ -119,7 +119,7 @@ impl LoadedJob {
     /// Refuses an attempt of a schedule that this version cannot read: it may have a policy under which
     /// the attempt does not start. A worker of a newer version can, or this one, where the definition had
     /// changed between the reads of the two.
-    pub(super) fn check_schedule(&self, claim: &Claim) -> Result<(), AppError> {
+    pub(super) fn check_schedule(&self, claim: &Claim) -> Result<()> {
         let Claim { job, attempt, .. } = claim;
         let is_of_schedule = matches!(attempt.occurrence, Occurrence::Scheduled { .. })
             && attempt.generation == self.snapshot.timing.generation;
@@ -211,7 +211,7 @@ impl LoadedJob {
 }
 
 /// What was read; `None` if no further try can read it.
-pub(super) fn if_readable<T>(read: Result<T, AppError>) -> Result<Option<T>, AppError> {
+pub(super) fn if_readable<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Err(error) if !error.is_retryable() => Ok(None),
         read => read.map(Some),

@@ -30,14 +30,14 @@ use minutehand_recurrence::Recurrence;
 use super::execute::Executor;
 use super::loaded_job::LoadedJob;
 use crate::definition::collection_definition;
-use crate::error::AppError;
+use crate::error::Result;
 
 impl Executor {
     /// The failure action of a collection as it is now, and the collection.
     pub(super) async fn failure_action(
         &self,
         collection_uid: &str,
-    ) -> Result<Option<(CollectionRecord, FailureAction)>, AppError> {
+    ) -> Result<Option<(CollectionRecord, FailureAction)>> {
         let snapshots = &self.ports.store.snapshots;
         let Some(record) = snapshots.read_collection(collection_uid).await? else {
             return Ok(None);
@@ -53,7 +53,7 @@ impl Executor {
         job: &JobRef,
         attempt: &Attempt,
         loaded: &LoadedJob,
-    ) -> Result<Option<Target>, AppError> {
+    ) -> Result<Option<Target>> {
         let Some((record, action)) = self.failure_action(&job.collection_uid).await? else {
             return Ok(None);
         };
@@ -93,7 +93,7 @@ impl Executor {
         &self,
         job: &JobRef,
         attempt: &Attempt,
-    ) -> Result<Vec<(Attempt, Record)>, AppError> {
+    ) -> Result<Vec<(Attempt, Record)>> {
         let nominal_at = attempt.occurrence.nominal_at();
         let found = self.attempts_since(job, nominal_at).await?.unwrap_or_default();
         let is_of_occurrence = |other: &Attempt| {

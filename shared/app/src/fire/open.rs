@@ -36,7 +36,7 @@ use super::follow::EndedAttempt;
 use super::held::{Held, LEASE_MARGIN};
 use super::loaded_job::{LoadedJob, action, job_path};
 use super::{DeliveryPlace, Stop};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// For how long an open attempt keeps its turn and its seat, if nothing ends it: longer than any deadline, also
 /// where the clock of the schedule is slow, and than an outage that is survived.
@@ -52,7 +52,7 @@ impl Executor {
         &self,
         claim: &Claim,
         loaded: &LoadedJob,
-    ) -> Result<Option<String>, AppError> {
+    ) -> Result<Option<String>> {
         let urls = self.ports.completions.as_ref();
         match urls.filter(|_| loaded.within(claim.attempt.role).is_some()) {
             Some(urls) => Ok(Some(urls.url(&claim.job, &claim.attempt).await?)),
@@ -68,7 +68,7 @@ impl Executor {
         result: ActionResult,
         loaded: LoadedJob,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let claim = held.claim;
         let within =
             self.ports.completions.as_ref().and_then(|_| loaded.within(claim.attempt.role));
@@ -136,7 +136,7 @@ impl Executor {
         attempt: &Attempt,
         place: &dyn DeliveryPlace,
         stop: &Stop,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         if !self.wait_until_due(attempt, place, stop).await {
             return Ok(Performed::Again(Duration::ZERO));
         }
@@ -170,7 +170,7 @@ impl Executor {
         job: &JobRef,
         open: OpenAttempt,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let OpenAttempt { attempt, claim_id, open: span, ending, progress } = open;
         let now = self.ports.clock.now();
         let said = match (ending, span) {

@@ -27,7 +27,7 @@ use super::execute::Executor;
 use super::follow::EndedAttempt;
 use super::loaded_job::{LoadedJob, if_readable};
 use crate::definition::properties_of;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// Entries of a page of history.
 const PAGE_ITEMS: u32 = 100;
@@ -47,7 +47,7 @@ impl Executor {
         ended: EndedAttempt<'_>,
         loaded: LoadedJob,
         policy: FollowPolicy,
-    ) -> Result<Option<LoadedJob>, AppError> {
+    ) -> Result<Option<LoadedJob>> {
         let EndedAttempt { job, attempt, record } = ended;
         if attempt.role != Role::Main || !is_final_failure(attempt, record, policy) {
             return Ok(Some(loaded));
@@ -85,7 +85,7 @@ impl Executor {
         ended: EndedAttempt<'_>,
         loaded: &'a LoadedJob,
         policy: FollowPolicy,
-    ) -> Result<Option<(&'a JobDefinition, FailedInRow)>, AppError> {
+    ) -> Result<Option<(&'a JobDefinition, FailedInRow)>> {
         let EndedAttempt { job, attempt, .. } = ended;
         let JobSnapshot { state, timing, .. } = loaded.snapshot.as_ref();
         let now = self.ports.clock.now();
@@ -109,7 +109,7 @@ impl Executor {
         ended: EndedAttempt<'_>,
         enough: u32,
         policy: FollowPolicy,
-    ) -> Result<Option<FailedInRow>, AppError> {
+    ) -> Result<Option<FailedInRow>> {
         let EndedAttempt { job, attempt, .. } = ended;
         let (mut seen, mut page_from) = (Vec::new(), None);
         let mut row = None;
@@ -134,7 +134,7 @@ fn pause_of(
     loaded: &LoadedJob,
     definition: &JobDefinition,
     why: Paused,
-) -> Result<Option<Pause>, AppError> {
+) -> Result<Option<Pause>> {
     let JobSnapshot { name, version, document: before, timing, timetable, .. } =
         loaded.snapshot.as_ref();
     let ended_timing = EarlierTiming::ending(timing, timetable.clone());

@@ -17,7 +17,7 @@ use super::execute::{Executor, Performed};
 use super::follow::{EndedAttempt, Undecided};
 use super::held::{Held, LEASE_MARGIN};
 use super::loaded_job::{LoadedJob, action, job_path};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// How long to wait before recording is tried again.
 const RECORD_AGAIN: Duration = Duration::from_millis(200);
@@ -28,7 +28,7 @@ impl Executor {
         &self,
         claim: &Claim,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let loaded = self.load(&claim.job).await?;
         let definition: Option<&JobDefinition> = match &loaded {
             Some(loaded) => self.definition(&claim.job, loaded).await.ok(),
@@ -50,7 +50,7 @@ impl Executor {
         result: ActionResult,
         loaded: Option<LoadedJob>,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let kept = Box::pin(self.record_result(&held, result, loaded.as_ref())).await?;
         let Some(record) = kept else {
             // Another worker has taken the attempt over. If that one dies, this message is needed.
@@ -69,7 +69,7 @@ impl Executor {
         held: &Held<'_>,
         result: ActionResult,
         loaded: Option<&LoadedJob>,
-    ) -> Result<Option<Record>, AppError> {
+    ) -> Result<Option<Record>> {
         let claim = held.claim;
         let Claim { job, attempt, .. } = claim;
         let ActionResult {
@@ -121,7 +121,7 @@ impl Executor {
         held: &Held<'_>,
         record: &Record,
         loaded: Option<&LoadedJob>,
-    ) -> Result<Recorded, AppError> {
+    ) -> Result<Recorded> {
         let (claim, store) = (held.claim, &self.ports.store);
         // Bounded by the lease.
         loop {

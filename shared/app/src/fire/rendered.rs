@@ -12,7 +12,7 @@ use minutehand_recurrence::Recurrence;
 
 use super::execute::Executor;
 use super::loaded_job::LoadedJob;
-use crate::error::AppError;
+use crate::error::Result;
 
 impl Executor {
     /// The target of an attempt with values in place of the names in its texts; or the message of an attempt
@@ -23,7 +23,7 @@ impl Executor {
         loaded: &LoadedJob,
         definition: &JobDefinition,
         target: &Target,
-    ) -> Result<Result<Target, String>, AppError> {
+    ) -> Result<Result<Target, String>> {
         let Claim { job, attempt, .. } = claim;
         let cause = match attempt.role {
             Role::Error => self.cause_of_failure(claim).await?,
@@ -66,7 +66,7 @@ impl Executor {
     }
 
     /// Why the action failed whose error action this is.
-    async fn cause_of_failure(&self, claim: &Claim) -> Result<Option<String>, AppError> {
+    async fn cause_of_failure(&self, claim: &Claim) -> Result<Option<String>> {
         let attempts = self.attempts_of_occurrence(&claim.job, &claim.attempt).await?;
         let failures = attempts.into_iter().filter(|(attempt, record)| {
             attempt.role == Role::Main && record.outcome == Outcome::Failed

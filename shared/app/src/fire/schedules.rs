@@ -8,7 +8,7 @@ use minutehand_ports::Snapshots;
 use minutehand_ports::store::JobTimer;
 use minutehand_recurrence::UnreadableTimetable;
 
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The timer and the definition of a job are not read as of one instant. A change between the two is
 /// seen by the second look.
@@ -28,7 +28,7 @@ pub(super) enum FoundSchedule {
 pub(super) async fn schedule_of(
     snapshots: &dyn Snapshots,
     timer: &JobTimer,
-) -> Result<FoundSchedule, AppError> {
+) -> Result<FoundSchedule> {
     let line = timer.timetable.as_str();
     let mut found = line.parse::<Schedule>();
     if Schedule::needs_document(line) {

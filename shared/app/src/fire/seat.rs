@@ -21,7 +21,7 @@ use super::execute::{Executor, Performed};
 use super::held::Held;
 use super::loaded_job::LoadedJob;
 use super::slot::{LimitWait, Limited};
-use crate::error::AppError;
+use crate::error::Result;
 
 impl Executor {
     /// What an attempt that may start has to wait for. If for nothing, it has a seat where one is needed.
@@ -30,7 +30,7 @@ impl Executor {
         held: &mut Held<'_>,
         loaded: &LoadedJob,
         outages: &[Outage],
-    ) -> Result<Limited, AppError> {
+    ) -> Result<Limited> {
         let claim = held.claim;
         let CollectionLimits { per_second, concurrent } = loaded.snapshot.limits;
         if let Some(per_second) = per_second {
@@ -58,7 +58,7 @@ impl Executor {
     }
 
     /// Whether a seat seems to be free.
-    async fn sees_seat(&self, job: &JobRef, limit: Concurrent) -> Result<bool, AppError> {
+    async fn sees_seat(&self, job: &JobRef, limit: Concurrent) -> Result<bool> {
         let now = self.ports.clock.work_now();
         Ok(self.ports.store.seats.taken_seats(&job.collection_uid, now).await? < limit.get())
     }
@@ -69,7 +69,7 @@ impl Executor {
         &self,
         job: &JobRef,
         attempt: &Attempt,
-    ) -> Result<Option<Performed>, AppError> {
+    ) -> Result<Option<Performed>> {
         let loaded = self.load_if_may_start(job, attempt).await?;
         let limited = loaded.and_then(|it| it.snapshot.limits.concurrent.map(|limit| (it, limit)));
         let Some((loaded, limit)) = limited else { return Ok(None) };

@@ -11,7 +11,7 @@ use minutehand_ports::store::{Claim, Counted, CountersAdd};
 use super::execute::{Executor, Performed};
 use super::loaded_job::{LoadedJob, job_path};
 use super::sighting::Sighting;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// No attempt has this number. A skipped occurrence is counted under it.
 const SKIPPED: u32 = u32::MAX;
@@ -26,7 +26,7 @@ impl Executor {
         reason: SkipReason,
         loaded: &LoadedJob,
         outages: &[Outage],
-    ) -> Result<Option<LeftOut>, AppError> {
+    ) -> Result<Option<LeftOut>> {
         let Claim { job, attempt, .. } = claim;
         let (generation, nominal_at) = (attempt.generation, attempt.occurrence.nominal_at());
         let at = self.ports.clock.now();
@@ -75,7 +75,7 @@ impl Executor {
         attempt: &Attempt,
         skip: LastSkip,
         loaded: Option<LoadedJob>,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let reason = skip.reason;
         let (job_path, id) = (job_path(job, loaded.as_ref()), attempt.id());
         let due = if reason == SkipReason::CollectionOff {

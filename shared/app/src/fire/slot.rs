@@ -29,7 +29,7 @@ use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
 use super::loaded_job::LoadedJob;
 use super::{Stop, Wait};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// How often an attempt asks again at once, because others took the slot that it saw.
 const ROUNDS_MAX: usize = 12;
@@ -58,7 +58,7 @@ impl Executor {
         per_second: PerSecond,
         loaded: &LoadedJob,
         outages: &[Outage],
-    ) -> Result<Limited, AppError> {
+    ) -> Result<Limited> {
         let own = claim.attempt.slot();
         let now = self.ports.clock.work_now();
         let (slots, collection_uid) = (&self.ports.store.slots, claim.job.collection_uid.as_str());
@@ -130,11 +130,7 @@ impl Executor {
 
     /// Gives back the claim of an attempt that waits. It comes again with its message: in time for its slot, or to
     /// look again.
-    pub(super) async fn postpone(
-        &self,
-        claim: &Claim,
-        wait: LimitWait,
-    ) -> Result<Performed, AppError> {
+    pub(super) async fn postpone(&self, claim: &Claim, wait: LimitWait) -> Result<Performed> {
         match wait {
             LimitWait::Slot(slot) => {
                 let hold = slot.at - self.ports.clock.work_now();
@@ -164,7 +160,7 @@ impl Executor {
         hold: TimeDelta,
         waited: Waited,
         wait: TimeDelta,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let attempt = Attempt { waited: Some(waited), ..claim.attempt.clone() };
         let claim = Claim { attempt, ..claim.clone() };
         self.hold(&claim, hold).await?;
@@ -176,7 +172,7 @@ impl Executor {
     }
 
     /// Gives a claim back, and holds the attempt for who has waited.
-    async fn hold(&self, claim: &Claim, hold: TimeDelta) -> Result<(), AppError> {
+    async fn hold(&self, claim: &Claim, hold: TimeDelta) -> Result<()> {
         let now = self.ports.clock.work_now();
         let attempts = &self.ports.store.attempts;
         self.until_answered(|| attempts.postpone(claim, hold, now)).await?;
@@ -191,7 +187,7 @@ impl Executor {
         job: &JobRef,
         slot: Slot,
         stop: &Stop,
-    ) -> Result<Option<Performed>, AppError> {
+    ) -> Result<Option<Performed>> {
         let left = slot.at - self.ports.clock.work_now();
         if left > EARLY {
             let wait = Wait::For(left.min(SLOT_LOOK).to_std().unwrap_or_default());
@@ -206,7 +202,7 @@ impl Executor {
     }
 
     /// Whether the limit of a slot still holds.
-    async fn holds(&self, job: &JobRef, slot: Slot) -> Result<bool, AppError> {
+    async fn holds(&self, job: &JobRef, slot: Slot) -> Result<bool> {
         let Some(loaded) = self.load(job).await? else { return Ok(false) };
         let book = self.ports.store.slots.read_slots(&job.collection_uid).await?;
         Ok(book.is_some_and(|book| book.holds(slot, loaded.snapshot.limits.per_second)))

@@ -34,7 +34,7 @@ use minutehand_ports::{Clock, ErrorType, Timers};
 
 use super::spans;
 use super::{DispatchReport, Dispatcher, Healer, Heartbeat};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 use pace::Pace;
 
 mod pace;
@@ -158,12 +158,12 @@ enum Step {
 
 /// How a step ended.
 enum Stepped {
-    Read(u32, Result<(Vec<Due>, Option<ShardCursor>), AppError>),
+    Read(u32, Result<(Vec<Due>, Option<ShardCursor>)>),
     Dispatched(Gathered, Dispatched),
 }
 
 /// The result of a dispatch, with the timers that were not moved.
-type Dispatched = Result<(DispatchReport, Vec<(usize, AppError)>), AppError>;
+type Dispatched = Result<(DispatchReport, Vec<(usize, AppError)>)>;
 
 /// Timers that are dispatched together.
 #[derive(Default)]
@@ -323,7 +323,7 @@ impl Sweeper {
     /// # Errors
     ///
     /// If the store does not answer.
-    pub async fn next_due_at(&self) -> Result<Option<DateTime<Utc>>, AppError> {
+    pub async fn next_due_at(&self) -> Result<Option<DateTime<Utc>>> {
         self.first_due.forget_old(self.clock.work_now());
         let mut next = None;
         for shard in 0..self.timers.shards() {
@@ -357,7 +357,7 @@ impl Sweeper {
         &self,
         cursor: ShardCursor,
         until: DateTime<Utc>,
-    ) -> Result<(Vec<Due>, Option<ShardCursor>), AppError> {
+    ) -> Result<(Vec<Due>, Option<ShardCursor>)> {
         let ShardCursor { reached, pages, turn, shard, from } = cursor;
         let request = PageRequest { from, items_max: PAGE_ITEMS };
         let page = self.timers.due(shard, until, request).await;

@@ -14,7 +14,7 @@ use minutehand_ports::store::{Advance, StoreError};
 use minutehand_ports::{Clock, DispatchStep, QueueError, QueueMessage};
 
 use super::Sweeper;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// Tells the sweeper of timers that other callers have moved, so that it knows whether the timer it
 /// waits for is still the next.
@@ -54,7 +54,7 @@ impl TimerChanges {
     /// # Errors
     ///
     /// If the index does not answer.
-    pub async fn next_in_view(&self, sweeper: &Sweeper, clock: &dyn Clock) -> Result<(), AppError> {
+    pub async fn next_in_view(&self, sweeper: &Sweeper, clock: &dyn Clock) -> Result<()> {
         let mut next = sweeper.next_due_at().await?;
         loop {
             let due_at = next;

@@ -28,7 +28,7 @@ use super::execute::{Executor, Performed};
 use super::follow::EndedAttempt;
 use super::loaded_job::LoadedJob;
 use super::{DeliveryPlace, Stop, Wait};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// How often an attempt asks again at once, because others changed the order.
 const ROUNDS_MAX: usize = 12;
@@ -43,7 +43,7 @@ impl Executor {
         attempt: &Attempt,
         place: &dyn DeliveryPlace,
         stop: &Stop,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         if !self.wait_until_due(attempt, place, stop).await {
             return Ok(Performed::Again(std::time::Duration::ZERO));
         }
@@ -56,7 +56,7 @@ impl Executor {
         job: &JobRef,
         attempt: &Attempt,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let attempt = &Attempt { takes_turn: true, ..attempt.clone() };
         let request = self.claim_request(job, attempt);
         for _ in 0..ROUNDS_MAX {
@@ -130,7 +130,7 @@ impl Executor {
         order: TurnOrder,
         claim: &Claim,
         left_out: Option<LeftOut>,
-    ) -> Result<bool, AppError> {
+    ) -> Result<bool> {
         let (job_uid, as_read) = (claim.job.uid.clone(), read.number);
         let write = TurnsWrite { job_uid, as_read, order, left_out };
         let turns = &self.ports.store.turns;
@@ -143,7 +143,7 @@ impl Executor {
 
     /// Loads the job of an attempt for which it is not the turn; `None` if that does not matter, because
     /// the attempt may not start, or the job has let attempts overlap since.
-    async fn load_of_turn(&self, claim: &Claim) -> Result<Option<LoadedJob>, AppError> {
+    async fn load_of_turn(&self, claim: &Claim) -> Result<Option<LoadedJob>> {
         let loaded = self.load_if_may_start(&claim.job, &claim.attempt).await?;
         Ok(loaded.filter(LoadedJob::takes_turns))
     }
@@ -153,7 +153,7 @@ impl Executor {
         &self,
         job: &JobRef,
         attempt: &Attempt,
-    ) -> Result<Option<LoadedJob>, AppError> {
+    ) -> Result<Option<LoadedJob>> {
         let loaded = self.load(job).await?;
         let ready_at = attempt.ready_at();
         let outages = self.heartbeat.outages(ready_at).await?;
@@ -167,7 +167,7 @@ impl Executor {
         &self,
         request: ClaimRequest,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         let without_claim = match self.claim(&request, place).await {
             Ok(None) => return self.start_or_wait(&request.claim, place).await,
             // The attempt has ended meanwhile, or another worker holds it.
@@ -183,7 +183,7 @@ impl Executor {
         &self,
         mut request: ClaimRequest,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         request.claim.attempt.takes_turn = false;
         match self.claim(&request, place).await? {
             None => self.start_or_wait(&request.claim, place).await,
@@ -191,11 +191,7 @@ impl Executor {
         }
     }
 
-    async fn start_or_wait(
-        &self,
-        claim: &Claim,
-        place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    async fn start_or_wait(&self, claim: &Claim, place: &dyn DeliveryPlace) -> Result<Performed> {
         // Without an answer, the job has changed twice within this moment.
         Ok(Box::pin(self.start(claim, None, place)).await?.unwrap_or(WAITS))
     }

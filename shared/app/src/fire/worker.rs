@@ -38,7 +38,7 @@ use minutehand_ports::{Clock, ErrorType, Event, EventSink, chain};
 use super::execute::{Executor, Performed};
 use super::loaded_job::path_without_names;
 use super::{DeliveryPlace, Stop, Wait};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// The pause after the first failed delivery.
 const BACKOFF_FIRST: Duration = Duration::from_secs(5);
@@ -56,7 +56,7 @@ pub trait Performer: Send + Sync {
         work_item: &WorkItem,
         place: &dyn DeliveryPlace,
         stop: &Stop,
-    ) -> impl Future<Output = Result<Performed, AppError>> + Send;
+    ) -> impl Future<Output = Result<Performed>> + Send;
 }
 
 impl Performer for Executor {
@@ -65,7 +65,7 @@ impl Performer for Executor {
         work_item: &WorkItem,
         place: &dyn DeliveryPlace,
         stop: &Stop,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Performed> {
         Self::perform(self, work_item, place, stop).await
     }
 }
@@ -339,7 +339,7 @@ mod tests {
             work_item: &WorkItem,
             _place: &dyn DeliveryPlace,
             _stop: &Stop,
-        ) -> impl Future<Output = Result<Performed, AppError>> + Send {
+        ) -> impl Future<Output = Result<Performed>> + Send {
             let WorkItem::PurgeCollection { collection_uid } = work_item else {
                 panic!("not of this test: {work_item:?}");
             };

@@ -13,7 +13,7 @@ use super::occurrences::{PastOutcome, outcomes_at};
 use super::run::asked_at;
 use super::{JobPlace, JobView, Manage, retry_on_stale};
 use crate::definition::shown_definition;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// How often a redrive is tried while others redrive the same failure.
 const ROUNDS_MAX: usize = 5;
@@ -33,7 +33,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist, or if the job is off for another reason.
-    pub async fn resume_job(&self, of: JobPlace<'_>) -> Result<JobView, AppError> {
+    pub async fn resume_job(&self, of: JobPlace<'_>) -> Result<JobView> {
         let (.., name) = of;
         retry_on_stale(format!("job '{name}'"), || async {
             let (collection, old) = self.parent_and_job(of).await?;
@@ -72,7 +72,7 @@ impl Manage {
         &self,
         of: JobPlace<'_>,
         at: DateTime<Utc>,
-    ) -> Result<Redriven, AppError> {
+    ) -> Result<Redriven> {
         let (.., name) = of;
         let (collection, job) = self.runnable(of).await?;
         let found = self.attempts_at(&job, at).await?;

@@ -24,7 +24,7 @@ use minutehand_ports::store::{
 use super::describe::stored_schedule;
 use super::present::BEHIND_AFTER;
 use super::{Manage, PresentCounts, PresentState};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The most collections of a subscription that are looked at.
 const COLLECTIONS_MAX: usize = 10_000;
@@ -161,7 +161,7 @@ impl Manage {
         ahead: &Ahead,
         [from, to]: [DateTime<Utc>; 2],
         max: usize,
-    ) -> Result<Upcoming, AppError> {
+    ) -> Result<Upcoming> {
         let collections = self.collections_ahead(ahead).await?;
         let timers = self.first_timers(DateTime::<Utc>::MAX_UTC).await?;
         let looked_at = timers.iter().map(|page| page.items.len()).sum();
@@ -198,7 +198,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer.
-    pub async fn overview(&self, subscription: PathSegment) -> Result<Overview, AppError> {
+    pub async fn overview(&self, subscription: PathSegment) -> Result<Overview> {
         let collections = self.collections_ahead(&Ahead { subscription, collection: None }).await?;
         let pulses = self.ports.browse.pulses().await?;
         let dead_letters = if self.is_limited() { None } else { self.count_dead_letters().await };
@@ -291,7 +291,7 @@ impl Manage {
     }
 
     /// The collections whose jobs are asked about.
-    pub(super) async fn collections_ahead(&self, ahead: &Ahead) -> Result<Collections, AppError> {
+    pub(super) async fn collections_ahead(&self, ahead: &Ahead) -> Result<Collections> {
         let mut found = Collections::new();
         if let Some((group, name)) = &ahead.collection {
             let (subscription, group) = (ahead.subscription.clone(), group.clone());
@@ -316,7 +316,7 @@ impl Manage {
         &self,
         timers: impl Iterator<Item = Due> + Send,
         collections: &Collections,
-    ) -> Result<Vec<FiringJob>, AppError> {
+    ) -> Result<Vec<FiringJob>> {
         let firing: Vec<_> = timers
             .filter(|due| is_firing(due, collections))
             .map(|due| self.firing_job(due))
@@ -326,7 +326,7 @@ impl Manage {
     }
 
     /// The job of a timer; `None` if it has changed meanwhile, or this version cannot read it.
-    async fn firing_job(&self, due: Due) -> Result<Option<FiringJob>, AppError> {
+    async fn firing_job(&self, due: Due) -> Result<Option<FiringJob>> {
         let DueTimer::Job(JobTimer { job, timetable: line, .. }) = due.what else {
             return Ok(None);
         };
@@ -343,7 +343,7 @@ impl Manage {
     }
 
     /// The first timers of each shard.
-    async fn first_timers(&self, until: DateTime<Utc>) -> Result<Vec<Page<Due>>, AppError> {
+    async fn first_timers(&self, until: DateTime<Utc>) -> Result<Vec<Page<Due>>> {
         let shards = self.ports.browse.timer_shards();
         let items_max = TIMERS_MAX / shards.max(1);
         let page = || PageRequest { from: None, items_max };

@@ -17,7 +17,7 @@ use minutehand_ports::{ActionOutcome, QueueMessage};
 use super::{JobPlace, Manage};
 use crate::collection_alert::{AlertCall, SentFrom};
 use crate::definition::collection_definition;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// How often a process that may not call targets looks for the result of a test, and how many times. Together
 /// that is less than an answer of API Gateway may take.
@@ -54,12 +54,8 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// [`AppError::NoCollection`] if it does not exist.
-    pub async fn alert_setting(
-        &self,
-        place: &ResourceGroup,
-        name: &Name,
-    ) -> Result<AlertSetting, AppError> {
+    /// [`NoCollection`](crate::AppError::NoCollection) if it does not exist.
+    pub async fn alert_setting(&self, place: &ResourceGroup, name: &Name) -> Result<AlertSetting> {
         let record = self.collection(place, name).await?;
         let is_set = record.collection.definition.on_failure().is_some();
         Ok(AlertSetting { is_set, trouble: self.alert_trouble(&record).await? })
@@ -70,7 +66,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist.
-    pub async fn job_alert(&self, of: JobPlace<'_>) -> Result<JobAlertSetting, AppError> {
+    pub async fn job_alert(&self, of: JobPlace<'_>) -> Result<JobAlertSetting> {
         let (collection, job) = self.browsed_job(of).await?;
         let on_failure = collection.collection.definition.on_failure();
         let has_rules = on_failure.is_some_and(|action| action.rules().need_state());
@@ -89,11 +85,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection has no failure action.
-    pub async fn test_alert(
-        &self,
-        place: &ResourceGroup,
-        name: &Name,
-    ) -> Result<TestResult, AppError> {
+    pub async fn test_alert(&self, place: &ResourceGroup, name: &Name) -> Result<TestResult> {
         let record = self.collection(place, name).await?;
         let definition = collection_definition(self.ports.sealer.as_ref(), &record).await?;
         let Some(action) = definition.on_failure() else {
@@ -128,7 +120,7 @@ impl Manage {
         &self,
         record: &CollectionRecord,
         test: &CollectionAlert,
-    ) -> Result<TestResult, AppError> {
+    ) -> Result<TestResult> {
         let (uid, clock) = (&record.collection.uid, &self.ports.clock);
         let log_uid = log_uid(uid);
         let (due_at, alert) = (test.at, test.clone());
@@ -149,10 +141,7 @@ impl Manage {
         })
     }
 
-    async fn alert_trouble(
-        &self,
-        record: &CollectionRecord,
-    ) -> Result<Option<AlertTrouble>, AppError> {
+    async fn alert_trouble(&self, record: &CollectionRecord) -> Result<Option<AlertTrouble>> {
         if record.collection.definition.on_failure().is_none() {
             return Ok(None);
         }
@@ -161,7 +150,7 @@ impl Manage {
     }
 
     /// If an alert fails meanwhile, its trouble stays.
-    async fn end_alert_trouble(&self, record: &CollectionRecord) -> Result<(), AppError> {
+    async fn end_alert_trouble(&self, record: &CollectionRecord) -> Result<()> {
         let uid = &record.collection.uid;
         let AlertRead { number, state } = self.ports.alerts.read_alert(uid).await?;
         if state.is_empty() {
@@ -176,7 +165,7 @@ impl Manage {
     pub(super) async fn troubled_alerts(
         &self,
         collections: impl Iterator<Item = &CollectionRecord>,
-    ) -> Result<Vec<(ResourceGroup, Name, AlertTrouble)>, AppError> {
+    ) -> Result<Vec<(ResourceGroup, Name, AlertTrouble)>> {
         let with_alerts =
             collections.filter(|record| record.collection.definition.on_failure().is_some());
         let looked_at: Vec<_> = with_alerts

@@ -13,7 +13,7 @@ use minutehand_ports::store::{AskedRun, CollectionRecord, HistoryEntry, JobRecor
 use super::occurrences::{PastOutcome, outcomes_at};
 use super::run::{Run, asked_at};
 use super::{JobPlace, Manage};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// What became of a run that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +32,7 @@ impl Manage {
     /// # Errors
     ///
     /// As [`Self::run_job`].
-    pub async fn run_job_once(
-        &self,
-        of: JobPlace<'_>,
-        key: &IdempotencyKey,
-    ) -> Result<(), AppError> {
+    pub async fn run_job_once(&self, of: JobPlace<'_>, key: &IdempotencyKey) -> Result<()> {
         let (collection, job) = self.runnable(of).await?;
         let now = self.ports.clock.now();
         let run_id = run_id(&self.ports.ids.new_id(), self.depth);
@@ -53,7 +49,7 @@ impl Manage {
         job: &JobRecord,
         asked: &AskedRun,
         now: DateTime<Utc>,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let AskedRun { generation, asked_at, run_id, asked_by, .. } = asked.clone();
         let run = Run { what: Occurrence::Run { asked_at, run_id }, generation, asked_by };
         self.send_run(collection, job, run, now).await
@@ -65,7 +61,7 @@ impl Manage {
         collection: &CollectionRecord,
         job: &JobRecord,
         asked: &AskedRun,
-    ) -> Result<Fate, AppError> {
+    ) -> Result<Fate> {
         let entries = self.attempts_at(job, asked.asked_at).await?.into_iter().filter(|entry| {
             matches!(&entry.attempt.occurrence, Occurrence::Run { run_id, .. } if *run_id == asked.run_id)
         });
@@ -83,7 +79,7 @@ impl Manage {
         &self,
         job: &JobRecord,
         at: DateTime<Utc>,
-    ) -> Result<Vec<HistoryEntry>, AppError> {
+    ) -> Result<Vec<HistoryEntry>> {
         let since = self.history_since();
         let mut found = self.ports.browse.attempts(&job.uid, at).await?;
         found.retain(|entry| entry.is_answered(since));

@@ -13,7 +13,7 @@ use super::describe::Facts;
 use super::present::SinceByJob;
 use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// A job in one row of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Manage {
         collection: &Name,
         prefix: &str,
         page: PageRequest,
-    ) -> Result<Page<JobRow>, AppError> {
+    ) -> Result<Page<JobRow>> {
         let collection = self.browsed_parent(place, collection).await?;
         let now = self.ports.clock.now();
         let page = self.ports.browse.jobs(&collection.collection.uid, prefix, now, page).await?;
@@ -70,10 +70,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer, or the caller is limited to some collections.
-    pub async fn list_subscriptions(
-        &self,
-        page: PageRequest,
-    ) -> Result<Page<PathSegment>, AppError> {
+    pub async fn list_subscriptions(&self, page: PageRequest) -> Result<Page<PathSegment>> {
         self.check_everything()?;
         Ok(self.ports.browse.subscriptions(page).await?)
     }
@@ -83,7 +80,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         name: &Name,
-    ) -> Result<CollectionRecord, AppError> {
+    ) -> Result<CollectionRecord> {
         let found = self.browse_collection(place, name).await?;
         found.ok_or_else(|| AppError::NoParent {
             group: place.group.to_string(),
@@ -95,7 +92,7 @@ impl Manage {
     pub(super) async fn browsed_job(
         &self,
         of: JobPlace<'_>,
-    ) -> Result<(CollectionRecord, JobRecord), AppError> {
+    ) -> Result<(CollectionRecord, JobRecord)> {
         let (place, collection, name) = of;
         let collection = self.browsed_parent(place, collection).await?;
         let job = self.ports.browse.job(&collection.collection.uid, name).await?;

@@ -18,7 +18,7 @@ use super::run::check_not_final;
 use super::timing::allowed_schedule;
 use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// How far ahead the occurrences before and after a change are compared.
 const COMPARED_FOR: TimeDelta = TimeDelta::days(30);
@@ -77,11 +77,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection does not exist, or the job of a PATCH. A body that is refused is not an error.
-    pub async fn check_job(
-        &self,
-        of: JobPlace<'_>,
-        request: CheckedRequest,
-    ) -> Result<JobCheck, AppError> {
+    pub async fn check_job(&self, of: JobPlace<'_>, request: CheckedRequest) -> Result<JobCheck> {
         let (place, collection, name) = of;
         let collection = self.browsed_parent(place, collection).await?;
         let found = self.ports.browse.job(&collection.collection.uid, name).await?;
@@ -97,7 +93,7 @@ impl Manage {
         name: &Name,
         found: Option<JobRecord>,
         request: CheckedRequest,
-    ) -> Result<JobCheck, AppError> {
+    ) -> Result<JobCheck> {
         match self.checked(collection, name, found, request).await {
             Ok(accepted) => Ok(JobCheck::Accepted(Box::new(accepted))),
             Err(AppError::Refused(refusal)) => Ok(JobCheck::Refused(refusal)),
@@ -111,7 +107,7 @@ impl Manage {
         name: &Name,
         found: Option<JobRecord>,
         request: CheckedRequest,
-    ) -> Result<AcceptedCheck, AppError> {
+    ) -> Result<AcceptedCheck> {
         let (before, mut wanted) = match (&found, request) {
             (Some(old), CheckedRequest::Patch(patch)) => {
                 let patch = canonical_names(patch, JOB)?;

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::Manage;
 use super::check::{CheckedRequest, JobCheck};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// The most jobs that are read at once.
 const READS_AT_ONCE: usize = 8;
@@ -38,7 +38,7 @@ pub struct ChangesCheck {
     pub collection: Option<Refusal>,
     /// What the change of each job would do, in order. The only error is a PATCH of a job that does not
     /// exist.
-    pub jobs: Vec<Result<JobCheck, AppError>>,
+    pub jobs: Vec<Result<JobCheck>>,
 }
 
 impl Manage {
@@ -52,7 +52,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
         changes: CheckedChanges,
-    ) -> Result<ChangesCheck, AppError> {
+    ) -> Result<ChangesCheck> {
         let found = self.find_collection(place, name).await?;
         let exists = found.is_some();
         let (mut collection, refusal) = match (changes.collection, found) {
@@ -94,7 +94,7 @@ impl Manage {
         name: &Name,
         request: CheckedRequest,
         found: Option<CollectionRecord>,
-    ) -> Result<(CollectionRecord, Option<Refusal>), AppError> {
+    ) -> Result<(CollectionRecord, Option<Refusal>)> {
         let checked = self.checked_collection(place, name, request, found.as_ref()).await;
         let (definition, refusal) = match checked {
             Ok(wanted) => (Some(wanted), None),
@@ -134,7 +134,7 @@ impl Manage {
         name: &Name,
         request: CheckedRequest,
         found: Option<&CollectionRecord>,
-    ) -> Result<CollectionDefinition, AppError> {
+    ) -> Result<CollectionDefinition> {
         let mut wanted = match (request, found) {
             (CheckedRequest::Put(body), found) => {
                 let body = canonical_names(body, COLLECTION)?;
@@ -158,7 +158,7 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         names: Vec<Name>,
-    ) -> Result<Vec<Option<JobRecord>>, AppError> {
+    ) -> Result<Vec<Option<JobRecord>>> {
         // Collected first, because a stream of futures that borrow is not `Send`.
         let found: Vec<_> = names.iter().map(|name| self.find_job(collection, name)).collect();
         iter(found).buffered(READS_AT_ONCE).try_collect().await
@@ -171,7 +171,7 @@ impl Manage {
         collection: &mut CollectionRecord,
         changes: &[(Name, CheckedRequest)],
         created_before: u32,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let definition = &collection.collection.definition;
         let (plan, quota) = (definition.plan, definition.quota.as_ref());
         let Ok(limits) = JobLimits::of(plan, quota, self.settings.plan_limits) else {

@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 use super::collections::NewCollection;
 use super::{JobView, Manage, retry_on_stale};
 use crate::definition::whole_collection;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 use crate::etag::Etag;
 
 /// The size of a page when all collections or jobs are read.
@@ -136,7 +136,7 @@ impl Manage {
     pub async fn list_cloud_services(
         &self,
         subscription: &PathSegment,
-    ) -> Result<Vec<CloudServiceView>, AppError> {
+    ) -> Result<Vec<CloudServiceView>> {
         let mut groups = BTreeMap::<String, (Option<CloudServiceRecord>, Vec<_>)>::new();
         for record in self.all_cloud_services(subscription).await? {
             let key = record.place.group.key();
@@ -160,10 +160,7 @@ impl Manage {
     /// # Errors
     ///
     /// [`AppError::NoCloudService`] if it does not exist.
-    pub async fn get_cloud_service(
-        &self,
-        place: &ResourceGroup,
-    ) -> Result<CloudServiceView, AppError> {
+    pub async fn get_cloud_service(&self, place: &ResourceGroup) -> Result<CloudServiceView> {
         self.check_some_of(place)?;
         let record = self.ports.cloud_services.find(place).await?;
         let group = Some(&place.group);
@@ -177,10 +174,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer.
-    pub async fn cloud_service_etag(
-        &self,
-        place: &ResourceGroup,
-    ) -> Result<Option<Etag>, AppError> {
+    pub async fn cloud_service_etag(&self, place: &ResourceGroup) -> Result<Option<Etag>> {
         Ok(self.find_cloud_service(place).await?.as_ref().map(Found::etag))
     }
 
@@ -193,7 +187,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         settings: CloudServiceSettings,
-    ) -> Result<Etag, AppError> {
+    ) -> Result<Etag> {
         self.check_all_of(place)?;
         let name = &place.group;
         retry_on_stale(format!("cloud service '{name}'"), || async {
@@ -227,7 +221,7 @@ impl Manage {
     /// # Errors
     ///
     /// If it does not exist.
-    pub async fn delete_cloud_service(&self, place: &ResourceGroup) -> Result<(), AppError> {
+    pub async fn delete_cloud_service(&self, place: &ResourceGroup) -> Result<()> {
         self.check_all_of(place)?;
         let found = self.find_cloud_service(place).await?;
         self.check_cloud_service_condition(&place.group, found.as_ref())?;
@@ -262,7 +256,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the cloud service does not exist.
-    pub async fn is_name_free(&self, place: &ResourceGroup, name: &Name) -> Result<bool, AppError> {
+    pub async fn is_name_free(&self, place: &ResourceGroup, name: &Name) -> Result<bool> {
         self.existing_cloud_service(place).await?;
         Ok(self.find_collection(place, name).await?.is_none())
     }
@@ -272,11 +266,7 @@ impl Manage {
     /// # Errors
     ///
     /// If it does not exist.
-    pub async fn get_resource(
-        &self,
-        place: &ResourceGroup,
-        name: &Name,
-    ) -> Result<ResourceView, AppError> {
+    pub async fn get_resource(&self, place: &ResourceGroup, name: &Name) -> Result<ResourceView> {
         self.collection(place, name).await.map(ResourceView::from)
     }
 
@@ -289,7 +279,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         name: &Name,
-    ) -> Result<Option<ResourceView>, AppError> {
+    ) -> Result<Option<ResourceView>> {
         Ok(self.find_collection(place, name).await?.map(ResourceView::from))
     }
 
@@ -305,7 +295,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
         settings: ResourceSettings,
-    ) -> Result<ResourceView, AppError> {
+    ) -> Result<ResourceView> {
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let service = self.existing_cloud_service(place).await?;
             let now = self.ports.clock.now();
@@ -338,7 +328,7 @@ impl Manage {
         place: &ResourceGroup,
         collection: &Name,
         state: JobState,
-    ) -> Result<Vec<JobView>, AppError> {
+    ) -> Result<Vec<JobView>> {
         let body = json!({"properties": {"state": state.name()}});
         let mut jobs = self.all_jobs(place, collection).await?;
         for job in jobs.iter_mut().filter(|job| !job.state.is_final() && job.state != state) {
@@ -356,11 +346,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection does not exist, or has too many jobs for one request.
-    pub async fn delete_all_jobs(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-    ) -> Result<(), AppError> {
+    pub async fn delete_all_jobs(&self, place: &ResourceGroup, collection: &Name) -> Result<()> {
         for job in self.all_jobs(place, collection).await? {
             match self.delete_job((place, collection, &job.name)).await {
                 Ok(()) => {}
@@ -371,11 +357,7 @@ impl Manage {
         Ok(())
     }
 
-    async fn all_jobs(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-    ) -> Result<Vec<JobView>, AppError> {
+    async fn all_jobs(&self, place: &ResourceGroup, collection: &Name) -> Result<Vec<JobView>> {
         let page = |page| self.list_jobs(place, collection, page);
         let jobs = all(JOBS_MAX, page).await?;
         jobs.ok_or_else(|| {
@@ -390,7 +372,7 @@ impl Manage {
     async fn all_cloud_services(
         &self,
         subscription: &PathSegment,
-    ) -> Result<Vec<CloudServiceRecord>, AppError> {
+    ) -> Result<Vec<CloudServiceRecord>> {
         let page =
             |page| async move { Ok(self.ports.cloud_services.list(subscription, page).await?) };
         let mut found = all(LISTED_MAX, page).await?.ok_or_else(|| too_many("cloud services"))?;
@@ -402,16 +384,16 @@ impl Manage {
         &self,
         subscription: &PathSegment,
         group: Option<&PathSegment>,
-    ) -> Result<Vec<CollectionRecord>, AppError> {
+    ) -> Result<Vec<CollectionRecord>> {
         let page = |page| self.page_of_collections(subscription, group, page);
         all(LISTED_MAX, page).await?.ok_or_else(|| too_many("job collections"))
     }
 
-    async fn existing_cloud_service(&self, place: &ResourceGroup) -> Result<Found, AppError> {
+    async fn existing_cloud_service(&self, place: &ResourceGroup) -> Result<Found> {
         self.find_cloud_service(place).await?.ok_or_else(|| no_cloud_service(place))
     }
 
-    async fn find_cloud_service(&self, place: &ResourceGroup) -> Result<Option<Found>, AppError> {
+    async fn find_cloud_service(&self, place: &ResourceGroup) -> Result<Option<Found>> {
         self.check_some_of(place)?;
         let record = self.ports.cloud_services.find(place).await?;
         if record.is_some() {
@@ -426,7 +408,7 @@ impl Manage {
         &self,
         name: &PathSegment,
         found: Option<&Found>,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         self.check_condition(found.map(Found::etag), || format!("cloud service '{name}'"))
     }
 }
@@ -489,12 +471,9 @@ fn too_many(what: &str) -> AppError {
 }
 
 /// All items of a list; `None` if there are more than this number.
-async fn all<T, F>(
-    items_max: usize,
-    read: impl Fn(PageRequest) -> F,
-) -> Result<Option<Vec<T>>, AppError>
+async fn all<T, F>(items_max: usize, read: impl Fn(PageRequest) -> F) -> Result<Option<Vec<T>>>
 where
-    F: Future<Output = Result<Page<T>, AppError>>,
+    F: Future<Output = Result<Page<T>>>,
 {
     let (mut items, mut from) = (Vec::new(), None);
     while items.len() <= items_max {

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::secrets::keep_secrets;
 use super::{CollectionView, Manage, retry_on_stale, secrets};
 use crate::definition::{shown_definition, whole_collection};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// The size of a page when all collections or jobs are read.
 const PAGE_ITEMS: u32 = 500;
@@ -39,7 +39,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         name: &Name,
-    ) -> Result<CollectionView, AppError> {
+    ) -> Result<CollectionView> {
         self.collection(place, name).await.map(CollectionView::from)
     }
 
@@ -53,7 +53,7 @@ impl Manage {
         subscription: &PathSegment,
         group: Option<&PathSegment>,
         page: PageRequest,
-    ) -> Result<Page<CollectionView>, AppError> {
+    ) -> Result<Page<CollectionView>> {
         let page = self.page_of_collections(subscription, group, page).await?;
         let items = page.items.into_iter().map(CollectionView::from).collect();
         Ok(Page { items, next: page.next })
@@ -69,7 +69,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
         body: Value,
-    ) -> Result<CollectionView, AppError> {
+    ) -> Result<CollectionView> {
         let body = canonical_names(body, COLLECTION)?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let now = self.ports.clock.now();
@@ -96,7 +96,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
         body: Value,
-    ) -> Result<CollectionView, AppError> {
+    ) -> Result<CollectionView> {
         let patch = canonical_names(body, COLLECTION)?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
@@ -117,7 +117,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
         state: CollectionState,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             self.check_collection_condition(name, Some(&old))?;
@@ -133,11 +133,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection does not exist.
-    pub async fn delete_collection(
-        &self,
-        place: &ResourceGroup,
-        name: &Name,
-    ) -> Result<(), AppError> {
+    pub async fn delete_collection(&self, place: &ResourceGroup, name: &Name) -> Result<()> {
         retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             self.check_collection_condition(name, Some(&old))?;
@@ -157,7 +153,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         name: &Name,
-    ) -> Result<CollectionRecord, AppError> {
+    ) -> Result<CollectionRecord> {
         let found = self.find_collection(place, name).await?;
         found.ok_or_else(|| AppError::NoCollection {
             group: place.group.to_string(),
@@ -170,7 +166,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         name: &Name,
-    ) -> Result<CollectionRecord, AppError> {
+    ) -> Result<CollectionRecord> {
         self.collection(place, name).await.map_err(|error| match error {
             AppError::NoCollection { group, name } => AppError::NoParent { group, name },
             error => error,
@@ -182,7 +178,7 @@ impl Manage {
         &self,
         found: Option<&CollectionRecord>,
         body: Value,
-    ) -> Result<CollectionDefinition, AppError> {
+    ) -> Result<CollectionDefinition> {
         Ok(accept_collection(&self.with_unsent_of_collection(body, found).await?)?)
     }
 
@@ -191,7 +187,7 @@ impl Manage {
         &self,
         old: &CollectionRecord,
         patch: Value,
-    ) -> Result<CollectionDefinition, AppError> {
+    ) -> Result<CollectionDefinition> {
         let whole = whole_collection(self.ports.sealer.as_ref(), old).await?;
         let mut shown = whole.clone();
         if let Some(properties) = shown.get_mut("properties") {
@@ -208,7 +204,7 @@ impl Manage {
         &self,
         mut body: Value,
         found: Option<&CollectionRecord>,
-    ) -> Result<Value, AppError> {
+    ) -> Result<Value> {
         let Some(old) = found else {
             keep_secrets(&mut body, None)?;
             return Ok(body);
@@ -233,7 +229,7 @@ impl Manage {
         name: &Name,
         new: NewCollection,
         now: DateTime<Utc>,
-    ) -> Result<Option<CollectionRecord>, AppError> {
+    ) -> Result<Option<CollectionRecord>> {
         let NewCollection { definition: mut wanted, label } = new;
         self.check_created(place, name, &mut wanted).await?;
         let location =
@@ -261,7 +257,7 @@ impl Manage {
         old: CollectionRecord,
         mut wanted: CollectionDefinition,
         now: DateTime<Utc>,
-    ) -> Result<Option<CollectionRecord>, AppError> {
+    ) -> Result<Option<CollectionRecord>> {
         let before = &old.collection.definition;
         if (wanted.plan, wanted.quota) != (before.plan, before.quota) {
             let limits =
@@ -282,7 +278,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
         wanted: &mut CollectionDefinition,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         self.check_one_free(place, name, wanted.plan).await?;
         check_snooze(None, wanted.snoozed_until(), self.ports.clock.now())?;
@@ -294,7 +290,7 @@ impl Manage {
         &self,
         old: &CollectionRecord,
         wanted: &mut CollectionDefinition,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let before = &old.collection.definition;
         wanted.location = Some(same_location(before, wanted.location.as_deref())?);
         if (wanted.plan, wanted.quota) != (before.plan, before.quota) {
@@ -308,7 +304,7 @@ impl Manage {
     }
 
     /// Checks the failure action beyond what its document says, and opens its certificate.
-    fn check_failure_action(&self, wanted: &mut CollectionDefinition) -> Result<(), AppError> {
+    fn check_failure_action(&self, wanted: &mut CollectionDefinition) -> Result<()> {
         let limits = JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         let Some(action) = wanted.on_failure_mut() else {
             return Ok(());
@@ -324,7 +320,7 @@ impl Manage {
         wanted: CollectionDefinition,
         sealed: Option<Vec<u8>>,
         now: DateTime<Utc>,
-    ) -> Result<Option<CollectionRecord>, AppError> {
+    ) -> Result<Option<CollectionRecord>> {
         let before = &old.collection.definition;
         let switched_on = wanted.state.is_on() && !before.state.is_on();
         let has_changed = wanted.state != before.state;
@@ -343,12 +339,7 @@ impl Manage {
     }
 
     /// Checks that no other collection of the subscription has the plan Free.
-    async fn check_one_free(
-        &self,
-        place: &ResourceGroup,
-        name: &Name,
-        plan: Plan,
-    ) -> Result<(), AppError> {
+    async fn check_one_free(&self, place: &ResourceGroup, name: &Name, plan: Plan) -> Result<()> {
         if plan != Plan::Free || self.settings.plan_limits == PlanLimits::Off {
             return Ok(());
         }
@@ -374,11 +365,7 @@ impl Manage {
     }
 
     /// Checks the jobs of a collection against another plan or quota.
-    async fn check_jobs_fit(
-        &self,
-        old: &CollectionRecord,
-        limits: JobLimits,
-    ) -> Result<(), AppError> {
+    async fn check_jobs_fit(&self, old: &CollectionRecord, limits: JobLimits) -> Result<()> {
         limits.check_job_count(old.job_count)?;
         let (mut from, now) = (None, self.ports.clock.now());
         // Bounded by the jobs of the collection.

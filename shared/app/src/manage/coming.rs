@@ -8,7 +8,7 @@ use minutehand_domain::schedule::Schedule;
 use super::describe::Facts;
 use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The occurrences that are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,11 +38,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist, or the job cannot be read.
-    pub async fn coming(
-        &self,
-        of: JobPlace<'_>,
-        wanted: WantedOccurrences,
-    ) -> Result<Coming, AppError> {
+    pub async fn coming(&self, of: JobPlace<'_>, wanted: WantedOccurrences) -> Result<Coming> {
         let (collection, job) = self.browsed_job(of).await?;
         let now = self.ports.clock.now();
         let facts = Facts::of(&collection, &job);

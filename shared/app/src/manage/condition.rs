@@ -4,7 +4,7 @@ use minutehand_domain::name::Name;
 use minutehand_ports::store::{CollectionRecord, JobRecord};
 
 use super::Manage;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 use crate::etag::Etag;
 
 /// The versions that a condition names.
@@ -50,11 +50,7 @@ impl Manage {
     }
 
     /// Checks the condition against a job as it is now; `None` if it does not exist.
-    pub(super) fn check_job_condition(
-        &self,
-        name: &Name,
-        job: Option<&JobRecord>,
-    ) -> Result<(), AppError> {
+    pub(super) fn check_job_condition(&self, name: &Name, job: Option<&JobRecord>) -> Result<()> {
         self.check_condition(job.map(Etag::from), || format!("job '{name}'"))
     }
 
@@ -63,7 +59,7 @@ impl Manage {
         &self,
         name: &Name,
         record: Option<&CollectionRecord>,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         self.check_condition(record.map(Etag::from), || format!("job collection '{name}'"))
     }
 
@@ -72,7 +68,7 @@ impl Manage {
         &self,
         etag: Option<Etag>,
         what: impl FnOnce() -> String,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         if self.condition.holds(etag.as_ref()) {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::{ChosenLetters, DeadLetter, DeadLettersDone};
 
 use super::Manage;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The most dead letters of one look.
 pub const LETTERS_MAX: usize = 100;
@@ -63,10 +63,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the queue or the store does not answer, or the caller is limited to some collections.
-    pub async fn look_at_dead_letters(
-        &self,
-        max: usize,
-    ) -> Result<(u64, Vec<DeadLetterView>), AppError> {
+    pub async fn look_at_dead_letters(&self, max: usize) -> Result<(u64, Vec<DeadLetterView>)> {
         self.check_everything()?;
         let seen = self.ports.dead_letters.look(max.min(LETTERS_MAX)).await?;
         let mut paths: HashMap<String, Option<CollectionPlace>> = HashMap::new();
@@ -97,7 +94,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the queue does not answer, or the caller is limited to some collections.
-    pub async fn redrive(&self, chosen: &ChosenLetters) -> Result<DeadLettersDone, AppError> {
+    pub async fn redrive(&self, chosen: &ChosenLetters) -> Result<DeadLettersDone> {
         self.check_everything()?;
         let done = self.ports.dead_letters.redrive(chosen).await?;
         let (who, count) = (&self.author.who, done.count);
@@ -110,10 +107,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the queue does not answer, or the caller is limited to some collections.
-    pub async fn delete_dead_letters(
-        &self,
-        chosen: &ChosenLetters,
-    ) -> Result<DeadLettersDone, AppError> {
+    pub async fn delete_dead_letters(&self, chosen: &ChosenLetters) -> Result<DeadLettersDone> {
         self.check_everything()?;
         let done = self.ports.dead_letters.delete(chosen).await?;
         let (who, count) = (&self.author.who, done.count);

@@ -12,7 +12,7 @@ use minutehand_recurrence::Start;
 
 use super::{JobPlace, JobView, Manage, Present};
 use crate::definition::shown_definition;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// A job with everything that is known of it without its history.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +98,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist.
-    pub async fn describe_job(&self, of: JobPlace<'_>) -> Result<JobDescription, AppError> {
+    pub async fn describe_job(&self, of: JobPlace<'_>) -> Result<JobDescription> {
         let (collection, job) = self.browsed_job(of).await?;
         self.description(&collection, job).await
     }
@@ -107,7 +107,7 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         job: JobRecord,
-    ) -> Result<JobDescription, AppError> {
+    ) -> Result<JobDescription> {
         let now = self.ports.clock.now();
         let (anchor, sentence) = timing_in_words(&job, now);
         let facts = Facts::of(collection, &job);

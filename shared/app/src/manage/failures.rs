@@ -6,7 +6,7 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_ports::store::{PageRequest, ResourceGroup};
 
 use super::Manage;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The most items that are read for one answer, if only some of them are wanted.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -69,7 +69,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer, or the caller may not reach the collection that is asked for.
-    pub async fn list_failures(&self, wanted: &WantedFailures) -> Result<Failures, AppError> {
+    pub async fn list_failures(&self, wanted: &WantedFailures) -> Result<Failures> {
         if let Some((group, name)) = wanted.collection.clone() {
             let subscription = wanted.subscription.clone();
             self.check_reach(&ResourceGroup { subscription, group }, &name)?;

@@ -10,7 +10,7 @@ use super::Manage;
 use super::ahead::Ahead;
 use super::browse::{JobRow, row};
 use super::present::SinceByJob;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// To look into a collection costs as much as so many names, where reads have a price.
 const NAMES_A_COLLECTION: usize = 10;
@@ -45,7 +45,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer.
-    pub async fn find_jobs(&self, wanted: &WantedJobs) -> Result<FoundJobs, AppError> {
+    pub async fn find_jobs(&self, wanted: &WantedJobs) -> Result<FoundJobs> {
         let WantedJobs { subscription, text, max } = wanted;
         let ahead = Ahead { subscription: subscription.clone(), collection: None };
         let text = text.to_ascii_lowercase();
@@ -97,7 +97,7 @@ impl<'a> Search<'a> {
         prefix: &str,
         part: &str,
         names_max: usize,
-    ) -> Result<bool, AppError> {
+    ) -> Result<bool> {
         let browse = &self.manage.ports.browse;
         let now = self.manage.ports.clock.now();
         let (mut from, mut looked_at) = (None, 0);

@@ -20,7 +20,7 @@ use minutehand_ports::store::{
 
 use super::{JobPlace, Manage, retry_on_stale};
 use crate::definition::{shown_definition, whole_collection};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// Why a job is paused whose secrets are lost.
 const REASON: &str = "The key of its secrets is lost. Put the job again, with all of its secrets.";
@@ -32,7 +32,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer, or the job is gone or cannot be read.
-    pub async fn forget_secrets_of_job(&self, of: JobPlace<'_>) -> Result<bool, AppError> {
+    pub async fn forget_secrets_of_job(&self, of: JobPlace<'_>) -> Result<bool> {
         let (.., name) = of;
         retry_on_stale(format!("job '{name}'"), || async {
             let (collection, old) = self.parent_and_job(of).await?;
@@ -61,7 +61,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         name: &Name,
-    ) -> Result<bool, AppError> {
+    ) -> Result<bool> {
         retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             match whole_collection(self.ports.sealer.as_ref(), &old).await {
@@ -79,11 +79,7 @@ impl Manage {
         .await
     }
 
-    async fn pause_lost(
-        &self,
-        collection: &CollectionRecord,
-        old: JobRecord,
-    ) -> Result<Saved, AppError> {
+    async fn pause_lost(&self, collection: &CollectionRecord, old: JobRecord) -> Result<Saved> {
         let now = self.ports.clock.now();
         let before = shown_definition(&old.uid, &old.document)?;
         let wanted = paused(&before, Paused { at: now, reason: REASON.to_owned() });

@@ -8,7 +8,7 @@ use minutehand_ports::store::{
 };
 
 use super::{ExecutionView, JobPlace, LeftOutView, Manage};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 impl Manage {
     /// A page of the attempts of a job that have ended: the newest occurrence first, and within it the
@@ -24,7 +24,7 @@ impl Manage {
         &self,
         of: JobPlace<'_>,
         page: PageRequest,
-    ) -> Result<Page<ExecutionView>, AppError> {
+    ) -> Result<Page<ExecutionView>> {
         let (collection, job) = self.parent_and_job(of).await?;
         let page = self.ports.history.list(&job.uid, page).await?;
         let since =
@@ -48,7 +48,7 @@ impl Manage {
         &self,
         of: JobPlace<'_>,
         page: PageRequest,
-    ) -> Result<Page<ExecutionView>, AppError> {
+    ) -> Result<Page<ExecutionView>> {
         let (collection, job) = self.parent_and_job(of).await?;
         let until = self.archived_until().await?;
         let page = self.ports.history.list_archived(&job.uid, page, until).await?;
@@ -60,11 +60,7 @@ impl Manage {
     /// # Errors
     ///
     /// [`AppError::NoBody`] if none is kept.
-    pub async fn failure_body(
-        &self,
-        job: JobPlace<'_>,
-        of: HistoryName,
-    ) -> Result<Vec<u8>, AppError> {
+    pub async fn failure_body(&self, job: JobPlace<'_>, of: HistoryName) -> Result<Vec<u8>> {
         let (_, job) = self.browsed_job(job).await?;
         let Some(bodies) = &self.ports.bodies else {
             return Err(AppError::NoBody { of, kept: false });
@@ -75,7 +71,7 @@ impl Manage {
 
     /// What ended until this instant is answered from the archive, and the rest from the store. The
     /// setting may have been a shorter one, so that less is in the store than it says now.
-    async fn archived_until(&self) -> Result<DateTime<Utc>, AppError> {
+    async fn archived_until(&self) -> Result<DateTime<Utc>> {
         let PulseRecord { workers, .. } = self.ports.browse.pulses().await?;
         Ok(workers.history.complete_since(self.settings.history, self.ports.clock.now()))
     }
@@ -90,7 +86,7 @@ impl Manage {
         &self,
         of: JobPlace<'_>,
         page: PageRequest,
-    ) -> Result<Page<LeftOutView>, AppError> {
+    ) -> Result<Page<LeftOutView>> {
         let (collection, job) = self.parent_and_job(of).await?;
         let page = self.ports.history.list_left_out(&job.uid, page).await?;
         let since = self.history_since();

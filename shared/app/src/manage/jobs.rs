@@ -19,7 +19,7 @@ use super::secrets::SealedDocument;
 use super::timing::{allowed_schedule, expires_at, going_on, timer, with_policies};
 use super::{JobPlace, JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::shown_definition;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 use crate::etag::Etag;
 
 /// Whether a PUT created a job.
@@ -38,7 +38,7 @@ impl Manage {
     ///
     /// If the job does not exist. A missing collection has no jobs, as in the original: it is not
     /// an error of its own here.
-    pub async fn get_job(&self, of: JobPlace<'_>) -> Result<JobView, AppError> {
+    pub async fn get_job(&self, of: JobPlace<'_>) -> Result<JobView> {
         let (place, collection, name) = of;
         let collection = self.collection(place, collection).await.map_err(|error| match error {
             AppError::NoCollection { .. } => AppError::NoJob { name: name.to_string() },
@@ -58,7 +58,7 @@ impl Manage {
         place: &ResourceGroup,
         collection: &Name,
         page: PageRequest,
-    ) -> Result<Page<JobView>, AppError> {
+    ) -> Result<Page<JobView>> {
         let collection = self.parent(place, collection).await?;
         let now = self.ports.clock.now();
         let page = self.ports.jobs.list(&collection.collection.uid, now, page).await?;
@@ -71,11 +71,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection does not exist, or the body is refused.
-    pub async fn put_job(
-        &self,
-        of: JobPlace<'_>,
-        body: Value,
-    ) -> Result<(JobView, PutOutcome), AppError> {
+    pub async fn put_job(&self, of: JobPlace<'_>, body: Value) -> Result<(JobView, PutOutcome)> {
         let (place, collection, name) = of;
         self.depth.check()?;
         let body = canonical_names(body, JOB)?;
@@ -104,7 +100,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the job does not exist, or the merged job is refused.
-    pub async fn patch_job(&self, of: JobPlace<'_>, body: Value) -> Result<JobView, AppError> {
+    pub async fn patch_job(&self, of: JobPlace<'_>, body: Value) -> Result<JobView> {
         let (.., name) = of;
         self.depth.check()?;
         let patch = canonical_names(body, JOB)?;
@@ -122,7 +118,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist.
-    pub async fn delete_job(&self, of: JobPlace<'_>) -> Result<(), AppError> {
+    pub async fn delete_job(&self, of: JobPlace<'_>) -> Result<()> {
         let (.., name) = of;
         retry_on_stale(format!("job '{name}'"), || async {
             let (collection, job) = self.parent_and_job(of).await?;
@@ -141,7 +137,7 @@ impl Manage {
         collection: &CollectionRecord,
         name: &Name,
         mut wanted: JobDefinition,
-    ) -> Result<Option<JobView>, AppError> {
+    ) -> Result<Option<JobView>> {
         let now = self.ports.clock.now();
         wanted.set_depth(self.depth);
         let limits = self.check(collection, None, &mut wanted)?;
@@ -187,7 +183,7 @@ impl Manage {
         old: JobRecord,
         before: &JobDefinition,
         mut wanted: JobDefinition,
-    ) -> Result<Option<JobView>, AppError> {
+    ) -> Result<Option<JobView>> {
         check_not_final(&old)?;
         let now = self.ports.clock.now();
         keep_paused(before, &mut wanted);
@@ -262,7 +258,7 @@ impl Manage {
     pub(super) async fn parent_and_job(
         &self,
         of: JobPlace<'_>,
-    ) -> Result<(CollectionRecord, JobRecord), AppError> {
+    ) -> Result<(CollectionRecord, JobRecord)> {
         let (place, collection, name) = of;
         let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
@@ -274,7 +270,7 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         name: &Name,
-    ) -> Result<JobRecord, AppError> {
+    ) -> Result<JobRecord> {
         let found = self.find_job(collection, name).await?;
         found.ok_or_else(|| AppError::NoJob { name: name.to_string() })
     }
@@ -284,7 +280,7 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         name: &Name,
-    ) -> Result<Option<JobRecord>, AppError> {
+    ) -> Result<Option<JobRecord>> {
         let now = self.ports.clock.now();
         let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
         Ok(found.filter(|job| job.expires_at.is_none_or(|at| at > now)))
@@ -296,7 +292,7 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         is_full: impl Fn(u32) -> bool + Send,
-    ) -> Result<bool, AppError> {
+    ) -> Result<bool> {
         let now = self.ports.clock.now();
         match self.ports.jobs.count(collection, now).await? {
             // Another request has corrected it.
@@ -318,7 +314,7 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         job: JobRecord,
-    ) -> Result<JobView, AppError> {
+    ) -> Result<JobView> {
         match shown_definition(&job.uid, &job.document) {
             Ok(definition) => {
                 let document = definition.write();

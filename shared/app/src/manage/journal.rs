@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Manage;
 use crate::definition::properties_of;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 /// The sender of a request that changes something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Manage {
         place: &ResourceGroup,
         collection: &Name,
         page: PageRequest,
-    ) -> Result<Page<JournalEntry>, AppError> {
+    ) -> Result<Page<JournalEntry>> {
         let collection = self.browsed_parent(place, collection).await.map_err(no_collection)?;
         let uid = &collection.collection.uid;
         let mut page = self.ports.browse.journal(uid, page).await?;
@@ -85,7 +85,7 @@ impl Manage {
         collection_uid: &str,
         name: &Name,
         run: &Occurrence,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         let redrive_of = run.redrive_of();
         let operation = if redrive_of.is_some() { Operation::Redriven } else { Operation::Ran };
         let Author { who, request_id } = self.author.clone();

@@ -10,7 +10,7 @@ use minutehand_ports::store::PageRequest;
 
 use super::Manage;
 use super::ahead::{Ahead, Collections, FiringJob, UpcomingOccurrence};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The most timers that are looked at for one answer.
 const TIMERS_MAX: usize = 10_000;
@@ -85,7 +85,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer.
-    pub async fn load(&self, wanted: &WantedLoad) -> Result<Load, AppError> {
+    pub async fn load(&self, wanted: &WantedLoad) -> Result<Load> {
         let collections = self.collections_ahead(&wanted.jobs).await?;
         let bounds = wanted.bounds.as_slice();
         let mut counts = vec![0; bounds.len().saturating_sub(1)];

@@ -63,7 +63,7 @@ use minutehand_ports::{
 };
 
 use crate::completion::CompletionUrls;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 use crate::fire::Dispatcher;
 
 pub use again::Redriven;
@@ -234,7 +234,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer, or the disk is full or read-only.
-    pub async fn look_at_store(&self) -> Result<(), AppError> {
+    pub async fn look_at_store(&self) -> Result<()> {
         // Any read shows whether the store answers; this collection does not need to exist.
         let segment = PathSegment::new("health")?;
         let place = ResourceGroup { subscription: segment.clone(), group: segment };
@@ -245,9 +245,9 @@ impl Manage {
 
 /// Attempts a change until no concurrent change comes first. An attempt that finds that its read is
 /// stale answers `None`.
-async fn retry_on_stale<T, F>(what: String, mut change: impl FnMut() -> F) -> Result<T, AppError>
+async fn retry_on_stale<T, F>(what: String, mut change: impl FnMut() -> F) -> Result<T>
 where
-    F: Future<Output = Result<Option<T>, AppError>>,
+    F: Future<Output = Result<Option<T>>>,
 {
     for _ in 0..CHANGE_ATTEMPTS_MAX {
         if let Some(done) = change().await? {

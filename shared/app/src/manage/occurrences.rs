@@ -11,7 +11,7 @@ use minutehand_ports::store::{HistoryEntry, JobRecord, TimerRecord};
 use minutehand_recurrence::named;
 
 use super::{JobPlace, Manage};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The most attempts that one request to the store reads. All attempts of one instant fit in.
 const ATTEMPTS_READ_MAX: usize = 400;
@@ -85,7 +85,7 @@ impl Manage {
         &self,
         of: JobPlace<'_>,
         (before, max): (Option<DateTime<Utc>>, usize),
-    ) -> Result<PastOccurrences, AppError> {
+    ) -> Result<PastOccurrences> {
         let (_, job) = self.browsed_job(of).await?;
         self.occurrences_of(&job, before, max).await
     }
@@ -95,7 +95,7 @@ impl Manage {
         job: &JobRecord,
         before: Option<DateTime<Utc>>,
         max: usize,
-    ) -> Result<PastOccurrences, AppError> {
+    ) -> Result<PastOccurrences> {
         let left_out = self.ports.browse.left_out(&job.uid, before, RANGES_READ_MAX).await?;
         let mut looked_at = left_out.len();
         let mut entries: Vec<HistoryEntry> = Vec::new();

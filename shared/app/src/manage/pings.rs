@@ -34,7 +34,7 @@ use sha2::{Digest as _, Sha256};
 use super::Manage;
 use super::run::job_ref;
 use crate::definition::shown_definition;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 use crate::fire::{HELD_FOR, attempt_message, put_in_time};
 
 /// How often a ping is tried while others come first.
@@ -78,7 +78,7 @@ impl Manage {
         key: &Uuid,
         (kind, rid): (PingKind, Option<Uuid>),
         (exit_status, body): (Option<u8>, &str),
-    ) -> Result<Pinged, AppError> {
+    ) -> Result<Pinged> {
         let Some(pings) = self.pings.as_ref().map(|pings| &pings.store) else {
             return Ok(Pinged::Unknown);
         };
@@ -120,7 +120,7 @@ impl Manage {
     }
 
     /// The job of a key as it is now; `None` if it is gone.
-    async fn owing(&self, read: &PingRead) -> Result<Option<Owing>, AppError> {
+    async fn owing(&self, read: &PingRead) -> Result<Option<Owing>> {
         let job = &read.job;
         let found = match (&read.owing, Name::new(&job.key)) {
             (Some(owing), _) => Some(PingOwing::clone(owing)),
@@ -229,7 +229,7 @@ impl Manage {
         place: &ResourceGroup,
         collection: &Name,
         name: &Name,
-    ) -> Result<PingAddress, AppError> {
+    ) -> Result<PingAddress> {
         let pinged = self.pinged(place, collection, name).await?;
         self.key_of(&pinged, true).await
     }
@@ -244,7 +244,7 @@ impl Manage {
         place: &ResourceGroup,
         collection: &Name,
         name: &Name,
-    ) -> Result<PingAddress, AppError> {
+    ) -> Result<PingAddress> {
         let pinged = self.pinged(place, collection, name).await?;
         let (_, collection, job) = &pinged;
         let entry = self.job_entry(&job.name, Some(&job.document), Some(&job.document), true);
@@ -257,7 +257,7 @@ impl Manage {
         &self,
         (pings, collection, job): &(Arc<dyn Pings>, CollectionRecord, JobRecord),
         keeps: bool,
-    ) -> Result<PingAddress, AppError> {
+    ) -> Result<PingAddress> {
         for _ in 0..ROUNDS_MAX {
             let before = pings.ping_key(&job.uid).await?;
             if let Some(PingKey { hash, sealed }) = before.as_ref().filter(|_| keeps) {
@@ -275,7 +275,7 @@ impl Manage {
         Err(AppError::Busy { what: format!("the pings of job '{}'", job.name) })
     }
 
-    async fn opened_key(&self, job: &JobRecord, sealed: &[u8]) -> Result<Uuid, AppError> {
+    async fn opened_key(&self, job: &JobRecord, sealed: &[u8]) -> Result<Uuid> {
         let opened = self.ports.sealer.open(&PingKey::sealed_for(&job.uid), sealed).await;
         let key = opened.map_err(|error| match error {
             SealError::NotOurs => AppError::from(Refusal::invalid(format!(
@@ -294,7 +294,7 @@ impl Manage {
         place: &ResourceGroup,
         collection: &Name,
         name: &Name,
-    ) -> Result<(Arc<dyn Pings>, CollectionRecord, JobRecord), AppError> {
+    ) -> Result<(Arc<dyn Pings>, CollectionRecord, JobRecord)> {
         let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
         let definition = shown_definition(&job.uid, &job.document)?;
@@ -319,7 +319,7 @@ impl Manage {
         collection: &CollectionRecord,
         job: &JobRecord,
         instead_of: Option<&str>,
-    ) -> Result<Option<Uuid>, AppError> {
+    ) -> Result<Option<Uuid>> {
         let random = Sha256::digest(self.ports.ids.new_id());
         let (bits, _) = random.split_first_chunk().ok_or_else(|| newer(&job.uid))?;
         let key = Uuid::of_bits(u128::from_be_bytes(*bits));
@@ -339,7 +339,7 @@ fn hash(key: &Uuid) -> String {
     hex(&Sha256::digest(key.as_str()))
 }
 
-fn read_book(read: &PingRead) -> Result<PingBook, AppError> {
+fn read_book(read: &PingRead) -> Result<PingBook> {
     read.book.parse().map_err(|UnreadableBook| newer(&read.job.uid))
 }
 

@@ -10,7 +10,7 @@ use minutehand_ports::Clock;
 use minutehand_ports::store::{OpenSpan, PresentAttempt, Standing, WaitsFor};
 
 use super::Manage;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// A worker takes what is due within a moment. What is due for longer waits.
 const WAITS_AFTER: TimeDelta = TimeDelta::seconds(5);
@@ -124,7 +124,7 @@ impl AllPresent {
 
 impl Manage {
     /// What runs and what waits; `None` if the store cannot list it.
-    pub(super) async fn all_present(&self) -> Result<Option<AllPresent>, AppError> {
+    pub(super) async fn all_present(&self) -> Result<Option<AllPresent>> {
         let clock = self.ports.clock.as_ref();
         let found = self.ports.browse.present(clock.now(), clock.work_now()).await?;
         Ok(found.map(|found| AllPresent {
@@ -138,7 +138,7 @@ impl Manage {
     }
 
     /// What runs and what waits of a job: first what is due for longest.
-    pub(super) async fn present_of(&self, job: &JobRef) -> Result<Vec<Present>, AppError> {
+    pub(super) async fn present_of(&self, job: &JobRef) -> Result<Vec<Present>> {
         let clock = self.ports.clock.as_ref();
         let found = self.ports.browse.present_of(job, clock.now(), clock.work_now()).await?;
         let found = found.into_iter().filter_map(|found| present(found, clock));

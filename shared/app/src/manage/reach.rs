@@ -7,7 +7,7 @@ use minutehand_domain::reach::Reach;
 use minutehand_ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup};
 
 use super::Manage;
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 impl Manage {
     /// The same service for a caller who may reach these collections.
@@ -27,12 +27,12 @@ impl Manage {
     /// # Errors
     ///
     /// [`AppError::OutOfReach`] if the caller is limited to some collections.
-    pub fn check_everything(&self) -> Result<(), AppError> {
+    pub fn check_everything(&self) -> Result<()> {
         if self.is_limited() { Err(self.out_of_reach(None)) } else { Ok(()) }
     }
 
     /// Refuses a caller who may not reach a collection, whether it exists or not.
-    pub(super) fn check_reach(&self, place: &ResourceGroup, name: &Name) -> Result<(), AppError> {
+    pub(super) fn check_reach(&self, place: &ResourceGroup, name: &Name) -> Result<()> {
         if !self.is_limited() {
             return Ok(());
         }
@@ -41,7 +41,7 @@ impl Manage {
     }
 
     /// Refuses a caller who may reach no collection of a resource group, whether it exists or not.
-    pub(super) fn check_some_of(&self, place: &ResourceGroup) -> Result<(), AppError> {
+    pub(super) fn check_some_of(&self, place: &ResourceGroup) -> Result<()> {
         let ResourceGroup { subscription, group } = place;
         if self.reach.has_some_of(subscription.as_str(), group.as_str()) {
             return Ok(());
@@ -50,7 +50,7 @@ impl Manage {
     }
 
     /// Refuses a caller who may not reach every collection of a resource group.
-    pub(super) fn check_all_of(&self, place: &ResourceGroup) -> Result<(), AppError> {
+    pub(super) fn check_all_of(&self, place: &ResourceGroup) -> Result<()> {
         let ResourceGroup { subscription, group } = place;
         if self.reach.has_all_of(subscription.as_str(), group.as_str()) {
             return Ok(());
@@ -69,7 +69,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer.
-    pub async fn collection_path(&self, uid: &str) -> Result<Option<CollectionPlace>, AppError> {
+    pub async fn collection_path(&self, uid: &str) -> Result<Option<CollectionPlace>> {
         Ok(self.ports.browse.collection_path(uid).await?)
     }
 
@@ -82,7 +82,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         name: &Name,
-    ) -> Result<Option<CollectionRecord>, AppError> {
+    ) -> Result<Option<CollectionRecord>> {
         self.check_reach(place, name)?;
         Ok(self.ports.collections.find(place, name).await?)
     }
@@ -92,7 +92,7 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         name: &Name,
-    ) -> Result<Option<CollectionRecord>, AppError> {
+    ) -> Result<Option<CollectionRecord>> {
         self.check_reach(place, name)?;
         Ok(self.ports.browse.collection(place, name).await?)
     }
@@ -104,7 +104,7 @@ impl Manage {
         subscription: &PathSegment,
         group: Option<&PathSegment>,
         page: PageRequest,
-    ) -> Result<Page<CollectionRecord>, AppError> {
+    ) -> Result<Page<CollectionRecord>> {
         let page = self.ports.collections.list(subscription, group, page).await?;
         Ok(self.within_reach(page))
     }
@@ -114,7 +114,7 @@ impl Manage {
         &self,
         subscription: &PathSegment,
         page: PageRequest,
-    ) -> Result<Page<CollectionRecord>, AppError> {
+    ) -> Result<Page<CollectionRecord>> {
         let page = self.ports.browse.collections(subscription, page).await?;
         Ok(self.within_reach(page))
     }

@@ -17,7 +17,7 @@ use minutehand_recurrence::format_instant;
 
 use super::run::job_ref;
 use super::{JobPlace, Manage};
-use crate::error::AppError;
+use crate::error::Result;
 use crate::fire::attempt_message;
 
 /// What a target reports.
@@ -48,12 +48,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store or the queue fails. The target may report again.
-    pub async fn report(
-        &self,
-        key: &str,
-        report: Report,
-        text: &str,
-    ) -> Result<Reported, AppError> {
+    pub async fn report(&self, key: &str, report: Report, text: &str) -> Result<Reported> {
         let Some(urls) = &self.ports.completions else { return Ok(Reported::Unknown) };
         let Some((job, attempt)) = urls.read(key).await? else { return Ok(Reported::Unknown) };
         let by = match report {
@@ -79,11 +74,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist, or if no attempt at the occurrence is open.
-    pub async fn cancel_occurrence(
-        &self,
-        of: JobPlace<'_>,
-        at: DateTime<Utc>,
-    ) -> Result<(), AppError> {
+    pub async fn cancel_occurrence(&self, of: JobPlace<'_>, at: DateTime<Utc>) -> Result<()> {
         let (.., name) = of;
         let (collection, job) = self.parent_and_job(of).await?;
         let who = self.author.known().unwrap_or_default();
@@ -108,12 +99,7 @@ impl Manage {
     }
 
     /// Says how an attempt ended, and asks a worker to record it.
-    async fn end(
-        &self,
-        job: &JobRef,
-        attempt: &Attempt,
-        ending: &Ending,
-    ) -> Result<Said, AppError> {
+    async fn end(&self, job: &JobRef, attempt: &Attempt, ending: &Ending) -> Result<Said> {
         let said = self.ports.open.say(&job.uid, attempt, ending).await?;
         let is_to_record = match said {
             Said::First => true,

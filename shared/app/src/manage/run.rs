@@ -13,7 +13,7 @@ use super::describe::stored_schedule;
 use super::forget::says_lost;
 use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
-use crate::error::AppError;
+use crate::error::Result;
 use crate::fire::attempt_message;
 
 /// A run that is to begin.
@@ -31,7 +31,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the job does not exist, or its collection is disabled.
-    pub async fn run_job(&self, of: JobPlace<'_>) -> Result<(), AppError> {
+    pub async fn run_job(&self, of: JobPlace<'_>) -> Result<()> {
         let (collection, job) = self.runnable(of).await?;
         let now = self.ports.clock.now();
         let (asked_at, run_id) =
@@ -43,10 +43,7 @@ impl Manage {
     }
 
     /// A job that a user may run now, and its collection.
-    pub(super) async fn runnable(
-        &self,
-        of: JobPlace<'_>,
-    ) -> Result<(CollectionRecord, JobRecord), AppError> {
+    pub(super) async fn runnable(&self, of: JobPlace<'_>) -> Result<(CollectionRecord, JobRecord)> {
         let (.., name) = of;
         self.depth.check()?;
         let (collection, job) = self.parent_and_job(of).await?;
@@ -83,7 +80,7 @@ impl Manage {
         job: &JobRecord,
         run: Run,
         now: DateTime<Utc>,
-    ) -> Result<(), AppError> {
+    ) -> Result<()> {
         self.note_run(&collection.collection.uid, &job.name, &run.what).await?;
         Ok(self.ports.queue.send(&[message(collection, job, run, now)], now).await?)
     }

@@ -9,7 +9,7 @@ use minutehand_ports::CertificateReader;
 use serde_json::Value;
 
 use super::Manage;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The two parts in which the store keeps a job.
 pub(super) struct SealedDocument {
@@ -21,11 +21,7 @@ pub(super) struct SealedDocument {
 
 impl Manage {
     /// Splits a job's document. The secrets are sealed for this job and open for no other.
-    pub(super) async fn seal(
-        &self,
-        uid: &str,
-        document: &JobDocument,
-    ) -> Result<SealedDocument, AppError> {
+    pub(super) async fn seal(&self, uid: &str, document: &JobDocument) -> Result<SealedDocument> {
         let split = document.split()?;
         let sealed = match split.secrets {
             Some(secrets) => Some(self.ports.sealer.seal(uid, secrets.expose()).await?),
@@ -39,7 +35,7 @@ impl Manage {
         &self,
         uid: &str,
         definition: &CollectionDefinition,
-    ) -> Result<Option<Vec<u8>>, AppError> {
+    ) -> Result<Option<Vec<u8>>> {
         match collection_secrets(definition) {
             Some(secrets) => Ok(Some(self.ports.sealer.seal(uid, secrets.expose()).await?)),
             None => Ok(None),

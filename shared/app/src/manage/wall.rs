@@ -21,7 +21,7 @@ use super::ahead::{Ahead, Collections, FiringJob};
 use super::failures::WantedFailures;
 use super::present::AllPresent;
 use super::{Manage, PresentState};
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The most timers that are looked at for one answer, in all shards.
 const TIMERS_MAX: u32 = 10_000;
@@ -168,7 +168,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the store does not answer.
-    pub async fn wall(&self, wanted: &WantedWall) -> Result<Wall, AppError> {
+    pub async fn wall(&self, wanted: &WantedWall) -> Result<Wall> {
         let subscription = wanted.subscription.clone();
         let ahead = Ahead { subscription: subscription.clone(), collection: None };
         let known = self.collections_ahead(&ahead).await?;
@@ -239,7 +239,7 @@ impl Manage {
         &self,
         shown: &[&CollectionRecord],
         quarters: &Quarters,
-    ) -> Result<Option<Past>, AppError> {
+    ) -> Result<Option<Past>> {
         let between = [quarters.first.start(), Quarter::of(quarters.now).plus(1).start()];
         let reads: Vec<_> =
             shown.iter().map(|it| self.quarters_of(&it.collection.uid, between)).collect();
@@ -266,7 +266,7 @@ impl Manage {
         chosen: &Collections,
         firing: &Firing,
         quarters: &Quarters,
-    ) -> Result<Past, AppError> {
+    ) -> Result<Past> {
         let mut counts: HashMap<String, Vec<QuarterCounts>> = HashMap::new();
         let mut steps: HashMap<&str, Vec<u64>> = HashMap::new();
         let (mut computed, mut is_whole) = (0, firing.is_whole);
@@ -338,19 +338,19 @@ impl Manage {
         &self,
         collection_uid: &str,
         between: [DateTime<Utc>; 2],
-    ) -> Result<(String, CountedQuarters), AppError> {
+    ) -> Result<(String, CountedQuarters)> {
         let found = self.ports.browse.quarters(collection_uid, between).await?;
         Ok((collection_uid.to_owned(), found))
     }
 
     /// What a job has left out, with the id of its collection.
-    async fn left_out_of(&self, job: &FiringJob) -> Result<(String, Vec<LeftOut>), AppError> {
+    async fn left_out_of(&self, job: &FiringJob) -> Result<(String, Vec<LeftOut>)> {
         let found = self.ports.browse.left_out(&job.uid, None, LEFT_OUT_RANGES).await?;
         Ok((job.collection_uid.clone(), found))
     }
 
     /// The jobs of these collections that fire, by the timers that are due first.
-    async fn firing_jobs(&self, chosen: &Collections) -> Result<Firing, AppError> {
+    async fn firing_jobs(&self, chosen: &Collections) -> Result<Firing> {
         let browse = &self.ports.browse;
         let items_max = TIMERS_MAX / browse.timer_shards().max(1);
         let page = || PageRequest { from: None, items_max };
@@ -366,11 +366,7 @@ impl Manage {
     }
 
     /// What runs, the longest first.
-    async fn running(
-        &self,
-        present: &AllPresent,
-        known: &Collections,
-    ) -> Result<Vec<RunningJob>, AppError> {
+    async fn running(&self, present: &AllPresent, known: &Collections) -> Result<Vec<RunningJob>> {
         let mut running: Vec<_> = present
             .items
             .iter()

@@ -17,21 +17,18 @@ use super::Manage;
 use super::forget::explain_lost;
 use super::secrets::{authenticates, keep_secrets, open_certificates};
 use crate::definition::{definition, unreadable, whole_document};
-use crate::error::AppError;
+use crate::error::{AppError, Result};
 
 impl Manage {
     /// The definition of a stored job, secrets included.
-    pub(super) async fn whole_definition(
-        &self,
-        job: &JobRecord,
-    ) -> Result<JobDefinition, AppError> {
+    pub(super) async fn whole_definition(&self, job: &JobRecord) -> Result<JobDefinition> {
         let sealer = self.ports.sealer.as_ref();
         let found = definition(sealer, &job.uid, &job.document, job.sealed.as_deref()).await;
         found.map_err(|error| explain_lost(job, error))
     }
 
     /// The document of a stored job, secrets included.
-    async fn whole_stored(&self, job: &JobRecord) -> Result<Value, AppError> {
+    async fn whole_stored(&self, job: &JobRecord) -> Result<Value> {
         let JobRecord { uid, document, sealed, .. } = job;
         let sealer = self.ports.sealer.as_ref();
         let found = whole_document(sealer, uid, document, sealed.as_deref()).await;
@@ -44,7 +41,7 @@ impl Manage {
         collection: &CollectionRecord,
         found: Option<&JobRecord>,
         body: &Value,
-    ) -> Result<JobDefinition, AppError> {
+    ) -> Result<JobDefinition> {
         let body = self.with_unsent(body.clone(), found, collection).await?;
         Ok(accept(&body, collection.collection.definition.plan)?)
     }
@@ -55,7 +52,7 @@ impl Manage {
         collection: &CollectionRecord,
         old: &JobRecord,
         patch: &Value,
-    ) -> Result<(JobDefinition, JobDefinition), AppError> {
+    ) -> Result<(JobDefinition, JobDefinition)> {
         let whole = self.whole_stored(old).await?;
         let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
         let mut shown = whole.clone();
@@ -76,7 +73,7 @@ impl Manage {
         mut body: Value,
         found: Option<&JobRecord>,
         collection: &CollectionRecord,
-    ) -> Result<Value, AppError> {
+    ) -> Result<Value> {
         let zone = collection.collection.definition.time_zone();
         let Some(old) = found else {
             keep_secrets(&mut body, None)?;
@@ -111,7 +108,7 @@ impl Manage {
         collection: &CollectionRecord,
         before: Option<&JobDefinition>,
         wanted: &mut JobDefinition,
-    ) -> Result<JobLimits, AppError> {
+    ) -> Result<JobLimits> {
         let snoozed_before = before.and_then(JobDefinition::snoozed_until);
         check_snooze(snoozed_before, wanted.snoozed_until(), self.ports.clock.now())?;
         let definition = &collection.collection.definition;

@@ -18,7 +18,7 @@ use super::describe::{finished_at, since};
 use super::occurrences::{PastOccurrence, PastOutcome};
 use super::{JobDescription, JobPlace, Manage};
 use crate::definition::shown_definition;
-use crate::error::AppError;
+use crate::error::Result;
 
 /// The most ranges of occurrences that were left out before the instant, or at it: those of older
 /// timings may be among them.
@@ -61,7 +61,7 @@ impl Manage {
     pub async fn explain_newest_trouble(
         &self,
         of: JobPlace<'_>,
-    ) -> Result<(JobDescription, Option<Explanation>), AppError> {
+    ) -> Result<(JobDescription, Option<Explanation>)> {
         let (collection, job) = self.browsed_job(of).await?;
         let trouble = match self.newest_trouble(&job).await? {
             Some(at) => Some(self.explanation(&collection, &job, at).await?),
@@ -70,7 +70,7 @@ impl Manage {
         Ok((self.description(&collection, job).await?, trouble))
     }
 
-    async fn newest_trouble(&self, job: &JobRecord) -> Result<Option<DateTime<Utc>>, AppError> {
+    async fn newest_trouble(&self, job: &JobRecord) -> Result<Option<DateTime<Utc>>> {
         let found = self.occurrences_of(job, None, TROUBLE_READ_MAX).await?;
         let is_trouble = |it: &&PastOccurrence| match it {
             PastOccurrence::LeftOut(_) => true,
@@ -89,11 +89,7 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist, or the job cannot be read.
-    pub async fn explain(
-        &self,
-        of: JobPlace<'_>,
-        at: DateTime<Utc>,
-    ) -> Result<Explanation, AppError> {
+    pub async fn explain(&self, of: JobPlace<'_>, at: DateTime<Utc>) -> Result<Explanation> {
         let (collection, job) = self.browsed_job(of).await?;
         self.explanation(&collection, &job, at).await
     }
@@ -103,7 +99,7 @@ impl Manage {
         collection: &CollectionRecord,
         job: &JobRecord,
         at: DateTime<Utc>,
-    ) -> Result<Explanation, AppError> {
+    ) -> Result<Explanation> {
         let (now, since_kept) = (self.ports.clock.now(), self.history_since());
         let definition = shown_definition(&job.uid, &job.document)?;
         let timing = &job.timer.timing;
