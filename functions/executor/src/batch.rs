@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::join_all;
 use minutehand_actions::{Actions, Aws, SettingsError};
 use minutehand_app::fire::{
-    Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, SendThenCount,
+    Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, SendThenCount,
     Stop, Unbounded, Wait, Worker,
 };
 use minutehand_app::{COMPLETION_KEY, CompletionUrls};
@@ -220,7 +220,7 @@ impl Function {
         // Lambda bounds how many batches are performed at once, and a batch has few messages.
         let place = &Unbounded;
         let delivery = Delivery { message_id: &message_id, receives, work_item, place };
-        self.worker.handle(delivery, Deadline::at(ends_at - CLOSING), &self.never_stop).await
+        self.worker.handle(delivery, ends_at - CLOSING, &self.never_stop).await
     }
 
     /// Handles a message with one work item. If it has to wait, it is sent on, and this delivery does

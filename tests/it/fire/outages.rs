@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use minutehand_app::fire::{Performed, Stop, Unbounded};
+use minutehand_app::fire::{Performed, Performer as _, Stop, Unbounded};
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::firing::limits::LEASE;
 use minutehand_ports::History;

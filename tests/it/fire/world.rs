@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use http_body_util::BodyExt;
 use minutehand_app::fire::{
     DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, Healer, Heartbeat, Performed,
-    Stop, Sweeper, Unbounded, Wait,
+    Performer as _, Stop, Sweeper, Unbounded, Wait,
 };
 use minutehand_app::{
     ApiPresence, AppError, CompletionUrls, ExecutionView, JobView, LeftOutView, Manage,

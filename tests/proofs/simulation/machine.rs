@@ -8,10 +8,11 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use futures_util::future::select;
 use minutehand_app::fire::{
-    Deadline, Delivery, DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, Heartbeat,
-    Stop, Sweeper, TimerChanges, ToldStep, Worker,
+    Delivery, DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, Heartbeat, Stop,
+    Sweeper, TimerChanges, ToldStep, Worker,
 };
 use minutehand_app::{Manage, ManagePorts};
 use minutehand_domain::firing::limits::{BEAT_EVERY, FUNCTION};
@@ -158,7 +159,7 @@ impl Machine {
         loop {
             for message in queue.receive().await {
                 let (queue, worker, stop) = (queue.clone(), worker.clone(), self.stop.clone());
-                let deadline = Deadline::at(self.clock.work_now() + FUNCTION);
+                let deadline = self.clock.work_now() + FUNCTION;
                 let handled = handle(queue, worker, message, (deadline, stop));
                 self.world.time.spawn(&self.process, handled);
             }
@@ -197,7 +198,7 @@ async fn handle(
     queue: Arc<EnginePort>,
     worker: Arc<Worker>,
     TakenMessage { receipt, receive_count, work_item, .. }: TakenMessage,
-    (deadline, stop): (Deadline, Stop),
+    (deadline, stop): (DateTime<Utc>, Stop),
 ) {
     let (work_item, place) = (work_item.as_ref(), &Held(receipt));
     let delivery = Delivery { message_id: &receipt, receives: receive_count, work_item, place };

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_app::fire::{
-    Deadline, Delivery, Dispatcher, Disposition, Executor, FirePorts, FireSettings, Heartbeat,
-    Stop, Sweeper, Wait, Worker,
+    Delivery, Dispatcher, Disposition, Executor, FirePorts, FireSettings, Heartbeat, Stop, Sweeper,
+    Wait, Worker,
 };
 use minutehand_app::{Manage, ManagePorts};
 use minutehand_domain::firing::limits::{BEAT_EVERY, FUNCTION};
@@ -168,7 +168,7 @@ impl Member {
         loop {
             process.pause(500, 6_000).await;
             for taken in self.take() {
-                let deadline = Deadline::at(clock.work_now() + FUNCTION);
+                let deadline = clock.work_now() + FUNCTION;
                 let handled = handle(self.clone(), worker.clone(), taken, deadline);
                 world.time.spawn(&process, handled);
             }
@@ -207,7 +207,7 @@ async fn handle(
     member: Arc<Member>,
     worker: Arc<Worker>,
     Taken { receipt, work_item, receives }: Taken,
-    deadline: Deadline,
+    deadline: DateTime<Utc>,
 ) {
     let work_item = Ok(work_item);
     let place = &Held(receipt);

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use minutehand_app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, Healer, Heartbeat, Performed, Stop, Sweeper,
-    Unbounded, Wait,
+    Dispatcher, Executor, FirePorts, FireSettings, Healer, Heartbeat, Performed, Performer as _,
+    Stop, Sweeper, Unbounded, Wait,
 };
 use minutehand_app::{AppError, Manage, ManagePorts, ManageSettings};
 use minutehand_domain::action::Target;

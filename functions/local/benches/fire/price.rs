@@ -11,7 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed, SendThenCount,
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed,
+    Performer as _, SendThenCount,
     Stop, Sweeper, Unbounded,
 };
 use minutehand_app::{Manage, ManagePorts, ManageSettings};

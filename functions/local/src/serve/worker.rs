@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use minutehand_app::fire::{Deadline, Delivery, Disposition, Performer, Wait, Worker};
+use minutehand_app::fire::{Delivery, Disposition, Performer, Wait, Worker};
 use minutehand_domain::firing::limits::FUNCTION;
 use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::{Clock, Deliveries, HIDDEN_MAX, QueueError, ReceiptHandle, TakenMessage};
@@ -185,7 +185,7 @@ async fn handle<P: Performer>(
         work_item: work_item.as_ref(),
         place: &place,
     };
-    let disposition = worker.handle(delivery, Deadline::at(bounds.deadline), bounds.stop).await;
+    let disposition = worker.handle(delivery, bounds.deadline, bounds.stop).await;
     match tell_until_heard(queue, *receipt, &disposition, bounds).await {
         Ok(()) => {
             if let Disposition::Wait(Wait::ForOrigin(origin)) = &disposition {

@@ -12,7 +12,8 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use minutehand_app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, Heartbeat, Performed, Stop, Sweeper, Unbounded,
+    Dispatcher, Executor, FirePorts, FireSettings, Heartbeat, Performed, Performer as _, Stop,
+    Sweeper, Unbounded,
 };
 use minutehand_app::{Manage, ManagePorts, ManageSettings};
 use minutehand_domain::action::Target;

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use minutehand_domain::action::{Action, Target};
 use minutehand_domain::attempt::{Occurrence, Outcome, Role};
 use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::message::{failed, request_failed};
 use minutehand_domain::sign::webhook_id;
 use minutehand_ports::store::Claim;
-use minutehand_ports::{ActionOutcome, AttemptContext, ErrorType, Event, FailureBody, SignedAs};
+use minutehand_ports::{ActionOutcome, AttemptContext, ErrorType, Event, SignedAs};
 
 use super::DeliveryPlace;
 use super::execute::Executor;
@@ -23,15 +23,7 @@ pub(super) struct ActionResult {
     pub(super) started_at: DateTime<Utc>,
     /// When it ended, if that was not just now.
     pub(super) ended_at: Option<DateTime<Utc>>,
-    pub(super) outcome: Outcome,
-    /// Whether its target may say later how it ended.
-    pub(super) is_accepted: bool,
-    pub(super) cause: Option<Cause>,
-    pub(super) message: String,
-    /// How long the target asked to wait before another attempt.
-    pub(super) retry_after: Option<TimeDelta>,
-    /// The body with which the target answered a failure, if it is to be kept.
-    pub(super) body: Option<FailureBody>,
+    pub(super) ended: ActionOutcome,
     /// The bytes of a body that is kept already.
     pub(super) kept_bytes: u32,
 }
@@ -80,19 +72,7 @@ impl Executor {
         self.ports.events.note(Event::Started { job, attempt, late });
         let ended = self.call(&origin, &target, &context).await?;
         place.ended(is_answered(&ended));
-        let ActionOutcome { outcome, is_accepted, cause, message, retry_after, body } = ended;
-        let ended_at = None;
-        Ok(Some(ActionResult {
-            started_at,
-            ended_at,
-            outcome,
-            is_accepted,
-            cause,
-            message,
-            retry_after,
-            body,
-            kept_bytes: 0,
-        }))
+        Ok(Some(ActionResult { started_at, ended_at: None, ended, kept_bytes: 0 }))
     }
 
     /// The target of an attempt, or the message of an attempt whose action is gone.
@@ -151,19 +131,18 @@ impl Executor {
     }
 
     /// The result of an action that is not even begun.
-    pub(super) fn failed_at_once(&self, cause: CauseKind, message: String) -> ActionResult {
+    pub(super) fn failed_at_once(&self, cause: impl Into<Cause>, message: String) -> ActionResult {
         let started_at = self.ports.clock.now();
-        let (outcome, cause) = (Outcome::Failed, Some(cause.into()));
-        ActionResult {
-            started_at,
-            ended_at: None,
-            outcome,
-            is_accepted: false,
-            cause,
-            message,
-            retry_after: None,
-            body: None,
-            kept_bytes: 0,
-        }
+        let ended = without_body(Outcome::Failed, Some(cause.into()), message);
+        ActionResult { started_at, ended_at: None, ended, kept_bytes: 0 }
     }
+}
+
+/// The end of an action after which nothing more is to come.
+pub(super) const fn without_body(
+    outcome: Outcome,
+    cause: Option<Cause>,
+    message: String,
+) -> ActionOutcome {
+    ActionOutcome { outcome, is_accepted: false, cause, message, retry_after: None, body: None }
 }

@@ -185,7 +185,7 @@ impl Executor {
         // Boxed, as all steps here are: one that is over then takes no memory, while thousands wait in
         // the next one.
         match Box::pin(self.begin(&mut held, prefetched, place)).await {
-            Ok((result, loaded)) if result.is_accepted => {
+            Ok((result, loaded)) if result.ended.is_accepted => {
                 Box::pin(self.accepted(held, result, loaded, place)).await.map(Some)
             }
             Ok((result, loaded)) => {

@@ -48,6 +48,53 @@ pub enum Performed {
     Waits(Wait),
 }
 
+/// Performs work items. [`Executor`] does; tests of hosts have performers of their own.
+pub trait Performer: Send + Sync {
+    /// Performs a work item. When `stop` fires, an attempt that is not due yet gives its claim back;
+    /// an attempt that has started goes on.
+    ///
+    /// # Errors
+    ///
+    /// If the store, the queue or the key failed. The message must be delivered again.
+    fn perform(
+        &self,
+        work_item: &WorkItem,
+        place: &dyn DeliveryPlace,
+        stop: &Stop,
+    ) -> impl Future<Output = Result<Performed>> + Send;
+}
+
+impl Performer for Executor {
+    async fn perform(
+        &self,
+        work_item: &WorkItem,
+        place: &dyn DeliveryPlace,
+        stop: &Stop,
+    ) -> Result<Performed> {
+        // The first thing, so that the end of an outage is known before anything is late for it.
+        self.heartbeat.beat().await?;
+        // Boxed, as thousands of attempts wait, and no other work item does.
+        match work_item {
+            WorkItem::Attempt { job, attempt } => {
+                return self.attempt(job, attempt, place, stop).await;
+            }
+            WorkItem::CheckFinished { job, generation } => {
+                Box::pin(self.check_finished_due(job, *generation)).await?;
+            }
+            WorkItem::DeleteJob { job, generation } => {
+                Box::pin(self.expire_finished(job, *generation)).await?;
+            }
+            WorkItem::PurgeCollection { collection_uid } => {
+                Box::pin(self.purge(work_item, collection_uid)).await?;
+            }
+            WorkItem::Alert { collection_uid, alert } => {
+                return Box::pin(self.send_alert(collection_uid, alert)).await;
+            }
+        }
+        Ok(Performed::Done)
+    }
+}
+
 impl Executor {
     /// An executor over these ports.
     #[must_use]
@@ -78,41 +125,6 @@ impl Executor {
     #[must_use]
     pub fn heartbeat(&self) -> Arc<Heartbeat> {
         self.heartbeat.clone()
-    }
-
-    /// Performs a work item. When `stop` fires, an attempt that is not due yet gives its claim back;
-    /// an attempt that has started goes on.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store, the queue or the key failed. The message must be delivered again.
-    pub async fn perform(
-        &self,
-        work_item: &WorkItem,
-        place: &dyn DeliveryPlace,
-        stop: &Stop,
-    ) -> Result<Performed> {
-        // The first thing, so that the end of an outage is known before anything is late for it.
-        self.heartbeat.beat().await?;
-        // Boxed, as thousands of attempts wait, and no other work item does.
-        match work_item {
-            WorkItem::Attempt { job, attempt } => {
-                return self.attempt(job, attempt, place, stop).await;
-            }
-            WorkItem::CheckFinished { job, generation } => {
-                Box::pin(self.check_finished_due(job, *generation)).await?;
-            }
-            WorkItem::DeleteJob { job, generation } => {
-                Box::pin(self.expire_finished(job, *generation)).await?;
-            }
-            WorkItem::PurgeCollection { collection_uid } => {
-                Box::pin(self.purge(work_item, collection_uid)).await?;
-            }
-            WorkItem::Alert { collection_uid, alert } => {
-                return Box::pin(self.send_alert(collection_uid, alert)).await;
-            }
-        }
-        Ok(Performed::Done)
     }
 
     /// Sends messages to the workers, this one included.

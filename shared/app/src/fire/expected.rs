@@ -15,7 +15,7 @@
 use std::time::Duration;
 
 use minutehand_domain::attempt::{Attempt, Role};
-use minutehand_domain::cause::{Cause, CauseKind};
+use minutehand_domain::cause::Cause;
 use minutehand_domain::firing::{SkipReason, StartCheck, may_start};
 use minutehand_domain::ping::{missing_message, time_of_day};
 use minutehand_domain::presence::Watched;
@@ -110,8 +110,7 @@ impl Executor {
             }
         }
         let until = time_of_day(loaded.schedule.as_deref(), owed.until);
-        let result = self.failed_at_once(CauseKind::NoPing, missing_message(&until));
-        let result = ActionResult { cause: Some(Cause::no_ping(&until)), ..result };
+        let result = self.failed_at_once(Cause::no_ping(&until), missing_message(&until));
         Ok(Missing::Failed(Box::new(result), Box::new(loaded)))
     }
 

@@ -56,7 +56,7 @@ use minutehand_ports::{
 pub(crate) use body::put_in_time;
 pub(crate) use dispatch::attempt_message;
 pub use dispatch::{DispatchReport, Dispatcher};
-pub use execute::{Executor, Performed};
+pub use execute::{Executor, Performed, Performer};
 pub use heal::Healer;
 pub use heartbeat::Heartbeat;
 pub(crate) use open::HELD_FOR;
@@ -65,7 +65,7 @@ pub use stop::Stop;
 pub use sweep::{Pass, SweepPart, Sweeper};
 pub use timer_changes::{TimerChanges, ToldStep};
 pub use two_steps::SendThenCount;
-pub use worker::{Deadline, Delivery, Disposition, Performer, Worker};
+pub use worker::{Delivery, Disposition, Worker};
 
 /// What the executor needs from the world.
 #[derive(Clone)]

@@ -30,7 +30,7 @@ use minutehand_ports::store::{
     AttemptSeen, Claim, LeaveOpen, LeftOpen, OpenAttempt, OpenSpan, Said, StoreError,
 };
 
-use super::act::ActionResult;
+use super::act::{ActionResult, without_body};
 use super::execute::{Executor, Performed};
 use super::follow::EndedAttempt;
 use super::held::{Held, LEASE_MARGIN};
@@ -200,8 +200,8 @@ impl Executor {
         let loaded = self.load(job).await?;
         let mut result = self.result(&claim, span, &ending, loaded.as_ref()).await;
         if let (EndedBy::Deadline, Some(progress)) = (ending.by, &progress) {
-            result.message.push_str(" Body: ");
-            result.message.push_str(progress);
+            result.ended.message.push_str(" Body: ");
+            result.ended.message.push_str(progress);
         }
         let held = Held::of_open(&claim);
         Box::pin(self.record_and_follow(held, result, loaded, place)).await
@@ -242,12 +242,7 @@ impl Executor {
         ActionResult {
             started_at,
             ended_at: Some(ending.at),
-            outcome: ending.outcome(),
-            is_accepted: false,
-            cause,
-            message,
-            retry_after: None,
-            body: None,
+            ended: without_body(ending.outcome(), cause, message),
             kept_bytes: ending.body_bytes,
         }
     }

@@ -8,8 +8,8 @@ use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::firing::limits::LEASE;
 use minutehand_domain::job::JobDefinition;
 use minutehand_domain::message::{failed, headline, request_failed};
-use minutehand_ports::Event;
 use minutehand_ports::store::{Claim, Recorded};
+use minutehand_ports::{ActionOutcome, Event};
 
 use super::DeliveryPlace;
 use super::act::ActionResult;
@@ -72,17 +72,8 @@ impl Executor {
     ) -> Result<Option<Record>> {
         let claim = held.claim;
         let Claim { job, attempt, .. } = claim;
-        let ActionResult {
-            started_at,
-            ended_at,
-            outcome,
-            cause,
-            message,
-            retry_after,
-            body,
-            kept_bytes,
-            ..
-        } = result;
+        let ActionResult { started_at, ended_at, ended, kept_bytes } = result;
+        let ActionOutcome { outcome, cause, message, retry_after, body, .. } = ended;
         let ended_at = ended_at.unwrap_or_else(|| self.ports.clock.now()).max(started_at);
         let body_bytes = match body {
             None => kept_bytes,

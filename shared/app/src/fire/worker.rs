@@ -35,7 +35,7 @@ use minutehand_domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
 use minutehand_domain::work_item::{UnreadableMessage, WorkItem};
 use minutehand_ports::{Clock, ErrorType, Event, EventSink, chain};
 
-use super::execute::{Executor, Performed};
+use super::execute::{Executor, Performed, Performer};
 use super::loaded_job::path_without_names;
 use super::{DeliveryPlace, Stop, Wait};
 use crate::error::{AppError, Result};
@@ -47,28 +47,6 @@ const BACKOFF_DOUBLINGS_MAX: u32 = 5;
 
 /// A throttled message waits up to this much longer.
 const SPREAD_MILLIS: u64 = 10_000;
-
-/// Performs one work item. [`Executor`] does; tests of hosts have performers of their own.
-pub trait Performer: Send + Sync {
-    /// Performs a work item. When `stop` fires, an attempt that is not due yet gives its claim back.
-    fn perform(
-        &self,
-        work_item: &WorkItem,
-        place: &dyn DeliveryPlace,
-        stop: &Stop,
-    ) -> impl Future<Output = Result<Performed>> + Send;
-}
-
-impl Performer for Executor {
-    async fn perform(
-        &self,
-        work_item: &WorkItem,
-        place: &dyn DeliveryPlace,
-        stop: &Stop,
-    ) -> Result<Performed> {
-        Self::perform(self, work_item, place, stop).await
-    }
-}
 
 /// Handles deliveries of a queue.
 pub struct Worker<P = Executor> {
@@ -89,10 +67,6 @@ pub struct Delivery<'a> {
     /// Its place among the attempts under way.
     pub place: &'a dyn DeliveryPlace,
 }
-
-/// When the handling of a delivery has to end, in work time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deadline(DateTime<Utc>);
 
 /// What the host does with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,22 +90,11 @@ pub enum Disposition {
 /// How the work of one work item ended.
 #[derive(Debug)]
 enum Ending<'a> {
-    Done,
-    Finished,
-    Again(Duration),
-    Waits(Wait),
+    Performed(Performed),
     Failed(AppError),
     TimedOut,
     Panicked,
     Unreadable(&'a UnreadableMessage),
-}
-
-impl Deadline {
-    /// A deadline at this work time.
-    #[must_use]
-    pub const fn at(work_time: DateTime<Utc>) -> Self {
-        Self(work_time)
-    }
 }
 
 impl<P: Performer> Worker<P> {
@@ -141,14 +104,14 @@ impl<P: Performer> Worker<P> {
         Self { performer, clock, events }
     }
 
-    /// Handles one delivery. Never panics, and never takes longer than until `deadline`.
+    /// Handles one delivery. Never panics, and never takes longer than until `deadline`, in work time.
     ///
     /// When `stop` fires, attempts that are not due yet give back their claims; started attempts
     /// continue.
     pub async fn handle(
         &self,
         delivery: Delivery<'_>,
-        deadline: Deadline,
+        deadline: DateTime<Utc>,
         stop: &Stop,
     ) -> Disposition {
         let ending = match delivery.work_item {
@@ -176,17 +139,14 @@ impl<P: Performer> Worker<P> {
         &self,
         work_item: &WorkItem,
         place: &dyn DeliveryPlace,
-        deadline: Deadline,
+        deadline: DateTime<Utc>,
         stop: &Stop,
     ) -> Ending<'a> {
-        let left = (deadline.0 - self.clock.work_now()).to_std().unwrap_or_default();
+        let left = (deadline - self.clock.work_now()).to_std().unwrap_or_default();
         let performed = async { self.performer.perform(work_item, place, stop).await };
         let performed = pin!(AssertUnwindSafe(performed).catch_unwind());
         match select(performed, self.clock.wait(left)).await {
-            Either::Left((Ok(Ok(Performed::Done)), _)) => Ending::Done,
-            Either::Left((Ok(Ok(Performed::Finished)), _)) => Ending::Finished,
-            Either::Left((Ok(Ok(Performed::Again(after))), _)) => Ending::Again(after),
-            Either::Left((Ok(Ok(Performed::Waits(wait))), _)) => Ending::Waits(wait),
+            Either::Left((Ok(Ok(performed)), _)) => Ending::Performed(performed),
             Either::Left((Ok(Err(error)), _)) => Ending::Failed(error),
             // The panic itself is in the log already.
             Either::Left((Err(_), _)) => Ending::Panicked,
@@ -202,23 +162,14 @@ impl<P: Performer> Worker<P> {
         let error = match ending {
             Ending::Failed(error) => Some(chain(error)),
             Ending::Unreadable(error) => Some(error.to_string()),
-            Ending::Done
-            | Ending::Finished
-            | Ending::Again(_)
-            | Ending::Waits(_)
-            | Ending::TimedOut
-            | Ending::Panicked => None,
+            Ending::Performed(_) | Ending::TimedOut | Ending::Panicked => None,
         };
         let what = match ending {
             Ending::TimedOut => "message timed out",
             Ending::Panicked => "message handler panicked",
             Ending::Unreadable(_) => "message is unreadable",
             Ending::Failed(_) if is_last(delivery.receives) => "message failed",
-            Ending::Done
-            | Ending::Finished
-            | Ending::Again(_)
-            | Ending::Waits(_)
-            | Ending::Failed(_) => "message failed, will be retried",
+            Ending::Performed(_) | Ending::Failed(_) => "message failed, will be retried",
         };
         let Delivery { message_id, receives, work_item, .. } = delivery;
         // The store may be what failed, so the path is not read: the message has the job's ids.
@@ -245,13 +196,13 @@ impl<P: Performer> Worker<P> {
 /// Decides what becomes of a message: the table above.
 fn decide(ending: &Ending<'_>, receives: u32) -> Disposition {
     let retry = match ending {
-        Ending::Done => return Disposition::Delete,
-        Ending::Finished => return Disposition::Deleted,
-        Ending::Waits(wait) => return Disposition::Wait(wait.clone()),
+        Ending::Performed(Performed::Done) => return Disposition::Delete,
+        Ending::Performed(Performed::Finished) => return Disposition::Deleted,
+        Ending::Performed(Performed::Waits(wait)) => return Disposition::Wait(wait.clone()),
         Ending::Unreadable(UnreadableMessage::NotJson(_) | UnreadableMessage::NotAWorkItem(_)) => {
             return Disposition::Bury(ending.to_string());
         }
-        Ending::Again(after) => Disposition::RetryAfter(*after),
+        Ending::Performed(Performed::Again(after)) => Disposition::RetryAfter(*after),
         Ending::Failed(error) if error.is_throttling() => {
             Disposition::RetryThrottled(backoff(receives))
         }
@@ -270,7 +221,7 @@ fn decide(ending: &Ending<'_>, receives: u32) -> Disposition {
 
 const fn error_type(ending: &Ending<'_>) -> Option<ErrorType> {
     match ending {
-        Ending::Done | Ending::Finished | Ending::Again(_) | Ending::Waits(_) => None,
+        Ending::Performed(_) => None,
         Ending::Failed(_) => Some(ErrorType::MessageFailed),
         Ending::TimedOut => Some(ErrorType::MessageTimedOut),
         Ending::Panicked => Some(ErrorType::MessagePanicked),
@@ -305,9 +256,9 @@ fn spread(message_id: &str) -> Duration {
 impl fmt::Display for Ending<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Done | Self::Finished => f.write_str("it succeeded"),
-            Self::Again(_) => f.write_str("another worker had claimed it"),
-            Self::Waits(_) => f.write_str("it had to wait"),
+            Self::Performed(Performed::Done | Performed::Finished) => f.write_str("it succeeded"),
+            Self::Performed(Performed::Again(_)) => f.write_str("another worker had claimed it"),
+            Self::Performed(Performed::Waits(_)) => f.write_str("it had to wait"),
             Self::Failed(error) => write!(f, "it failed: {}", chain(error)),
             Self::TimedOut => f.write_str("it timed out"),
             Self::Panicked => f.write_str("its handler panicked"),
@@ -412,7 +363,7 @@ mod tests {
         let counted = Arc::new(Counted::default());
         let worker = Worker::new(Scripted, Arc::new(clock.clone()), counted.clone());
         let delivery = Delivery { message_id: &"m", receives, work_item, place: &Unbounded };
-        let deadline = Deadline::at(clock.now() + FUNCTION);
+        let deadline = clock.now() + FUNCTION;
         let disposition = pollster::block_on(worker.handle(delivery, deadline, &Stop::never()));
         let took = (clock.now() - DateTime::UNIX_EPOCH).to_std().unwrap();
         let counted = *counted.0.lock().unwrap();
@@ -435,19 +386,19 @@ mod tests {
                    EOF while parsing an object at line 1 column 1";
         let no_version = "the message is not a work item: property 'v' is missing or invalid";
         for (ending, receives, expected, error_type) in [
-            (Ending::Done, 1, Delete, None),
-            (Ending::Done, last, Delete, None),
-            (Ending::Finished, last, Disposition::Deleted, None),
-            (Ending::Again(SECOND), 1, after(1), None),
-            (Ending::Again(SECOND), last - 1, after(1), None),
+            (Ending::Performed(Performed::Done), 1, Delete, None),
+            (Ending::Performed(Performed::Done), last, Delete, None),
+            (Ending::Performed(Performed::Finished), last, Disposition::Deleted, None),
+            (Ending::Performed(Performed::Again(SECOND)), 1, after(1), None),
+            (Ending::Performed(Performed::Again(SECOND)), last - 1, after(1), None),
             (
-                Ending::Again(SECOND),
+                Ending::Performed(Performed::Again(SECOND)),
                 last,
                 bury("delivered 20 times; the last time another worker had claimed it"),
                 None,
             ),
             // However often it was delivered: it has waited each time.
-            (Ending::Waits(Wait::For(SECOND)), last, Disposition::Wait(Wait::For(SECOND)), None),
+            (Ending::Performed(Performed::Waits(Wait::For(SECOND))), last, Disposition::Wait(Wait::For(SECOND)), None),
             (Ending::Failed(busy()), 1, after(5), Some("MessageFailed")),
             (Ending::Failed(busy()), 2, after(10), Some("MessageFailed")),
             (Ending::Failed(busy()), last - 1, after(120), Some("MessageFailed")),
