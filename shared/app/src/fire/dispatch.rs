@@ -357,22 +357,15 @@ impl Dispatcher {
         let now = self.clock.now();
         let look_again = now + spans(self.clock.as_ref()).look_again;
         batch.report.timers += 1;
-        let (work_item, timer, to) = match &due.what {
-            DueTimer::Job(timer) if timer.state.is_final() => {
+        let (work_item, timer) = match &due.what {
+            DueTimer::Job(timer) if timer.state.is_final() || timer.is_spent => {
                 let (job, generation) = (timer.job.clone(), timer.generation);
-                (
-                    WorkItem::DeleteJob { job, generation },
-                    job_timer_key(timer, timer.is_spent, Vec::new()),
-                    look_again,
-                )
-            }
-            DueTimer::Job(timer) if timer.is_spent => {
-                let (job, generation) = (timer.job.clone(), timer.generation);
-                (
-                    WorkItem::CheckFinished { job, generation },
-                    job_timer_key(timer, true, Vec::new()),
-                    look_again,
-                )
+                let work_item = if timer.state.is_final() {
+                    WorkItem::DeleteJob { job, generation }
+                } else {
+                    WorkItem::CheckFinished { job, generation }
+                };
+                (work_item, job_timer_key(timer, timer.is_spent, Vec::new()))
             }
             DueTimer::Job(timer) => {
                 match schedule {
@@ -402,12 +395,12 @@ impl Dispatcher {
             DueTimer::Purge { collection_uid } => {
                 let collection_uid = collection_uid.clone();
                 let timer = TimerKey::Purge { collection_uid: collection_uid.clone() };
-                (WorkItem::PurgeCollection { collection_uid }, timer, look_again)
+                (WorkItem::PurgeCollection { collection_uid }, timer)
             }
         };
         // A sweep also finds timers that are due soon, and nothing is deleted before its time.
         batch.messages.push(QueueMessage { work_item, due_at: due.due_at.max(now) });
-        batch.advances.push(Advance { timer, from: due.due_at, to, at: now });
+        batch.advances.push(Advance { timer, from: due.due_at, to: look_again, at: now });
     }
 
     fn plan_occurrences(

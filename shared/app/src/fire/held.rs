@@ -33,10 +33,10 @@ const _: () = assert!(
 pub(super) struct Held<'a> {
     /// Its claim, with which it has its turn.
     pub(super) claim: &'a Claim,
-    /// Whether a seat was asked for and not refused. The answer may be lost.
-    may_have_seat: bool,
+    /// Whether a seat was asked for and not refused. The answer may be lost; once the attempt acts, it has one.
+    pub(super) may_have_seat: bool,
     /// Whether it is an open attempt that has ended, and the claim under which it was made.
-    is_open: bool,
+    pub(super) is_open: bool,
 }
 
 impl<'a> Held<'a> {
@@ -48,26 +48,6 @@ impl<'a> Held<'a> {
     /// The claim of an open attempt that has ended, whose seat is given back.
     pub(super) const fn of_open(claim: &'a Claim) -> Self {
         Self { claim, may_have_seat: false, is_open: true }
-    }
-
-    /// Whether it is an open attempt that has ended.
-    pub(super) const fn is_open(&self) -> bool {
-        self.is_open
-    }
-
-    /// Whether it has a seat, once it acts.
-    pub(super) const fn has_seat(&self) -> bool {
-        self.may_have_seat
-    }
-
-    /// Notes that a seat is asked for.
-    pub(super) const fn asks_for_seat(&mut self) {
-        self.may_have_seat = true;
-    }
-
-    /// Notes that there was none.
-    pub(super) const fn has_no_seat(&mut self) {
-        self.may_have_seat = false;
     }
 }
 

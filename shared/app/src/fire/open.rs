@@ -78,7 +78,7 @@ impl Executor {
         let started_at = result.started_at;
         let until = started_at.checked_add_signed(within).unwrap_or(started_at);
         let held_until = self.ports.clock.work_now() + HELD_FOR;
-        let open = LeaveOpen { started_at, until, held_until, has_seat: held.has_seat() };
+        let open = LeaveOpen { started_at, until, held_until, has_seat: held.may_have_seat };
         let Claim { job, attempt, .. } = claim;
         match self.leave_open(claim, &open, &loaded).await? {
             LeftOpen::Open => {

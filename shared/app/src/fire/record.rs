@@ -116,7 +116,7 @@ impl Executor {
         let (claim, store) = (held.claim, &self.ports.store);
         // Bounded by the lease.
         loop {
-            let recorded = if held.is_open() {
+            let recorded = if held.is_open {
                 store.open.record_ending(claim, record).await
             } else {
                 store.attempts.record(claim, record).await

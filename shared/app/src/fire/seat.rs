@@ -49,11 +49,11 @@ impl Executor {
         }
         let Some(limit) = concurrent else { return Ok(Ok(None)) };
         let now = self.ports.clock.work_now();
-        held.asks_for_seat();
+        held.may_have_seat = true;
         if self.ports.store.seats.take_seat(claim, limit, now).await? {
             return Ok(Ok(None));
         }
-        held.has_no_seat();
+        held.may_have_seat = false;
         Ok(Ok(Some(LimitWait::Seat)))
     }
 

@@ -398,7 +398,12 @@ mod tests {
                 None,
             ),
             // However often it was delivered: it has waited each time.
-            (Ending::Performed(Performed::Waits(Wait::For(SECOND))), last, Disposition::Wait(Wait::For(SECOND)), None),
+            (
+                Ending::Performed(Performed::Waits(Wait::For(SECOND))),
+                last,
+                Disposition::Wait(Wait::For(SECOND)),
+                None,
+            ),
             (Ending::Failed(busy()), 1, after(5), Some("MessageFailed")),
             (Ending::Failed(busy()), 2, after(10), Some("MessageFailed")),
             (Ending::Failed(busy()), last - 1, after(120), Some("MessageFailed")),

@@ -77,11 +77,6 @@ impl<'a> Facts<'a> {
         next_occurrence(&self.standing(), self.timer.counters.last_execution_at, now)
     }
 
-    /// When an occurrence starts, if jitter delays it.
-    fn delayed(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        self.timetable.as_ref()?.delayed(at)
-    }
-
     pub(super) fn not_firing(&self, now: DateTime<Utc>) -> Vec<NotFiring> {
         not_firing(&self.standing(), self.timer.counters.last_execution_at, now)
     }
@@ -90,6 +85,14 @@ impl<'a> Facts<'a> {
 /// The schedule in the timer of a job, if it has one that this version can read.
 pub(super) fn stored_schedule(job: &JobRecord) -> Option<Schedule> {
     Schedule::read(job.timer.timetable.as_deref()?, &job.document).ok()
+}
+
+pub(super) fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {
+    JobRef {
+        uid: job.uid.clone(),
+        collection_uid: collection.collection.uid.clone(),
+        key: job.name.key(),
+    }
 }
 
 impl Manage {
@@ -116,11 +119,6 @@ impl Manage {
             Some(_) => facts.not_firing(now),
         };
         let next_at = facts.next_occurrence(now).filter(|_| not_firing.is_empty());
-        let job_ref = JobRef {
-            uid: job.uid.clone(),
-            collection_uid: collection.collection.uid.clone(),
-            key: job.name.key(),
-        };
         Ok(JobDescription {
             uid: job.uid.clone(),
             anchor,
@@ -128,12 +126,12 @@ impl Manage {
             since: since(&job),
             counters: job.timer.counters,
             next_at,
-            next_starts_at: next_at.and_then(|at| facts.delayed(at)),
+            next_starts_at: next_at.and_then(|at| facts.timetable.as_ref()?.delayed(at)),
             schedule: facts.timetable,
             not_firing,
             collection_state: collection.collection.definition.state,
             collection_since: collection_since(collection),
-            present: self.present_of(&job_ref).await?,
+            present: self.present_of(&job_ref(collection, &job)).await?,
             view: self.stored_view(collection, job)?,
         })
     }

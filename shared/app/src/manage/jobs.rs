@@ -13,8 +13,8 @@ use minutehand_ports::store::{
 };
 use serde_json::Value;
 
-use super::describe::Facts;
-use super::run::{check_not_final, job_ref};
+use super::describe::{Facts, job_ref};
+use super::run::check_not_final;
 use super::secrets::SealedDocument;
 use super::timing::{allowed_schedule, expires_at, going_on, timer, with_policies};
 use super::{JobPlace, JobStatus, JobView, Manage, retry_on_stale};

@@ -32,7 +32,7 @@ use minutehand_ports::{Bytes, Pings, SealError, chain};
 use sha2::{Digest as _, Sha256};
 
 use super::Manage;
-use super::run::job_ref;
+use super::describe::job_ref;
 use crate::definition::shown_definition;
 use crate::error::{AppError, Result};
 use crate::fire::{HELD_FOR, attempt_message, put_in_time};

@@ -15,7 +15,7 @@ use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{AttemptSeen, Said};
 use minutehand_recurrence::format_instant;
 
-use super::run::job_ref;
+use super::describe::job_ref;
 use super::{JobPlace, Manage};
 use crate::error::Result;
 use crate::fire::attempt_message;

@@ -5,11 +5,10 @@ use minutehand_domain::attempt::{Attempt, Occurrence, run_id};
 use minutehand_domain::policies::Policies;
 use minutehand_domain::refusal::{Code, Refusal};
 use minutehand_domain::schedule::Schedule;
-use minutehand_domain::work_item::JobRef;
 use minutehand_ports::QueueMessage;
 use minutehand_ports::store::{CollectionRecord, JobRecord};
 
-use super::describe::stored_schedule;
+use super::describe::{job_ref, stored_schedule};
 use super::forget::says_lost;
 use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
@@ -114,14 +113,6 @@ fn policies(job: &JobRecord, schedule: Option<Schedule>) -> Policies {
     }
     // A line that cannot be read is of a newer version, which has to know what else there is.
     schedule.map(|schedule| schedule.policies).unwrap_or_default()
-}
-
-pub(super) fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {
-    JobRef {
-        uid: job.uid.clone(),
-        collection_uid: collection.collection.uid.clone(),
-        key: job.name.key(),
-    }
 }
 
 pub(super) fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
