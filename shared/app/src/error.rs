@@ -1,7 +1,9 @@
 //! Errors of the services, independent of HTTP.
 
 use minutehand_domain::history_name::HistoryName;
+use minutehand_domain::name::Name;
 use minutehand_domain::refusal::Refusal;
+use minutehand_ports::store::ResourceGroup;
 use minutehand_ports::{NotMade, PurposeKeyError, QueueError, SealError, StepError, StoreError};
 
 use crate::etag::Etag;
@@ -120,6 +122,18 @@ impl From<StepError> for AppError {
 }
 
 impl AppError {
+    pub(crate) fn no_collection(place: &ResourceGroup, name: &Name) -> Self {
+        Self::NoCollection { group: place.group.to_string(), name: name.to_string() }
+    }
+
+    pub(crate) fn no_parent(place: &ResourceGroup, name: &Name) -> Self {
+        Self::NoParent { group: place.group.to_string(), name: name.to_string() }
+    }
+
+    pub(crate) fn no_job(name: &Name) -> Self {
+        Self::NoJob { name: name.to_string() }
+    }
+
     /// Whether the store asks for fewer requests.
     #[must_use]
     pub const fn is_throttling(&self) -> bool {

@@ -8,7 +8,7 @@ use minutehand_domain::name::Name;
 use minutehand_domain::refusal::{Code, Refusal};
 use minutehand_recurrence::format_instant;
 
-use super::asked::{Fate, redrive_key};
+use super::asked::redrive_key;
 use super::occurrences::{PastOutcome, outcomes_at};
 use super::run::asked_at;
 use super::{JobPlace, JobView, Manage, retry_on_stale};
@@ -92,17 +92,17 @@ impl Manage {
             let kept = self.ports.jobs.keep_asked(&job.uid, &asked, instead_of.as_deref(), now);
             let kept = kept.await?.unwrap_or_else(|| asked.clone());
             let fate = if kept == asked {
-                Fate::Open
+                PastOutcome::UnderWay
             } else {
                 self.fate(&collection, &job, &kept).await?
             };
             match fate {
-                Fate::Open => {
+                PastOutcome::UnderWay | PastOutcome::Retrying => {
                     self.send_asked(&collection, &job, &kept, now).await?;
                     return Ok(Redriven { at: kept.asked_at, redrive_of: at });
                 }
-                Fate::Failed => instead_of = Some(kept.run_id),
-                Fate::Succeeded => return Err(mended(at, kept.asked_at).into()),
+                PastOutcome::Failed => instead_of = Some(kept.run_id),
+                PastOutcome::Succeeded => return Err(mended(at, kept.asked_at).into()),
             }
         }
         Err(AppError::Busy { what: format!("job '{name}'") })

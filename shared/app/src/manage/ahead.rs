@@ -147,6 +147,23 @@ pub(super) struct FiringJob {
     pub(super) timetable: Schedule,
 }
 
+impl FiringJob {
+    /// Its occurrence at an instant, if its collection is one of these.
+    pub(super) fn occurrence(
+        &self,
+        at: DateTime<Utc>,
+        collections: &Collections,
+    ) -> Option<UpcomingOccurrence> {
+        let record = collections.get(&self.collection_uid)?;
+        Some(UpcomingOccurrence {
+            at,
+            collection: (record.place.clone(), record.collection.name.clone()),
+            job_key: self.key.clone(),
+            sentence: self.timetable.sentence(),
+        })
+    }
+}
+
 /// The collections of a subscription by their ids.
 pub(super) type Collections = HashMap<String, CollectionRecord>;
 
@@ -163,7 +180,7 @@ impl Manage {
         max: usize,
     ) -> Result<Upcoming> {
         let collections = self.collections_ahead(ahead).await?;
-        let timers = self.first_timers(DateTime::<Utc>::MAX_UTC).await?;
+        let timers = self.first_timers(DateTime::<Utc>::MAX_UTC, TIMERS_MAX).await?;
         let looked_at = timers.iter().map(|page| page.items.len()).sum();
         let cut = timers.iter().filter(|page| page.next.is_some());
         let cut_at = cut.filter_map(|page| page.items.last()).map(|last| last.due_at).min();
@@ -179,14 +196,7 @@ impl Manage {
             let Some(Reverse((at, n))) = heap.pop() else { break };
             let Some(job) = jobs.get(n) else { break };
             heap.extend(next(job.timetable.after(at), n));
-            if let Some(record) = collections.get(&job.collection_uid) {
-                items.push(UpcomingOccurrence {
-                    at,
-                    collection: (record.place.clone(), record.collection.name.clone()),
-                    job_key: job.key.clone(),
-                    sentence: job.timetable.sentence(),
-                });
-            }
+            items.extend(job.occurrence(at, &collections));
         }
         // The first one that is left out bounds what is known.
         let until = heap.peek().map_or(until, |Reverse((at, _))| *at);
@@ -207,7 +217,7 @@ impl Manage {
         let before = |span| clock.now().checked_sub_signed(clock.scheduled_during(span));
         let late_before = before(LATE_AFTER).unwrap_or(DateTime::UNIX_EPOCH);
         let behind_before = before(BEHIND_AFTER).unwrap_or(DateTime::UNIX_EPOCH);
-        let timers = self.first_timers(late_before).await?;
+        let timers = self.first_timers(late_before, TIMERS_MAX).await?;
         let present = self.all_present().await?;
         let late_is_least = timers.iter().any(|page| page.next.is_some())
             || present.as_ref().is_some_and(|it| it.is_least);
@@ -342,10 +352,14 @@ impl Manage {
         Ok(schedule.map(|timetable| FiringJob { uid, collection_uid, key, timetable }))
     }
 
-    /// The first timers of each shard.
-    async fn first_timers(&self, until: DateTime<Utc>) -> Result<Vec<Page<Due>>> {
+    /// The first timers of each shard, at most this many in all.
+    pub(super) async fn first_timers(
+        &self,
+        until: DateTime<Utc>,
+        timers_max: u32,
+    ) -> Result<Vec<Page<Due>>> {
         let shards = self.ports.browse.timer_shards();
-        let items_max = TIMERS_MAX / shards.max(1);
+        let items_max = timers_max / shards.max(1);
         let page = || PageRequest { from: None, items_max };
         let pages = futures_util::stream::iter(0..shards)
             .map(|shard| self.ports.browse.timers(shard, until, page()))
@@ -360,8 +374,7 @@ fn is_firing(due: &Due, collections: &Collections) -> bool {
     let DueTimer::Job(JobTimer { job, state: JobState::Enabled, .. }) = &due.what else {
         return false;
     };
-    let record = collections.get(&job.collection_uid);
-    record.is_some_and(|record| record.collection.definition.state.is_on())
+    on(&job.collection_uid, collections).is_some()
 }
 
 /// What is late: since when, its job, its collection, and what it waits for.

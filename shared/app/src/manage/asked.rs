@@ -15,17 +15,6 @@ use super::run::{Run, asked_at};
 use super::{JobPlace, Manage};
 use crate::error::Result;
 
-/// What became of a run that was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It has not ended, or is to begin.
-    Open,
-    /// It succeeded.
-    Succeeded,
-    /// It failed for good, or was not made because its collection was disabled.
-    Failed,
-}
-
 impl Manage {
     /// Runs a job once now, and no more if it is asked again with the same key within a day.
     ///
@@ -55,22 +44,22 @@ impl Manage {
         self.send_run(collection, job, run, now).await
     }
 
-    /// What became of a run that is kept.
+    /// What became of a run that is kept. One that is to begin is under way; one that was not made because its
+    /// collection was disabled has failed.
     pub(super) async fn fate(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
         asked: &AskedRun,
-    ) -> Result<Fate> {
+    ) -> Result<PastOutcome> {
         let entries = self.attempts_at(job, asked.asked_at).await?.into_iter().filter(|entry| {
             matches!(&entry.attempt.occurrence, Occurrence::Run { run_id, .. } if *run_id == asked.run_id)
         });
         Ok(match outcomes_at(entries, &job.timer).first() {
-            Some(PastOutcome::Succeeded) => Fate::Succeeded,
-            Some(PastOutcome::Failed) => Fate::Failed,
+            Some(outcome) => *outcome,
             // What was asked for before the collection was switched on does not start any more.
-            None if collection.on_since > asked.asked_at => Fate::Failed,
-            Some(PastOutcome::UnderWay | PastOutcome::Retrying) | None => Fate::Open,
+            None if collection.on_since > asked.asked_at => PastOutcome::Failed,
+            None => PastOutcome::UnderWay,
         })
     }
 

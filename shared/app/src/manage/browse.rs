@@ -82,10 +82,7 @@ impl Manage {
         name: &Name,
     ) -> Result<CollectionRecord> {
         let found = self.browse_collection(place, name).await?;
-        found.ok_or_else(|| AppError::NoParent {
-            group: place.group.to_string(),
-            name: name.to_string(),
-        })
+        found.ok_or_else(|| AppError::no_parent(place, name))
     }
 
     /// A job that must exist, with its collection, for a look at it.
@@ -98,7 +95,7 @@ impl Manage {
         let job = self.ports.browse.job(&collection.collection.uid, name).await?;
         let now = self.ports.clock.now();
         let job = job.filter(|job| job.expires_at.is_none_or(|at| at > now));
-        let job = job.ok_or_else(|| AppError::NoJob { name: name.to_string() })?;
+        let job = job.ok_or_else(|| AppError::no_job(name))?;
         Ok((collection, job))
     }
 }

@@ -114,9 +114,7 @@ impl Manage {
                 let (before, wanted) = self.wanted_by_patch(collection, old, &patch).await?;
                 (Some(before), wanted)
             }
-            (None, CheckedRequest::Patch(_)) => {
-                return Err(AppError::NoJob { name: name.to_string() });
-            }
+            (None, CheckedRequest::Patch(_)) => return Err(AppError::no_job(name)),
             (old, CheckedRequest::Put(body)) => {
                 let body = canonical_names(body, JOB)?;
                 let wanted = self.wanted_by_put(collection, old.as_ref(), &body).await?;

@@ -56,7 +56,7 @@ impl Manage {
         let found = self.find_collection(place, name).await?;
         let exists = found.is_some();
         let (mut collection, refusal) = match (changes.collection, found) {
-            (None, None) => return Err(no_parent(place, name)),
+            (None, None) => return Err(AppError::no_parent(place, name)),
             (None, Some(found)) => (found, None),
             (Some(request), found) => self.collection_after(place, name, request, found).await?,
         };
@@ -144,7 +144,7 @@ impl Manage {
                 let patch = canonical_names(patch, COLLECTION)?;
                 self.wanted_collection_by_patch(found, patch).await?
             }
-            (CheckedRequest::Patch(_), None) => return Err(no_parent(place, name)),
+            (CheckedRequest::Patch(_), None) => return Err(AppError::no_parent(place, name)),
         };
         match found {
             Some(old) => self.check_replaced(old, &mut wanted).await?,
@@ -189,8 +189,4 @@ impl Manage {
         }
         Ok(())
     }
-}
-
-fn no_parent(place: &ResourceGroup, name: &Name) -> AppError {
-    AppError::NoParent { group: place.group.to_string(), name: name.to_string() }
 }

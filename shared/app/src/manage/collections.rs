@@ -155,10 +155,7 @@ impl Manage {
         name: &Name,
     ) -> Result<CollectionRecord> {
         let found = self.find_collection(place, name).await?;
-        found.ok_or_else(|| AppError::NoCollection {
-            group: place.group.to_string(),
-            name: name.to_string(),
-        })
+        found.ok_or_else(|| AppError::no_collection(place, name))
     }
 
     /// The record of the collection of a job, which must exist.
@@ -167,10 +164,8 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
     ) -> Result<CollectionRecord> {
-        self.collection(place, name).await.map_err(|error| match error {
-            AppError::NoCollection { group, name } => AppError::NoParent { group, name },
-            error => error,
-        })
+        let found = self.find_collection(place, name).await?;
+        found.ok_or_else(|| AppError::no_parent(place, name))
     }
 
     /// The collection that the body of a PUT describes, with canonical names.

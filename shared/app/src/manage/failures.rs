@@ -1,6 +1,6 @@
 //! The occurrences of a subscription that failed for good.
 
-use chrono::{DateTime, Days, NaiveDate, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_ports::store::{PageRequest, ResourceGroup};
@@ -95,12 +95,8 @@ impl Manage {
             let page = self.ports.browse.failures(&wanted.subscription, day, page).await?;
             found.looked_at += page.items.len();
             found.items.extend(page.items.into_iter().filter(is_wanted));
-            next = match page.next {
-                Some(within) => Some(FailuresPosition { day, within: Some(within) }),
-                None => day
-                    .checked_sub_days(Days::new(1))
-                    .map(|day| FailuresPosition { day, within: None }),
-            };
+            let day = if page.next.is_some() { Some(day) } else { day.pred_opt() };
+            next = day.map(|day| FailuresPosition { day, within: page.next });
         }
         Ok(found)
     }

@@ -92,16 +92,9 @@ impl Manage {
             Change::Becomes(timing) => {
                 let ended = EarlierTiming::ending(&job.timer.timing, job.timer.timetable.take());
                 job.earlier = ended.after(job.earlier);
-                let TimerRecord { counters, .. } = job.timer;
                 let state = JobState::Disabled;
-                job.timer = TimerRecord {
-                    state,
-                    timing,
-                    timetable: None,
-                    counters,
-                    due_at: None,
-                    is_spent: false,
-                };
+                job.timer =
+                    TimerRecord { state, timing, due_at: None, is_spent: false, ..job.timer };
                 true
             }
         };

@@ -40,10 +40,8 @@ impl Manage {
     /// an error of its own here.
     pub async fn get_job(&self, of: JobPlace<'_>) -> Result<JobView> {
         let (place, collection, name) = of;
-        let collection = self.collection(place, collection).await.map_err(|error| match error {
-            AppError::NoCollection { .. } => AppError::NoJob { name: name.to_string() },
-            error => error,
-        })?;
+        let found = self.find_collection(place, collection).await?;
+        let collection = found.ok_or_else(|| AppError::no_job(name))?;
         let job = self.job(&collection, name).await?;
         self.stored_view(&collection, job)
     }
@@ -272,7 +270,7 @@ impl Manage {
         name: &Name,
     ) -> Result<JobRecord> {
         let found = self.find_job(collection, name).await?;
-        found.ok_or_else(|| AppError::NoJob { name: name.to_string() })
+        found.ok_or_else(|| AppError::no_job(name))
     }
 
     /// The record of a job, unless it has expired.
@@ -349,6 +347,7 @@ fn view_with_next(
 ) -> JobView {
     let etag = Etag::from(&job);
     let TimerRecord { state, counters, .. } = job.timer;
+    let never_ran = state == JobState::Disabled && counters.last_execution_at.is_none();
     JobView {
         etag,
         place: collection.place.clone(),
@@ -356,6 +355,6 @@ fn view_with_next(
         name: job.name,
         document,
         state,
-        status: JobStatus::in_state(state, counters, next_execution_at),
+        status: (!never_ran).then_some(JobStatus { counters, next_execution_at }),
     }
 }

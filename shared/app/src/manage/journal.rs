@@ -57,9 +57,9 @@ impl Manage {
         collection: &Name,
         page: PageRequest,
     ) -> Result<Page<JournalEntry>> {
-        let collection = self.browsed_parent(place, collection).await.map_err(no_collection)?;
-        let uid = &collection.collection.uid;
-        let mut page = self.ports.browse.journal(uid, page).await?;
+        let found = self.browse_collection(place, collection).await?;
+        let record = found.ok_or_else(|| AppError::no_collection(place, collection))?;
+        let mut page = self.ports.browse.journal(&record.collection.uid, page).await?;
         let now = self.ports.clock.now();
         page.items.retain(|entry| entry.expires_at() > now);
         Ok(page)
@@ -88,15 +88,10 @@ impl Manage {
     ) -> Result<()> {
         let redrive_of = run.redrive_of();
         let operation = if redrive_of.is_some() { Operation::Redriven } else { Operation::Ran };
-        let Author { who, request_id } = self.author.clone();
         let entry = JournalEntry {
-            at: self.ports.clock.now(),
-            who,
-            request_id,
-            operation,
             job: Some(name.clone()),
-            difference: DocumentChange::default(),
             run: Some(JournalRun { at: run.nominal_at(), redrive_of }),
+            ..self.entry_of(operation, DocumentChange::default())
         };
         Ok(self.ports.jobs.note(collection_uid, &entry).await?)
     }
@@ -119,15 +114,12 @@ impl Manage {
         writes_secrets: bool,
     ) -> JournalEntry {
         let (operation, difference) = difference(before, after, writes_secrets);
+        self.entry_of(operation, difference)
+    }
+
+    fn entry_of(&self, operation: Operation, difference: DocumentChange) -> JournalEntry {
         let Author { who, request_id } = self.author.clone();
         let at = self.ports.clock.now();
         JournalEntry { at, who, request_id, operation, job: None, difference, run: None }
-    }
-}
-
-fn no_collection(error: AppError) -> AppError {
-    match error {
-        AppError::NoParent { group, name } => AppError::NoCollection { group, name },
-        error => error,
     }
 }

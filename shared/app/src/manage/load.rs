@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use minutehand_domain::far::unusually_far;
 use minutehand_domain::load::add_load;
-use minutehand_domain::schedule::Schedule;
 use minutehand_ports::store::PageRequest;
 
 use super::Manage;
-use super::ahead::{Ahead, Collections, FiringJob, UpcomingOccurrence};
+use super::ahead::{Ahead, FiringJob, UpcomingOccurrence};
 use crate::error::Result;
 
 /// The most timers that are looked at for one answer.
@@ -108,7 +107,8 @@ impl Manage {
             for job in self.firing(page.items.into_iter(), &collections).await? {
                 computed += add_load(&job.timetable, bounds, &mut counts);
                 if let Some(from) = wanted.far_from.filter(|_| far.len() < FAR_MAX) {
-                    far.extend(far_away(&job, from, &collections));
+                    let at = unusually_far(&job.timetable, from);
+                    far.extend(at.and_then(|at| job.occurrence(at, &collections)));
                 }
                 jobs.push(job);
             }
@@ -120,22 +120,6 @@ impl Manage {
         let peaks = peaks(bounds, &counts, &jobs);
         Ok(Load { counts, jobs: jobs.len(), looked_at, peaks, far, next })
     }
-}
-
-/// The next occurrence of a job, if it is unusually far away.
-fn far_away(
-    job: &FiringJob,
-    from: DateTime<Utc>,
-    collections: &Collections,
-) -> Option<UpcomingOccurrence> {
-    let at = unusually_far(&job.timetable, from)?;
-    let record = collections.get(&job.collection_uid)?;
-    Some(UpcomingOccurrence {
-        at,
-        collection: (record.place.clone(), record.collection.name.clone()),
-        job_key: job.key.clone(),
-        sentence: job.timetable.sentence(),
-    })
 }
 
 /// The fullest steps, with the jobs that fill them.
@@ -155,9 +139,8 @@ fn peaks(bounds: &[DateTime<Utc>], counts: &[u64], jobs: &[FiringJob]) -> Vec<Pe
 
 fn groups(jobs: &[FiringJob], from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<LoadGroup> {
     let mut by_rule: BTreeMap<String, LoadGroup> = BTreeMap::new();
-    let in_step = |timetable: &Schedule| timetable.count_between(from, to);
     for job in jobs {
-        let count = in_step(&job.timetable);
+        let count = job.timetable.count_between(from, to);
         if count == 0 {
             continue;
         }

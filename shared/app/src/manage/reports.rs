@@ -9,7 +9,6 @@
 use chrono::{DateTime, Utc};
 use minutehand_domain::attempt::{Attempt, Role};
 use minutehand_domain::completion::{EndedBy, Ending, PROGRESS_CHARS_MAX};
-use minutehand_domain::firing::Waited;
 use minutehand_domain::refusal::{Code, Refusal};
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{AttemptSeen, Said};
@@ -112,8 +111,7 @@ impl Manage {
         };
         if is_to_record {
             let due_at = self.ports.clock.now();
-            let waited = Some(Waited::Completion);
-            let ends = Attempt { due_at, is_long: true, waited, ..attempt.clone() };
+            let ends = Attempt { due_at, is_long: true, ..attempt.clone() }.to_end();
             self.ports.queue.send(&[attempt_message(job, ends)], due_at).await?;
         }
         Ok(said)

@@ -68,18 +68,6 @@ pub struct JobStatus {
     pub next_execution_at: Option<DateTime<Utc>>,
 }
 
-impl JobStatus {
-    /// The status of a job; `None` for one that is disabled and never ran.
-    pub(super) fn in_state(
-        state: JobState,
-        counters: JobCounters,
-        next_execution_at: Option<DateTime<Utc>>,
-    ) -> Option<Self> {
-        let never_ran = state == JobState::Disabled && counters.last_execution_at.is_none();
-        (!never_ran).then_some(Self { counters, next_execution_at })
-    }
-}
-
 /// An attempt that ended, as it is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutionView {

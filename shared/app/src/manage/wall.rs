@@ -15,7 +15,7 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::quarter::{
     QUARTER, Quarter, QuarterCounts, StartTimes, StartWithin, spread,
 };
-use minutehand_ports::store::{CollectionRecord, CountedQuarters, PageRequest, ResourceGroup};
+use minutehand_ports::store::{CollectionRecord, CountedQuarters, ResourceGroup};
 
 use super::ahead::{Ahead, Collections, FiringJob};
 use super::failures::WantedFailures;
@@ -351,14 +351,7 @@ impl Manage {
 
     /// The jobs of these collections that fire, by the timers that are due first.
     async fn firing_jobs(&self, chosen: &Collections) -> Result<Firing> {
-        let browse = &self.ports.browse;
-        let items_max = TIMERS_MAX / browse.timer_shards().max(1);
-        let page = || PageRequest { from: None, items_max };
-        let pages: Vec<_> = futures_util::stream::iter(0..browse.timer_shards())
-            .map(|shard| browse.timers(shard, DateTime::<Utc>::MAX_UTC, page()))
-            .buffer_unordered(READS_AT_ONCE)
-            .try_collect()
-            .await?;
+        let pages = self.first_timers(DateTime::<Utc>::MAX_UTC, TIMERS_MAX).await?;
         let is_whole = pages.iter().all(|page| page.next.is_none());
         let looked_at = pages.iter().map(|page| page.items.len()).sum();
         let timers = pages.into_iter().flat_map(|page| page.items);
