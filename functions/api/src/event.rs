@@ -6,7 +6,6 @@
 //! nothing else changes, so a path that is still encoded, as from an emulator, stays the same.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use axum::body::Body;
 use axum::http::header::{HOST, HeaderName, HeaderValue};
@@ -134,16 +133,9 @@ pub enum NotARequest {
 }
 
 /// A body that is not valid Base64.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the body is not Base64")]
 struct DamagedBody;
-
-impl fmt::Display for DamagedBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the body is not Base64")
-    }
-}
-
-impl std::error::Error for DamagedBody {}
 
 impl HttpEvent {
     /// Converts the event into a request.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_api::{ApiClients, ApiSettings, Function, HttpEvent};
 use minutehand_runtime::SystemClock;
-use minutehand_runtime_aws::{DynamoDb, ErrorType, Started, report, serve};
+use minutehand_runtime_aws::{AwsSettings, DynamoDb, ErrorType, report, serve};
 
 fn main() -> ExitCode {
     serve(ApiSettings::read, run)
 }
 
-async fn run(Started { aws, settings }: Started<ApiSettings>) -> Result<(), Error> {
+async fn run(aws: AwsSettings, settings: ApiSettings) -> Result<(), Error> {
     let config = aws.config()?;
     let clients = ApiClients {
         dynamodb: DynamoDb::new(&aws, &config).await?,

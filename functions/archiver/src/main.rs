@@ -3,11 +3,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_archiver::{ArchiverSettings, Event, Function};
 use minutehand_runtime::{SystemClock, chain};
-use minutehand_runtime_aws::{Started, dynamodb_client, report, serve};
+use minutehand_runtime_aws::{AwsSettings, deadline, dynamodb_client, report, serve};
 use minutehand_sealer_kms::KmsSealer;
 
 /// Lines are many small allocations, which this allocator does faster.
@@ -18,7 +17,7 @@ fn main() -> ExitCode {
     serve(ArchiverSettings::read, run)
 }
 
-async fn run(Started { aws, settings }: Started<ArchiverSettings>) -> Result<(), Error> {
+async fn run(aws: AwsSettings, settings: ArchiverSettings) -> Result<(), Error> {
     let ArchiverSettings { table, archive, backups_kept, moving_key_id } = settings;
     let archive = archive.ok_or("there is no archive")?;
     let config = aws.config()?;
@@ -42,10 +41,4 @@ async fn run(Started { aws, settings }: Started<ArchiverSettings>) -> Result<(),
         }
     });
     Runtime::new(handle).run().await
-}
-
-/// The end of an invocation, given in milliseconds since 1970.
-fn deadline(ms: u64) -> DateTime<Utc> {
-    let at = i64::try_from(ms).ok().and_then(DateTime::from_timestamp_millis);
-    at.unwrap_or(DateTime::<Utc>::MAX_UTC)
 }

@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::join_all;
 use minutehand_actions::{Actions, Aws, SettingsError};
 use minutehand_app::fire::{
-    Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, SendThenCount,
-    Stop, Unbounded, Wait, Worker,
+    Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, SendThenCount, Stop,
+    Unbounded, Wait, Worker,
 };
 use minutehand_app::{COMPLETION_KEY, CompletionUrls};
 use minutehand_archive_objects::ArchivedBodies;
@@ -64,12 +64,6 @@ struct Work<'a> {
     receives: u32,
     /// When Lambda ends the invocation.
     ends_at: DateTime<Utc>,
-}
-
-/// Whether the queue took work items that are sent on.
-enum Sent {
-    Yes,
-    No,
 }
 
 /// What is left of a work item of a packet.
@@ -136,7 +130,7 @@ impl Function {
         let completions = settings.public_url.as_deref();
         let completions = completions.map(|url| Arc::new(CompletionUrls::new(url, Arc::new(key))));
         let ports = FirePorts {
-            settle: Arc::new(SendThenCount::new(gathered.clone(), counters.clone())),
+            settle: Arc::new(SendThenCount { queue: gathered.clone(), counters: counters.clone() }),
             brakes: Some(store.clone()),
             store: FireStore { snapshots, counters, ..FireStore::new(store) },
             queue: gathered,
@@ -145,10 +139,7 @@ impl Function {
             events: events.clone(),
             clock: clock.clone(),
             ids,
-            bodies: settings
-                .bodies
-                .as_ref()
-                .map(|objects| Arc::new(ArchivedBodies::new(objects.clone())) as _),
+            bodies: settings.bodies.clone().map(|it| Arc::new(ArchivedBodies::new(it)) as _),
             completions,
         };
         let fire = FireSettings {
@@ -229,11 +220,11 @@ impl Function {
         let disposition = self.work(work, Ok(work_item)).await;
         let Disposition::Wait(wait) = disposition else { return disposition };
         let (deliveries, after) = (work.receives.saturating_sub(1), pause(&wait));
-        match self.send_on(from_ref(work_item), deliveries, after).await {
-            Sent::Yes => Disposition::Delete,
-            // This delivery counts then.
-            Sent::No => Disposition::RetryAfter(after),
+        if self.send_on(from_ref(work_item), deliveries, after).await {
+            return Disposition::Delete;
         }
+        // This delivery counts then.
+        Disposition::RetryAfter(after)
     }
 
     /// Handles a packet: each work item by itself. The packet comes again for work items that could not be
@@ -251,7 +242,7 @@ impl Function {
                 Left::Nothing => {}
                 Left::NotSent(after) => again.push(*after),
                 Left::Throttled(after) => {
-                    if let Sent::No = self.send_on(from_ref(work_item), 0, *after).await {
+                    if !self.send_on(from_ref(work_item), 0, *after).await {
                         again.push(*after);
                     }
                 }
@@ -276,10 +267,8 @@ impl Function {
             // A packet is divided long before its last delivery.
             Disposition::Bury(_) => Duration::ZERO,
         };
-        match self.send_on(from_ref(work_item), 0, after).await {
-            Sent::Yes => Left::Nothing,
-            Sent::No => Left::NotSent(after),
-        }
+        let is_sent = self.send_on(from_ref(work_item), 0, after).await;
+        if is_sent { Left::Nothing } else { Left::NotSent(after) }
     }
 
     /// Divides a packet that was delivered too often into messages of one work item each.
@@ -290,21 +279,17 @@ impl Function {
             receives,
             "a packet keeps failing, so its messages are sent one by one"
         );
-        match self.send_on(work_items, 0, Duration::ZERO).await {
-            Sent::Yes => Disposition::Delete,
-            Sent::No => Disposition::RetryAtVisibilityTimeout,
-        }
+        let is_sent = self.send_on(work_items, 0, Duration::ZERO).await;
+        if is_sent { Disposition::Delete } else { Disposition::RetryAtVisibilityTimeout }
     }
 
-    /// Sends work items on as messages of their own.
-    async fn send_on(&self, work_items: &[WorkItem], deliveries: u32, after: Duration) -> Sent {
-        match self.queue.send_on(work_items, deliveries, after).await {
-            Ok(()) => Sent::Yes,
-            Err(error) => {
-                tracing::warn!(error = chain(&error), "a message that has to wait was not sent on");
-                Sent::No
-            }
+    /// Sends work items on as messages of their own. Returns whether the queue took them.
+    async fn send_on(&self, work_items: &[WorkItem], deliveries: u32, after: Duration) -> bool {
+        let sent = self.queue.send_on(work_items, deliveries, after).await;
+        if let Err(error) = &sent {
+            tracing::warn!(error = chain(error), "a message that has to wait was not sent on");
         }
+        sent.is_ok()
     }
 
     async fn put_back(&self, receipts: &[(SqsReceipt, Duration)]) {

@@ -4,13 +4,12 @@ use std::convert::Infallible;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use minutehand_actions::Aws;
 use minutehand_executor::{ExecutorClients, ExecutorSettings, Function};
 use minutehand_queue_sqs::Batch;
 use minutehand_runtime::SystemClock;
-use minutehand_runtime_aws::{DynamoDb, Started, serve};
+use minutehand_runtime_aws::{AwsSettings, DynamoDb, deadline, serve};
 
 /// A request to AWS makes hundreds of small allocations, which this allocator does faster.
 #[global_allocator]
@@ -20,7 +19,7 @@ fn main() -> ExitCode {
     serve(ExecutorSettings::read, run)
 }
 
-async fn run(Started { aws, settings }: Started<ExecutorSettings>) -> Result<(), Error> {
+async fn run(aws: AwsSettings, settings: ExecutorSettings) -> Result<(), Error> {
     let config = aws.config()?;
     let clients = ExecutorClients {
         dynamodb: DynamoDb::new(&aws, &config).await?,
@@ -40,10 +39,4 @@ async fn run(Started { aws, settings }: Started<ExecutorSettings>) -> Result<(),
         }
     });
     Runtime::new(handle).run().await
-}
-
-/// The end of an invocation, given in milliseconds since 1970.
-fn deadline(ms: u64) -> DateTime<Utc> {
-    let at = i64::try_from(ms).ok().and_then(DateTime::from_timestamp_millis);
-    at.unwrap_or(DateTime::<Utc>::MAX_UTC)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_runtime::SystemClock;
-use minutehand_runtime_aws::{DynamoDb, ErrorType, Started, serve};
+use minutehand_runtime_aws::{AwsSettings, DynamoDb, ErrorType, serve};
 use minutehand_sweeper::{Function, SweeperClients, SweeperSettings, Tick};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     serve(SweeperSettings::read, run)
 }
 
-async fn run(Started { aws, settings }: Started<SweeperSettings>) -> Result<(), Error> {
+async fn run(aws: AwsSettings, settings: SweeperSettings) -> Result<(), Error> {
     let config = aws.config()?;
     let clients = SweeperClients {
         dynamodb: DynamoDb::new(&aws, &config).await?,
@@ -28,16 +28,14 @@ async fn run(Started { aws, settings }: Started<SweeperSettings>) -> Result<(), 
     let handle = service_fn(move |event: LambdaEvent<Value>| {
         let function = function.clone();
         async move {
-            let tick = Tick::read(&event.payload).map_err(|error| Diagnostic {
-                error_type: ErrorType::SweepFailed.to_string(),
-                error_message: error.to_string(),
-            })?;
+            let failed = |error_message| {
+                let error_type = ErrorType::SweepFailed.to_string();
+                Diagnostic { error_type, error_message }
+            };
+            let tick = Tick::read(&event.payload).map_err(|error| failed(error.to_string()))?;
             let ended = function.sweep(tick).await;
             function.print_metrics();
-            ended.map_err(|error| Diagnostic {
-                error_type: ErrorType::SweepFailed.to_string(),
-                error_message: error.to_string(),
-            })
+            ended.map_err(|error| failed(error.to_string()))
         }
     });
     Runtime::new(handle).run().await

@@ -19,7 +19,6 @@ use aws_smithy_types::config_bag::ConfigBag;
 pub(crate) const AGENT: &str = "minutehand";
 
 /// Makes a client send `minutehand` as its user agent, and nothing else.
-#[must_use]
 pub(crate) fn brief_agent() -> SharedInterceptor {
     SharedInterceptor::permanent(BriefAgent)
 }

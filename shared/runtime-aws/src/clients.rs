@@ -51,9 +51,9 @@ const SERVICES: [(&str, &str); 4] = [
 pub struct AwsSettings {
     /// The region, such as `eu-west-1`.
     pub region: String,
-    credentials: Credentials,
+    pub(crate) credentials: Credentials,
     endpoint_url: Option<String>,
-    endpoint_urls: Endpoints,
+    pub(crate) endpoint_urls: Endpoints,
     pub(crate) use_fips: bool,
     pub(crate) use_dual_stack: bool,
     /// The connection pool that all clients share, once one is created.
@@ -82,12 +82,8 @@ impl AwsSettings {
         let key_id = variables.required("AWS_ACCESS_KEY_ID", "Lambda sets it");
         let key = variables.required("AWS_SECRET_ACCESS_KEY", "Lambda sets it");
         let token = variables.optional("AWS_SESSION_TOKEN");
-        let mut endpoints = BTreeMap::new();
-        for (service, name) in SERVICES {
-            if let Some(url) = variables.optional(name) {
-                endpoints.insert(service, url);
-            }
-        }
+        let endpoint = |(service, name)| Some((service, variables.optional(name)?));
+        let endpoints = SERVICES.into_iter().filter_map(endpoint).collect();
         let flags = [("true", true), ("false", false)];
         Self {
             region,
@@ -104,16 +100,6 @@ impl AwsSettings {
     #[must_use]
     pub fn credentials(&self) -> SharedCredentialsProvider {
         SharedCredentialsProvider::new(self.credentials.clone())
-    }
-
-    /// The credentials themselves.
-    pub(crate) fn own_credentials(&self) -> Credentials {
-        self.credentials.clone()
-    }
-
-    /// The endpoint of one service, if it is set.
-    pub(crate) fn endpoint_url_of(&self, service: &str) -> Option<&str> {
-        self.endpoint_urls.0.get(service).map(String::as_str)
     }
 
     /// The connection pool that all clients share.
@@ -139,7 +125,7 @@ impl AwsSettings {
             .operation_attempt_timeout(TRY_TIME_MAX)
             .operation_timeout(REQUEST_TIME_MAX)
             .build();
-        let config = SdkConfig::builder()
+        let mut config = SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new(self.region.clone()))
             .credentials_provider(self.credentials())
@@ -151,10 +137,8 @@ impl AwsSettings {
             .use_fips(self.use_fips)
             .use_dual_stack(self.use_dual_stack)
             .service_config(self.endpoint_urls.clone());
-        Ok(match &self.endpoint_url {
-            Some(url) => config.endpoint_url(url).build(),
-            None => config.build(),
-        })
+        config.set_endpoint_url(self.endpoint_url.clone());
+        Ok(config.build())
     }
 }
 
@@ -166,7 +150,7 @@ fn http_client(connections: Connections) -> SharedHttpClient {
 
 /// The endpoints of single services, by service id.
 #[derive(Debug, Clone)]
-struct Endpoints(BTreeMap<&'static str, String>);
+pub(crate) struct Endpoints(pub(crate) BTreeMap<&'static str, String>);
 
 impl LoadServiceConfig for Endpoints {
     fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {

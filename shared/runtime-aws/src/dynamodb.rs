@@ -74,7 +74,7 @@ impl DynamoDb {
     ///
     /// If the service has no endpoint for the settings, or the TLS library refuses its own.
     pub async fn new(aws: &AwsSettings, config: &SdkConfig) -> Result<Self, BoxError> {
-        let own = aws.endpoint_url_of("DynamoDB");
+        let own = aws.endpoint_urls.0.get("DynamoDB").map(String::as_str);
         let params = Params::builder()
             .region(&aws.region)
             .use_fips(aws.use_fips)
@@ -90,7 +90,7 @@ impl DynamoDb {
             url: url.into(),
             host: host.into(),
             region: aws.region.as_str().into(),
-            identity: aws.own_credentials().into(),
+            identity: aws.credentials.clone().into(),
             time: config
                 .time_source()
                 .unwrap_or_else(|| SharedTimeSource::new(SystemTimeSource::new())),

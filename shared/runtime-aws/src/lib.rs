@@ -29,6 +29,6 @@ pub use clients::{AwsSettings, dynamodb_client};
 pub use dynamodb::DynamoDb;
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
 pub use minutehand_ports::ErrorType;
-pub use start::{Started, report, serve};
+pub use start::{deadline, report, serve};
 pub use throttling::counting_throttles;
 pub use variables::{PREFIX, Variables};

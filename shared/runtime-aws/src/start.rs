@@ -2,29 +2,22 @@
 
 use std::process::ExitCode;
 
+use chrono::{DateTime, Utc};
 use minutehand_runtime::{LogFormat, chain, start_log};
 
 use crate::{AwsSettings, ErrorType, Variables};
 
-/// What a function gets when it starts.
-pub struct Started<S> {
-    /// The AWS region, credentials and endpoints.
-    pub aws: AwsSettings,
-    /// The function's own settings.
-    pub settings: S,
-}
-
-/// Reads the settings and runs a function until its process ends.
+/// Reads the settings and runs a function until its process ends. The function gets those of AWS and its own.
 pub fn serve<S, R, E>(
     read: impl FnOnce(&mut Variables) -> S,
-    run: impl FnOnce(Started<S>) -> R,
+    run: impl FnOnce(AwsSettings, S) -> R,
 ) -> ExitCode
 where
     R: Future<Output = Result<(), E>>,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     match start(read) {
-        Ok(started) => block_on(run(started)),
+        Ok((aws, settings)) => block_on(run(aws, settings)),
         Err(code) => code,
     }
 }
@@ -34,14 +27,13 @@ where
 /// # Errors
 ///
 /// The exit code of the process, after all problems are logged.
-fn start<S>(read: impl FnOnce(&mut Variables) -> S) -> Result<Started<S>, ExitCode> {
+fn start<S>(read: impl FnOnce(&mut Variables) -> S) -> Result<(AwsSettings, S), ExitCode> {
     let mut variables = Variables::from_environment();
     let level = variables.log_level();
     start_log(LogFormat::Json, level);
     variables
         .required("AWS_LAMBDA_RUNTIME_API", "Lambda sets it, so run this as a Lambda function");
-    let started =
-        Started { aws: AwsSettings::read(&mut variables), settings: read(&mut variables) };
+    let started = (AwsSettings::read(&mut variables), read(&mut variables));
     for name in variables.unknown() {
         tracing::warn!(name, "unknown setting, ignored");
     }
@@ -70,6 +62,13 @@ where
             ExitCode::FAILURE
         }
     }
+}
+
+/// The end of an invocation, given in milliseconds since 1970.
+#[must_use]
+pub fn deadline(ms: u64) -> DateTime<Utc> {
+    let at = i64::try_from(ms).ok().and_then(DateTime::from_timestamp_millis);
+    at.unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
 /// Logs an error with its type.

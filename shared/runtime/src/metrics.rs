@@ -182,7 +182,7 @@ impl Metrics {
         let name = "minutehand_failed_executions_total";
         let help =
             "Attempts that failed, by collection; collections beyond the first 100 together.";
-        write_head(text, name, "counter", help)?;
+        head(text, name, "counter", help)?;
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         for (collection, n) in failures.all() {
             writeln!(text, "{name}{{collection=\"{collection}\"}} {n}")?;
@@ -194,7 +194,7 @@ impl Metrics {
         let name = "minutehand_action_seconds";
         let help =
             "How long actions took, by collection; collections beyond the first 100 together.";
-        write_head(text, name, "histogram", help)?;
+        head(text, name, "histogram", help)?;
         let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         for (collection, Times { classes, ms_sum }) in times.all() {
             let label = format!("collection=\"{collection}\"");
@@ -212,7 +212,7 @@ impl Metrics {
 
     fn write_causes(&self, text: &mut String) -> fmt::Result {
         let name = "minutehand_failure_causes_total";
-        write_head(text, name, "counter", "Attempts that failed, by the kind of their cause.")?;
+        head(text, name, "counter", "Attempts that failed, by the kind of their cause.")?;
         for (kind, count) in CauseKind::ALL.iter().zip(&self.causes) {
             let (kind, count) = (kind.name(), count.load(Ordering::Relaxed));
             writeln!(text, "{name}{{cause=\"{kind}\"}} {count}")?;
@@ -223,13 +223,13 @@ impl Metrics {
     fn write(&self, text: &mut String) -> fmt::Result {
         let name = "minutehand_executions_total";
         let help = "Attempts that ended, including retries and error actions.";
-        write_head(text, name, "counter", help)?;
+        head(text, name, "counter", help)?;
         for (outcome, counter) in [("succeeded", Counter::Succeeded), ("failed", Counter::Failed)] {
             writeln!(text, "{name}{{outcome=\"{outcome}\"}} {}", self.count(counter))?;
         }
         self.write_failures(text)?;
         self.write_causes(text)?;
-        for (name, help, counter) in [
+        for (name, help, of) in [
             ("retries", "Failed attempts that will be retried.", Counter::Retried),
             (
                 "skipped",
@@ -248,9 +248,7 @@ impl Metrics {
                 Counter::AlertsLost,
             ),
         ] {
-            let name = format!("minutehand_{name}_total");
-            write_head(text, &name, "counter", help)?;
-            writeln!(text, "{name} {}", self.count(counter))?;
+            counter(text, &format!("minutehand_{name}_total"), help, self.count(of))?;
         }
         self.write_times(text)?;
         self.write_histogram(text)
@@ -258,12 +256,8 @@ impl Metrics {
 
     fn write_histogram(&self, text: &mut String) -> fmt::Result {
         let name = "minutehand_late_seconds";
-        write_head(
-            text,
-            name,
-            "histogram",
-            "Delay between the due time of an attempt and its start.",
-        )?;
+        let help = "Delay between the due time of an attempt and its start.";
+        head(text, name, "histogram", help)?;
         let mut total = 0;
         let ends = LATE_MS.iter().map(|end| seconds(*end)).chain(["+Inf".to_owned()]);
         for (end, class) in ends.zip(&self.late) {
@@ -285,7 +279,7 @@ impl Metrics {
 ///
 /// As [`gauge`].
 pub fn counter(text: &mut String, name: &str, help: &str, value: impl fmt::Display) -> fmt::Result {
-    write_head(text, name, "counter", help)?;
+    head(text, name, "counter", help)?;
     writeln!(text, "{name} {value}")
 }
 
@@ -295,10 +289,6 @@ pub fn counter(text: &mut String, name: &str, help: &str, value: impl fmt::Displ
 ///
 /// As [`gauge`].
 pub fn head(text: &mut String, name: &str, kind: &str, help: &str) -> fmt::Result {
-    write_head(text, name, kind, help)
-}
-
-fn write_head(text: &mut String, name: &str, kind: &str, help: &str) -> fmt::Result {
     writeln!(text, "# HELP {name} {help}")?;
     writeln!(text, "# TYPE {name} {kind}")
 }
@@ -311,7 +301,7 @@ fn write_head(text: &mut String, name: &str, kind: &str, help: &str) -> fmt::Res
 pub fn gauge(text: &mut String, name: &str, help: &str, value: impl fmt::Display) -> fmt::Result {
     let name =
         if name.starts_with("process_") { name.to_owned() } else { format!("minutehand_{name}") };
-    write_head(text, &name, "gauge", help)?;
+    head(text, &name, "gauge", help)?;
     writeln!(text, "{name} {value}")
 }
 

@@ -74,7 +74,7 @@ pub fn fire_ports(
     clock: Arc<dyn Clock>,
 ) -> FirePorts {
     FirePorts {
-        settle: Arc::new(SendThenCount::new(queue.clone(), store.clone())),
+        settle: Arc::new(SendThenCount { queue: queue.clone(), counters: store.clone() }),
         store: FireStore::new(store),
         queue,
         sender,

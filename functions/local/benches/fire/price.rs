@@ -11,9 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed,
-    Performer as _, SendThenCount,
-    Stop, Sweeper, Unbounded,
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed, Performer as _,
+    SendThenCount, Stop, Sweeper, Unbounded,
 };
 use minutehand_app::{Manage, ManagePorts, ManageSettings};
 use minutehand_domain::action::Target;
@@ -138,7 +137,7 @@ impl World {
         );
         let (snapshots, counters) = gathering(&jobs);
         let ports = FirePorts {
-            settle: Arc::new(SendThenCount::new(letters.clone(), counters.clone())),
+            settle: Arc::new(SendThenCount { queue: letters.clone(), counters: counters.clone() }),
             store: FireStore { snapshots, counters, ..FireStore::new(jobs.clone()) },
             queue: letters.clone(),
             sender: Arc::new(Answering),

@@ -44,16 +44,10 @@ impl DispatchStep for SendThenMove {
 
 /// Sends the messages, and then counts.
 pub struct SendThenCount {
-    queue: Arc<dyn DispatchQueue>,
-    counters: Arc<dyn Counters>,
-}
-
-impl SendThenCount {
-    /// The step over these ports.
-    #[must_use]
-    pub fn new(queue: Arc<dyn DispatchQueue>, counters: Arc<dyn Counters>) -> Self {
-        Self { queue, counters }
-    }
+    /// Takes the messages.
+    pub queue: Arc<dyn DispatchQueue>,
+    /// Counts.
+    pub counters: Arc<dyn Counters>,
 }
 
 #[async_trait]
@@ -186,7 +180,7 @@ mod tests {
             ("count", vec!["send", "count"], Some(Settled::Stale { is_sent: true })),
         ] {
             let noted = Noted::refusing(refuses);
-            let step = SendThenCount::new(noted.clone(), noted.clone());
+            let step = SendThenCount { queue: noted.clone(), counters: noted.clone() };
             let count = CounterUpdate {
                 job_uid: "u".to_owned(),
                 as_read: RecentlyCounted::default(),
