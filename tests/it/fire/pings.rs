@@ -41,7 +41,8 @@ impl World {
 
     /// The path at which a job takes pings.
     pub(super) async fn ping_path(&self, name: &str) -> String {
-        let address = self.manage.ping_address(&place(), &named("jc"), &named(name)).await.unwrap();
+        let address =
+            self.manage.ping_address((&place(), &named("jc"), &named(name))).await.unwrap();
         format!("/ping/{}", address.key.as_str())
     }
 
@@ -60,7 +61,8 @@ impl World {
 
     /// What the last pings of a job concerned, the oldest first.
     async fn noted_pings(&self, name: &str) -> Vec<String> {
-        let address = self.manage.ping_address(&place(), &named("jc"), &named(name)).await.unwrap();
+        let address =
+            self.manage.ping_address((&place(), &named("jc"), &named(name))).await.unwrap();
         let line = |of: Option<DateTime<Utc>>| {
             of.map_or_else(|| "-".to_owned(), |of| of.format("%H:%M").to_string())
         };
@@ -490,7 +492,7 @@ async fn another_url_takes_its_place() {
     world.expect("j", hourly()).await;
     let before = world.ping_path("j").await;
     assert_eq!(world.ping_path("j").await, before);
-    let rotated = world.manage.rotate_ping(&place(), &named("jc"), &named("j")).await.unwrap();
+    let rotated = world.manage.rotate_ping((&place(), &named("jc"), &named("j"))).await.unwrap();
     assert_eq!(
         rotated.url.unwrap(),
         format!("https://jobs.example.org/ping/{}", rotated.key.as_str())
@@ -500,7 +502,7 @@ async fn another_url_takes_its_place() {
     let after = world.ping_path("j").await;
     world.delete("j").await;
     assert_eq!(world.ping(&after, "").await, 404);
-    let refused = world.manage.ping_address(&place(), &named("jc"), &named("j")).await;
+    let refused = world.manage.ping_address((&place(), &named("jc"), &named("j"))).await;
     assert!(refused.is_err());
 }
 
@@ -511,7 +513,7 @@ async fn a_job_that_sends_nothing_does_not_run() {
     let run = world.manage.run_job((&place(), &named("jc"), &named("j"))).await.unwrap_err();
     assert!(run.to_string().contains("has nothing to send"), "{run}");
     world.put("other", json!({"startTime": "2028-01-01"})).await;
-    let none = world.manage.ping_address(&place(), &named("jc"), &named("other")).await;
+    let none = world.manage.ping_address((&place(), &named("jc"), &named("other"))).await;
     assert!(none.unwrap_err().to_string().contains("takes no pings"));
 }
 

@@ -238,11 +238,11 @@ async fn pings(world: &mut World) {
     let gone = world.ping_path("gone").await;
     world
         .manage
-        .rotate_ping(
+        .rotate_ping((
             &super::world::place(),
             &super::world::named("jc"),
             &super::world::named("expects"),
-        )
+        ))
         .await
         .unwrap();
     let url = world.ping_path("expects").await;

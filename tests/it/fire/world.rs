@@ -799,7 +799,7 @@ fn services(
     let manage_only = ManagePorts { sender: None, clock: waiting, ..manage.clone() };
     let manage_settings = || ManageSettings { history, ..manage_settings() };
     let managing = Manage::new(manage, manage_settings());
-    let managing = managing.with_pings(ground.pings());
+    let managing = managing.with_pings_and_bodies(ground.pings(), None);
     Services {
         manage: managing,
         manage_only: Box::new(Manage::new(manage_only, manage_settings())),

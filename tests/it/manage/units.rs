@@ -29,7 +29,7 @@ async fn world() -> (Arc<Meter>, Router) {
     let queue = Arc::new(SqlQueue::open(database, clock.clone()).await.unwrap());
     let pings = store.clone();
     let ports = ManagePorts { browse: store.clone(), ..manage_ports(store, queue, clock.clone()) };
-    let api = api_over(Manage::new(ports, settings()).with_pings(pings), clock);
+    let api = api_over(Manage::new(ports, settings()).with_pings_and_bodies(pings, None), clock);
     assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);
     assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j"), &job("GET")).await.0, 201);
     (meter, api)

@@ -341,7 +341,7 @@ impl World {
     fn manage_pings(self: &Arc<Self>, process: &Arc<Process>, ping: Option<usize>) -> Manage {
         let store = self.store_of(process);
         let port = PingPort { store, ping, life: None };
-        self.manage(process).with_pings(Arc::new(port))
+        self.manage(process).with_pings_and_bodies(Arc::new(port), None)
     }
 
     /// Asks for the addresses of new jobs.
@@ -355,7 +355,7 @@ impl World {
                     let of = process.clone();
                     world.time.spawn(&process, async move {
                         let manage = asking.manage_pings(&of, None);
-                        let found = manage.ping_address(&place(), &collection, &job).await;
+                        let found = manage.ping_address((&place(), &collection, &job)).await;
                         // A job of that name may be another one by now.
                         let is_it = asking.without_key().iter().any(|it| it.0 == uid);
                         if let (Ok(address), true) = (found, is_it) {

@@ -356,7 +356,7 @@ impl World {
         let completions = Some(super::reports::completion_urls());
         let pings = Arc::new(PingPort::new(store.clone()));
         let ports = ManagePorts { ids, completions, ..manage_ports(store, queue, clock) };
-        Manage::new(ports, manage_settings()).with_pings(pings)
+        Manage::new(ports, manage_settings()).with_pings_and_bodies(pings, None)
     }
 
     /// The service that manages, which sees what failed.

@@ -112,16 +112,13 @@ impl Executor {
             let ended = EndedOccurrence::of(attempt, has_failed, ended_at).with_pause(paused_at);
             let Decided { decision, state } = state.decide(&ended, action.rules());
             let Some(state) = state else { return Ok(decision) };
-            let write = self.alert_write(&job.uid, number, state.to_stored());
+            let now = self.ports.clock.now();
+            let write = AlertWrite::at(now, &job.uid, number, state.to_stored());
             if alerts.write_alert(&write).await? {
                 return Ok(decision);
             }
         }
         Err(AppError::Busy { what: format!("job '{}'", job.key) })
-    }
-
-    fn alert_write(&self, uid: &str, as_read: u64, state: String) -> AlertWrite {
-        AlertWrite::at(self.ports.clock.now(), uid, as_read, state)
     }
 
     /// What an alert tells of its occurrence: what was decided.
@@ -205,7 +202,8 @@ impl Executor {
             } else {
                 return Ok(false);
             };
-            if alerts.write_alert(&self.alert_write(collection_uid, number, now)).await? {
+            let write = AlertWrite::at(self.ports.clock.now(), collection_uid, number, now);
+            if alerts.write_alert(&write).await? {
                 return Ok(true);
             }
         }

@@ -213,18 +213,8 @@ impl Executor {
     ) -> Result<(ActionResult, LoadedJob), NotNow> {
         let claim = held.claim;
         let loaded = self.load_for_start(claim, prefetched).await?;
-        loaded.as_ref().map_or(Ok(()), |loaded| loaded.check_schedule(claim))?;
-        let ready_at = claim.attempt.ready_at();
-        let outages = self.heartbeat.outages(ready_at).await?;
-        let standing = loaded.as_ref().map(LoadedJob::standing);
-        let start = StartCheck { now: self.ports.clock.now(), ready_at, outages: &outages };
-        let loaded = match (may_start(&claim.attempt, standing, start), loaded) {
-            (Ok(()), Some(loaded)) => loaded,
-            (Ok(()), None) => {
-                return Err(self.skipped(claim, SkipReason::Gone, None, &outages).await);
-            }
-            (Err(why), loaded) => return Err(self.skipped(claim, why, loaded, &outages).await),
-        };
+        let outages = self.heartbeat.outages(claim.attempt.ready_at()).await?;
+        let loaded = self.job_to_start(claim, loaded, &outages).await?;
         if is_out_of_turn(&claim.attempt, &loaded) {
             return Err(NotNow::OutOfTurn);
         }
@@ -239,6 +229,23 @@ impl Executor {
         match self.act(claim, &loaded, place).await? {
             Some(result) => Ok((result, loaded)),
             None => Err(NotNow::Waits(LimitWait::Place)),
+        }
+    }
+
+    /// The job of an attempt that may start now, as far as that does not depend on limits.
+    pub(super) async fn job_to_start(
+        &self,
+        claim: &Claim,
+        loaded: Option<LoadedJob>,
+        outages: &[Outage],
+    ) -> Result<LoadedJob, NotNow> {
+        let (now, ready_at) = (self.ports.clock.now(), claim.attempt.ready_at());
+        let standing = loaded.as_ref().map(LoadedJob::standing);
+        let may_start = may_start(&claim.attempt, standing, StartCheck { now, ready_at, outages });
+        match (may_start, loaded) {
+            (Ok(()), Some(loaded)) => Ok(loaded),
+            (Ok(()), None) => Err(self.skipped(claim, SkipReason::Gone, None, outages).await),
+            (Err(why), loaded) => Err(self.skipped(claim, why, loaded, outages).await),
         }
     }
 

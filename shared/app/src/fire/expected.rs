@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use minutehand_domain::attempt::{Attempt, Role};
 use minutehand_domain::cause::Cause;
-use minutehand_domain::firing::{SkipReason, StartCheck, may_start};
+use minutehand_domain::firing::SkipReason;
 use minutehand_domain::ping::{missing_message, time_of_day};
 use minutehand_domain::presence::Watched;
 use minutehand_domain::work_item::JobRef;
@@ -75,17 +75,9 @@ impl Executor {
     }
 
     async fn missing(&self, claim: &Claim) -> Result<Missing, NotNow> {
-        let loaded = self.load_for_start(claim, None).await.map_err(NotNow::from)?;
-        loaded.as_ref().map_or(Ok(()), |loaded| loaded.check_schedule(claim))?;
-        let ready_at = claim.attempt.ready_at();
-        let standing = loaded.as_ref().map(LoadedJob::standing);
+        let loaded = self.load_for_start(claim, None).await?;
         // Whether pings could be taken does not depend on workers.
-        let start = StartCheck { now: self.ports.clock.now(), ready_at, outages: &[] };
-        let loaded = match (may_start(&claim.attempt, standing, start), loaded) {
-            (Ok(()), Some(loaded)) => loaded,
-            (Ok(()), None) => return Err(self.skipped(claim, SkipReason::Gone, None, &[]).await),
-            (Err(why), loaded) => return Err(self.skipped(claim, why, loaded, &[]).await),
-        };
+        let loaded = self.job_to_start(claim, loaded, &[]).await?;
         let nominal_at = claim.attempt.occurrence.nominal_at();
         let owed = loaded.schedule.as_ref().and_then(|schedule| schedule.owed_ping(nominal_at));
         let Some(owed) = owed else {

@@ -49,7 +49,7 @@ impl Executor {
         Some(loaded)
     }
 
-    /// Loads the job of an attempt that is due.
+    /// Loads the job of an attempt that is due, if this version can read its schedule.
     pub(super) async fn load_for_start(
         &self,
         claim: &Claim,
@@ -58,10 +58,12 @@ impl Executor {
         let Some(snapshot) = self.ports.store.snapshots.read_for_start(claim).await? else {
             return Ok(None);
         };
-        Ok(Some(match prefetched {
+        let loaded = match prefetched {
             Some(loaded) if Arc::ptr_eq(&loaded.snapshot, &snapshot) => loaded,
             _ => LoadedJob::new(snapshot),
-        }))
+        };
+        loaded.check_schedule(claim)?;
+        Ok(Some(loaded))
     }
 
     /// The definition of a job, secrets included.
@@ -119,7 +121,7 @@ impl LoadedJob {
     /// Refuses an attempt of a schedule that this version cannot read: it may have a policy under which
     /// the attempt does not start. A worker of a newer version can, or this one, where the definition had
     /// changed between the reads of the two.
-    pub(super) fn check_schedule(&self, claim: &Claim) -> Result<()> {
+    fn check_schedule(&self, claim: &Claim) -> Result<()> {
         let Claim { job, attempt, .. } = claim;
         let is_of_schedule = matches!(attempt.occurrence, Occurrence::Scheduled { .. })
             && attempt.generation == self.snapshot.timing.generation;
@@ -174,12 +176,8 @@ impl LoadedJob {
             since: self.snapshot.timing.since,
             timetable: self.schedule.as_deref(),
             collection_on_since: self.snapshot.collection_on_since,
-            is_paused: self.is_paused(),
+            is_paused: self.paused_at().is_some(),
         }
-    }
-
-    fn is_paused(&self) -> bool {
-        self.paused_at().is_some()
     }
 
     /// Since when the scheduler has disabled the job, if it has. Its document says so, secrets aside.

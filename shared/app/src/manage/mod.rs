@@ -189,12 +189,6 @@ impl Manage {
         }
     }
 
-    /// The same service, which takes pings.
-    #[must_use]
-    pub fn with_pings(self, pings: Arc<dyn Pings>) -> Self {
-        self.with_pings_and_bodies(pings, None)
-    }
-
     /// The same service, which takes pings, and keeps whole bodies if it is said where.
     #[must_use]
     pub fn with_pings_and_bodies(

@@ -26,13 +26,13 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
     CollectionRecord, JobRecord, OpenSpan, PingChange, PingFreshness, PingKey, PingOwing, PingRead,
-    PingTaken, PingWrite, ResourceGroup,
+    PingTaken, PingWrite,
 };
 use minutehand_ports::{Bytes, Pings, SealError, chain};
 use sha2::{Digest as _, Sha256};
 
-use super::Manage;
 use super::describe::job_ref;
+use super::{JobPlace, Manage};
 use crate::definition::shown_definition;
 use crate::error::{AppError, Result};
 use crate::fire::{HELD_FOR, attempt_message, put_in_time};
@@ -224,13 +224,8 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection or the job does not exist, or the job expects no pings.
-    pub async fn ping_address(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<PingAddress> {
-        let pinged = self.pinged(place, collection, name).await?;
+    pub async fn ping_address(&self, of: JobPlace<'_>) -> Result<PingAddress> {
+        let pinged = self.pinged(of).await?;
         self.key_of(&pinged, true).await
     }
 
@@ -239,13 +234,8 @@ impl Manage {
     /// # Errors
     ///
     /// As [`ping_address`](Self::ping_address).
-    pub async fn rotate_ping(
-        &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
-    ) -> Result<PingAddress> {
-        let pinged = self.pinged(place, collection, name).await?;
+    pub async fn rotate_ping(&self, of: JobPlace<'_>) -> Result<PingAddress> {
+        let pinged = self.pinged(of).await?;
         let (_, collection, job) = &pinged;
         let entry = self.job_entry(&job.name, Some(&job.document), Some(&job.document), true);
         self.ports.jobs.note(&collection.collection.uid, &entry).await?;
@@ -291,12 +281,10 @@ impl Manage {
     /// A job that expects pings.
     async fn pinged(
         &self,
-        place: &ResourceGroup,
-        collection: &Name,
-        name: &Name,
+        of: JobPlace<'_>,
     ) -> Result<(Arc<dyn Pings>, CollectionRecord, JobRecord)> {
-        let collection = self.parent(place, collection).await?;
-        let job = self.job(&collection, name).await?;
+        let (.., name) = of;
+        let (collection, job) = self.parent_and_job(of).await?;
         let definition = shown_definition(&job.uid, &job.document)?;
         match (&self.pings, definition.action.ping_window()) {
             (Some(pings), Some(_)) => Ok((pings.store.clone(), collection, job)),

@@ -17,7 +17,7 @@ use crate::list::root_of;
 pub(crate) async fn url(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     Parameters::of(&call, &[])?;
-    let address = call.changing()?.ping_address(&place, &collection, &name).await?;
+    let address = call.changing()?.ping_address((&place, &collection, &name)).await?;
     Ok(answer(&call, &address))
 }
 
@@ -25,7 +25,7 @@ pub(crate) async fn url(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn rotate(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     Parameters::of(&call, &[])?;
-    let address = call.changing()?.rotate_ping(&place, &collection, &name).await?;
+    let address = call.changing()?.rotate_ping((&place, &collection, &name)).await?;
     Ok(answer(&call, &address))
 }
 
