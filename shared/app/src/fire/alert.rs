@@ -34,16 +34,6 @@ use crate::error::{AppError, Result};
 /// How often a state is read and written again when others were first.
 const ROUNDS_MAX: usize = 20;
 
-/// The ending of an occurrence that may be told.
-#[derive(Clone, Copy)]
-struct Ending<'a> {
-    attempt: &'a Attempt,
-    has_failed: bool,
-    ended_at: DateTime<Utc>,
-    /// Since when the job is paused, if it is.
-    paused_at: Option<DateTime<Utc>>,
-}
-
 impl Executor {
     /// What follows an attempt under the rules of its collection's alerts.
     pub(super) async fn under_alert_rules(
@@ -54,19 +44,17 @@ impl Executor {
     ) -> Result<NextStep> {
         let is_success = attempt.role == Role::Main && record.outcome == Outcome::Succeeded;
         let alert_use = loaded.snapshot.alert_use;
-        let ending = |has_failed| {
-            let paused_at = loaded.paused_at().filter(|_| has_failed);
-            Ending { attempt, has_failed, ended_at: record.ended_at, paused_at }
-        };
-        let ending = match &next {
-            NextStep::Notice(_) if alert_use.has_rules() => ending(true),
+        let has_failed = match &next {
+            NextStep::Notice(_) if alert_use.has_rules() => true,
             NextStep::Notice(_) if alert_use != AlertUse::None => {
                 return Ok(NextStep::Notice(alert_of(attempt, record)));
             }
-            NextStep::Nothing if alert_use.has_rules() && is_success => ending(false),
+            NextStep::Nothing if alert_use.has_rules() && is_success => false,
             _ => return Ok(next),
         };
-        Ok(match Box::pin(self.decide_alert(job, ending)).await? {
+        let paused_at = loaded.paused_at().filter(|_| has_failed);
+        let ended = EndedOccurrence::of(attempt, has_failed, record.ended_at).with_pause(paused_at);
+        Ok(match Box::pin(self.decide_alert(job, &ended, has_failed)).await? {
             AlertDecision::Silent => NextStep::Nothing,
             AlertDecision::Failed { .. } | AlertDecision::Recovered { .. } => {
                 NextStep::Notice(alert_of(attempt, record))
@@ -85,15 +73,15 @@ impl Executor {
         if attempt.role != Role::Notice || !loaded.snapshot.alert_use.has_rules() {
             return Ok(true);
         }
-        let ended_at = attempt.due_at;
-        let ending = Ending { attempt, has_failed: true, ended_at, paused_at: None };
-        Ok(Box::pin(self.decide_alert(job, ending)).await? != AlertDecision::Silent)
+        let ended = EndedOccurrence::of(attempt, true, attempt.due_at);
+        Ok(Box::pin(self.decide_alert(job, &ended, true)).await? != AlertDecision::Silent)
     }
 
     async fn decide_alert(
         &self,
         job: &JobRef,
-        Ending { attempt, has_failed, ended_at, paused_at }: Ending<'_>,
+        ended: &EndedOccurrence,
+        has_failed: bool,
     ) -> Result<AlertDecision> {
         let alerts = &self.ports.store.alerts;
         for _ in 0..ROUNDS_MAX {
@@ -109,8 +97,7 @@ impl Executor {
             let Some(action) = on_failure else { return Ok(AlertDecision::Silent) };
             // What another version wrote begins anew.
             let state = JobAlert::read_stored(&state).unwrap_or_default();
-            let ended = EndedOccurrence::of(attempt, has_failed, ended_at).with_pause(paused_at);
-            let Decided { decision, state } = state.decide(&ended, action.rules());
+            let Decided { decision, state } = state.decide(ended, action.rules());
             let Some(state) = state else { return Ok(decision) };
             let now = self.ports.clock.now();
             let write = AlertWrite::at(now, &job.uid, number, state.to_stored());

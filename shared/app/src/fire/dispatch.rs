@@ -163,10 +163,7 @@ impl Dispatcher {
     /// If the queue or the store fails. The timers stay due.
     pub async fn dispatch(&self, due: &[Due], outages: &[Outage]) -> Result<DispatchReport> {
         let (report, unmoved) = self.dispatch_each(due, outages).await?;
-        match unmoved.into_iter().next() {
-            Some((_, error)) => Err(error),
-            None => Ok(report),
-        }
+        unmoved.into_iter().next().map_or(Ok(report), |(_, error)| Err(error))
     }
 
     /// As [`dispatch`](Self::dispatch), and goes on if a timer cannot be moved. Returns these timers, by

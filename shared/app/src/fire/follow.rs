@@ -11,7 +11,7 @@ use minutehand_domain::firing::{
 use minutehand_domain::recent::Mark;
 use minutehand_domain::recently_counted::IsCounted;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{Counted, CounterUpdate, CountersAdd, Finish, LongRetry};
+use minutehand_ports::store::{Claim, Counted, CounterUpdate, CountersAdd, Finish, LongRetry};
 use minutehand_ports::{Event, QueueMessage, ReceiptHandle, Settled, Settlement};
 
 use super::DeliveryPlace;
@@ -30,15 +30,6 @@ pub(super) struct EndedAttempt<'a> {
     pub(super) job: &'a JobRef,
     pub(super) attempt: &'a Attempt,
     pub(super) record: &'a Record,
-}
-
-/// An attempt that ended, before it is recorded.
-#[derive(Clone, Copy)]
-pub(super) struct Undecided<'a> {
-    pub(super) job: &'a JobRef,
-    pub(super) attempt: &'a Attempt,
-    /// How long the target asked to wait.
-    pub(super) retry_after: Option<TimeDelta>,
 }
 
 /// What is to be settled after an attempt.
@@ -226,11 +217,12 @@ impl Executor {
         }
     }
 
-    /// Decides what follows an attempt, and writes it into the record. The job's policy may not be
-    /// known, but the action was done: then the attempt is recorded without the decision.
+    /// Decides what follows an attempt, whose target may have asked to wait, and writes it into the record. The
+    /// job's policy may not be known, but the action was done: then the attempt is recorded without the decision.
     pub(super) async fn decide_then(
         &self,
-        Undecided { job, attempt, retry_after }: Undecided<'_>,
+        Claim { job, attempt, .. }: &Claim,
+        retry_after: Option<TimeDelta>,
         record: &mut Record,
         loaded: Option<&LoadedJob>,
     ) {

@@ -14,7 +14,7 @@ use minutehand_ports::{ActionOutcome, Event};
 use super::DeliveryPlace;
 use super::act::ActionResult;
 use super::execute::{Executor, Performed};
-use super::follow::{EndedAttempt, Undecided};
+use super::follow::EndedAttempt;
 use super::held::{Held, LEASE_MARGIN};
 use super::loaded_job::{LoadedJob, action, job_path};
 use crate::error::Result;
@@ -91,8 +91,7 @@ impl Executor {
             body_bytes,
             then,
         };
-        let ended = Undecided { job, attempt, retry_after };
-        Box::pin(self.decide_then(ended, &mut record, loaded)).await;
+        Box::pin(self.decide_then(claim, retry_after, &mut record, loaded)).await;
         let recorded = self.record(held, &record, loaded).await?;
         self.give_back_seat(self.ask_again_until(), held).await;
         Ok(match recorded {

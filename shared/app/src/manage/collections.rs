@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use minutehand_domain::collection::{Collection, CollectionDefinition, CollectionState};
 use minutehand_domain::document::{
-    COLLECTION, accept_collection, canonical_names, has_withheld, keep_extensions,
-    lacks_extensions, merge_patch, withhold, write_collection,
+    COLLECTION, accept_collection, canonical_names, collection_secrets, has_withheld,
+    keep_extensions, lacks_extensions, merge_patch, withhold, write_collection,
 };
 use minutehand_domain::location::display_name;
 use minutehand_domain::name::{Name, PathSegment};
@@ -232,7 +232,7 @@ impl Manage {
         wanted.location = Some(location.to_owned());
         let uid = self.ports.ids.new_id();
         let record = CollectionRecord {
-            sealed: self.seal_collection(&uid, &wanted).await?,
+            sealed: self.sealed(&uid, collection_secrets(&wanted)).await?,
             place: place.clone(),
             collection: Collection { uid, name: name.clone(), definition: wanted },
             job_count: 0,
@@ -263,7 +263,7 @@ impl Manage {
             }
         }
         self.check_replaced(&old, &mut wanted).await?;
-        let sealed = self.seal_collection(&old.collection.uid, &wanted).await?;
+        let sealed = self.sealed(&old.collection.uid, collection_secrets(&wanted)).await?;
         self.save(old, wanted, sealed, now).await
     }
 

@@ -112,7 +112,7 @@ impl Manage {
         job: JobRecord,
     ) -> Result<JobDescription> {
         let now = self.ports.clock.now();
-        let (anchor, sentence) = timing_in_words(&job, now);
+        let (anchor, sentence) = timing_in_words(&job, now).unzip();
         let facts = Facts::of(collection, &job);
         let not_firing = match sentence {
             None => vec![NotFiring::JobUnreadable],
@@ -121,7 +121,7 @@ impl Manage {
         let next_at = facts.next_occurrence(now).filter(|_| not_firing.is_empty());
         Ok(JobDescription {
             uid: job.uid.clone(),
-            anchor,
+            anchor: anchor.flatten(),
             sentence,
             since: since(&job),
             counters: job.timer.counters,
@@ -137,23 +137,19 @@ impl Manage {
     }
 }
 
-/// The anchor and the sentence of a job. One that was never enabled has no anchor yet, and the
-/// sentence of a job that is enabled now.
-fn timing_in_words(job: &JobRecord, now: DateTime<Utc>) -> (Option<DateTime<Utc>>, Option<String>) {
+/// The anchor and the sentence of a job; `None` if this version cannot read it. One that was never enabled has
+/// no anchor yet, and the sentence of a job that is enabled now.
+fn timing_in_words(job: &JobRecord, now: DateTime<Utc>) -> Option<(Option<DateTime<Utc>>, String)> {
     let timing = &job.timer.timing;
-    let Ok(definition) = shown_definition(&job.uid, &job.document) else {
-        return (None, None);
-    };
-    let Ok(schedule) = timing.schedule(&definition, &job.uid, now) else {
-        return (None, None);
-    };
+    let definition = shown_definition(&job.uid, &job.document).ok()?;
+    let schedule = timing.schedule(&definition, &job.uid, now).ok()?;
     let anchor = timing.anchor.filter(|_| definition.start_time.is_none());
     let anchor = anchor.map(|anchor| match schedule.timetable.start() {
         // Cut to whole seconds if the recurrence has a schedule.
         Start::Anchor(cut) => cut,
         Start::Given(_) => anchor,
     });
-    (anchor, Some(schedule.sentence()))
+    Some((anchor, schedule.sentence()))
 }
 
 /// Since when a job has its state and its timing.

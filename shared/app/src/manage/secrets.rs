@@ -1,10 +1,10 @@
 //! The secrets of jobs and collections, apart from their documents.
 
 use minutehand_domain::action::{Authentication, Target};
-use minutehand_domain::collection::CollectionDefinition;
-use minutehand_domain::document::{JobDocument, collection_secrets, keep_withheld};
+use minutehand_domain::document::{JobDocument, keep_withheld};
 use minutehand_domain::job::JobDefinition;
 use minutehand_domain::refusal::Refusal;
+use minutehand_domain::secret::Secret;
 use minutehand_ports::CertificateReader;
 use serde_json::Value;
 
@@ -23,20 +23,17 @@ impl Manage {
     /// Splits a job's document. The secrets are sealed for this job and open for no other.
     pub(super) async fn seal(&self, uid: &str, document: &JobDocument) -> Result<SealedDocument> {
         let split = document.split()?;
-        let sealed = match split.secrets {
-            Some(secrets) => Some(self.ports.sealer.seal(uid, secrets.expose()).await?),
-            None => None,
-        };
+        let sealed = self.sealed(uid, split.secrets).await?;
         Ok(SealedDocument { shown: split.shown, sealed })
     }
 
-    /// Seals the secrets of a collection, for this collection.
-    pub(super) async fn seal_collection(
+    /// Seals the secrets of a job or a collection, if there are any.
+    pub(super) async fn sealed(
         &self,
         uid: &str,
-        definition: &CollectionDefinition,
+        secrets: Option<Secret>,
     ) -> Result<Option<Vec<u8>>> {
-        match collection_secrets(definition) {
+        match secrets {
             Some(secrets) => Ok(Some(self.ports.sealer.seal(uid, secrets.expose()).await?)),
             None => Ok(None),
         }
@@ -62,10 +59,9 @@ pub(super) fn open_certificate(
     target: &mut Target,
     reader: &dyn CertificateReader,
 ) -> Result<(), Refusal> {
-    let (Target::Http(request) | Target::Https(request)) = target else {
-        return Ok(());
-    };
-    if let Some(Authentication::ClientCertificate(client)) = &mut request.authentication {
+    if let Target::Http(request) | Target::Https(request) = target
+        && let Some(Authentication::ClientCertificate(client)) = &mut request.authentication
+    {
         client.certificate = Some(reader.read(client)?);
     }
     Ok(())
