@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::attempt::Attempt;
 use minutehand_domain::collection_place::CollectionPlace;
 use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::{ChosenLetters, DeadLetter, DeadLettersDone};
@@ -32,29 +31,10 @@ pub struct DeadLetterView {
 /// What a dead letter asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedWork {
-    /// The kind.
-    pub kind: AskedKind,
-    /// The path of the collection; `None` if it is gone.
+    /// The work.
+    pub work_item: WorkItem,
+    /// The path of its collection; `None` if that is gone.
     pub collection_path: Option<CollectionPlace>,
-    /// The name of the job in lower case.
-    pub job_key: Option<String>,
-    /// The attempt, if it asks for one.
-    pub attempt: Option<Attempt>,
-}
-
-/// The kinds of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskedKind {
-    /// An attempt.
-    Attempt,
-    /// To look whether a job has finished.
-    CheckFinished,
-    /// To remove a job that has finished long ago.
-    DeleteJob,
-    /// To remove the jobs of a collection.
-    PurgeCollection,
-    /// To send an alert of a collection.
-    Alert,
 }
 
 impl Manage {
@@ -80,8 +60,8 @@ impl Manage {
                     let path = self.ports.browse.collection_path(uid).await?;
                     paths.insert(uid.to_owned(), path);
                 }
-                let path = paths.get(uid).cloned().flatten();
-                asks.push(asked(work_item, path));
+                let collection_path = paths.get(uid).cloned().flatten();
+                asks.push(AskedWork { work_item, collection_path });
             }
             let reason = reason.or(unreadable);
             views.push(DeadLetterView { id, sent_at, deliveries, reason, asks });
@@ -114,16 +94,4 @@ impl Manage {
         tracing::warn!(who, count, request.id = self.author.request_id, "dead letters deleted");
         Ok(done)
     }
-}
-
-fn asked(work_item: WorkItem, collection_path: Option<CollectionPlace>) -> AskedWork {
-    let job_key = work_item.job().map(|job| job.key.clone());
-    let (kind, attempt) = match work_item {
-        WorkItem::Attempt { attempt, .. } => (AskedKind::Attempt, Some(attempt)),
-        WorkItem::CheckFinished { .. } => (AskedKind::CheckFinished, None),
-        WorkItem::DeleteJob { .. } => (AskedKind::DeleteJob, None),
-        WorkItem::PurgeCollection { .. } => (AskedKind::PurgeCollection, None),
-        WorkItem::Alert { .. } => (AskedKind::Alert, None),
-    };
-    AskedWork { kind, collection_path, job_key, attempt }
 }

@@ -75,7 +75,7 @@ pub use check_many::{ChangesCheck, CheckedChanges};
 pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};
 pub use coming::{Coming, WantedOccurrences};
 pub use condition::{Condition, Etags};
-pub use dead_letters::{AskedKind, AskedWork, DeadLetterView, LETTERS_MAX};
+pub use dead_letters::{AskedWork, DeadLetterView, LETTERS_MAX};
 pub use describe::JobDescription;
 pub use failures::{Failures, FailuresPosition, WantedFailures};
 pub use find::{FoundJobs, WantedJobs};

@@ -1,8 +1,9 @@
 //! The dead letters: a look at them, sending them again, and deleting them.
 
 use axum::http::StatusCode;
-use minutehand_app::{AskedKind, AskedWork, DeadLetterView};
+use minutehand_app::{AskedWork, DeadLetterView};
 use minutehand_domain::collection_place::CollectionPlace;
+use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::{CHOSEN_MAX, ChosenLetters, DeadLettersDone};
 use minutehand_recurrence::format_instant;
 use serde_json::{Map, Value, json};
@@ -78,22 +79,26 @@ fn letter(found: &DeadLetterView) -> Value {
 
 fn asked(work: Option<&AskedWork>) -> Map<String, Value> {
     let path = work.and_then(|work| work.collection_path.as_ref());
-    let attempt = work.and_then(|work| work.attempt.as_ref());
+    let work = work.map(|work| &work.work_item);
+    let attempt = match work {
+        Some(WorkItem::Attempt { attempt, .. }) => Some(attempt),
+        Some(_) | None => None,
+    };
     let fields = [
         (
             "asks",
-            json!(work.map(|work| match work.kind {
-                AskedKind::Attempt => "attempt",
-                AskedKind::CheckFinished => "checkFinished",
-                AskedKind::DeleteJob => "deleteJob",
-                AskedKind::PurgeCollection => "purgeCollection",
-                AskedKind::Alert => "alert",
+            json!(work.map(|work| match work {
+                WorkItem::Attempt { .. } => "attempt",
+                WorkItem::CheckFinished { .. } => "checkFinished",
+                WorkItem::DeleteJob { .. } => "deleteJob",
+                WorkItem::PurgeCollection { .. } => "purgeCollection",
+                WorkItem::Alert { .. } => "alert",
             })),
         ),
         ("subscription", json!(path.map(CollectionPlace::subscription))),
         ("resourceGroup", json!(path.map(CollectionPlace::group))),
         ("collection", json!(path.map(CollectionPlace::name))),
-        ("job", json!(work.and_then(|work| work.job_key.as_deref()))),
+        ("job", json!(work.and_then(WorkItem::job).map(|job| &job.key))),
         ("occurrence", json!(attempt.map(|it| format_instant(it.occurrence.nominal_at())))),
         ("action", json!(attempt.map(|it| wire::action(it.role)))),
         ("attempt", json!(attempt.map(|it| it.number))),
@@ -103,16 +108,16 @@ fn asked(work: Option<&AskedWork>) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
+    use minutehand_domain::work_item::JobRef;
+
     use super::*;
 
     #[test]
     fn a_letter_of_a_deleted_collection_names_none() {
-        let work = |collection_path| AskedWork {
-            kind: AskedKind::CheckFinished,
-            collection_path,
-            job_key: Some("report".to_owned()),
-            attempt: None,
-        };
+        let [uid, collection_uid, key] = ["1", "2", "report"].map(str::to_owned);
+        let job = JobRef { uid, collection_uid, key };
+        let work_item = WorkItem::CheckFinished { job, generation: 1 };
+        let work = |collection_path| AskedWork { work_item: work_item.clone(), collection_path };
         let of = |path: Option<&str>| {
             let document = asked(Some(&work(path.and_then(CollectionPlace::read))));
             ["subscription", "resourceGroup", "collection", "job"]
