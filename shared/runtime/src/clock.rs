@@ -71,17 +71,10 @@ pub struct ProcessClock<F = fn() -> DateTime<Utc>> {
     work: Stopwatch,
 }
 
-impl ProcessClock {
-    /// A clock of the system's time.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::over(system_now)
-    }
-}
-
+/// A clock of the system's time.
 impl Default for ProcessClock {
     fn default() -> Self {
-        Self::new()
+        Self::over(system_now)
     }
 }
 
@@ -305,7 +298,7 @@ mod tests {
     #[test]
     fn instants_are_whole_ticks() {
         assert_eq!(SystemClock.now().timestamp_subsec_nanos() % 100, 0);
-        assert_eq!(ProcessClock::new().work_now().timestamp_subsec_nanos() % 100, 0);
+        assert_eq!(ProcessClock::default().work_now().timestamp_subsec_nanos() % 100, 0);
         let start = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         let clock = TestClock::new(start, rate("0.333333"));
         assert_eq!(clock.now().timestamp_subsec_nanos() % 100, 0);

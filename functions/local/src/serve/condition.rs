@@ -139,7 +139,7 @@ mod tests {
     #[tokio::test]
     async fn shards_and_messages_that_fail_are_trouble_until_they_do_not() {
         let (database, threads) = Database::in_memory().unwrap();
-        let clock = Arc::new(ProcessClock::new());
+        let clock = Arc::new(ProcessClock::default());
         let queue = SqlQueue::open(database.clone(), clock).await.unwrap();
         let condition = Condition::of(queue.clone(), None);
         let pass = |failed, is_cut| Pass { failed, is_cut, ..Pass::default() };

@@ -276,7 +276,7 @@ impl Parts {
 
 fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
     match settings {
-        None => Arc::new(ProcessClock::new()),
+        None => Arc::new(ProcessClock::default()),
         Some(clock) => Arc::new(TestClock::new(clock.start.unwrap_or_else(system_now), clock.rate)),
     }
 }

@@ -94,7 +94,7 @@ mod tests {
     #[tokio::test]
     async fn without_a_sweeper_or_an_executor_nothing_is_sent() {
         let (database, _threads) = Database::in_memory().unwrap();
-        let clock = Arc::new(ProcessClock::new());
+        let clock = Arc::new(ProcessClock::default());
         let queue = SqlQueue::open(database.clone(), clock.clone()).await.unwrap();
         let jobs = Arc::new(SqlStore::new(database));
         let url: HeartbeatUrl = "https://watch.example.org/".parse().unwrap();

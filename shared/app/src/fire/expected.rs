@@ -33,14 +33,6 @@ use crate::error::Result;
 /// How often it is looked whether the API was there.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What is known of an occurrence without a ping.
-enum Missing {
-    /// It failed.
-    Failed(Box<ActionResult>, Box<LoadedJob>),
-    /// It is not known yet whether something could take its ping.
-    Unknown,
-}
-
 impl Executor {
     /// Ends an occurrence that owed a ping, whose time is over.
     pub(super) async fn end_expected(
@@ -57,10 +49,10 @@ impl Executor {
         let claim = request.claim;
         let held = Held::of(&claim);
         match Box::pin(self.missing(&claim)).await {
-            Ok(Missing::Failed(result, loaded)) => {
-                Box::pin(self.record_and_follow(held, *result, Some(*loaded), place)).await
+            Ok(Some((result, loaded))) => {
+                Box::pin(self.record_and_follow(held, result, Some(loaded), place)).await
             }
-            Ok(Missing::Unknown) => {
+            Ok(None) => {
                 self.give_back(&held).await;
                 Ok(match place.receipt() {
                     Some(_) => Performed::Waits(Wait::For(LOOK)),
@@ -74,7 +66,8 @@ impl Executor {
         }
     }
 
-    async fn missing(&self, claim: &Claim) -> Result<Missing, NotNow> {
+    /// How an occurrence without a ping failed; `None` if it is not known yet whether something could take one.
+    async fn missing(&self, claim: &Claim) -> Result<Option<(ActionResult, LoadedJob)>, NotNow> {
         let loaded = self.load_for_start(claim, None).await?;
         // Whether pings could be taken does not depend on workers.
         let loaded = self.job_to_start(claim, loaded, &[]).await?;
@@ -96,14 +89,14 @@ impl Executor {
         };
         match watched {
             Watched::Yes => {}
-            Watched::Unknown => return Ok(Missing::Unknown),
+            Watched::Unknown => return Ok(None),
             Watched::No => {
                 return Err(self.skipped(claim, SkipReason::NotWatched, Some(loaded), &[]).await);
             }
         }
         let until = time_of_day(loaded.schedule.as_deref(), owed.until);
         let result = self.failed_at_once(Cause::no_ping(&until), missing_message(&until));
-        Ok(Missing::Failed(Box::new(result), Box::new(loaded)))
+        Ok(Some((result, loaded)))
     }
 
     /// Whether the occurrence has ended under another timing, or a ping has opened it there. A worker that has

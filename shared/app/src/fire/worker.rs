@@ -159,17 +159,15 @@ impl<P: Performer> Worker<P> {
         if let Ending::Unreadable(_) = ending {
             self.events.note(Event::MessageUnreadable);
         }
-        let error = match ending {
-            Ending::Failed(error) => Some(chain(error)),
-            Ending::Unreadable(error) => Some(error.to_string()),
-            Ending::Performed(_) | Ending::TimedOut | Ending::Panicked => None,
-        };
-        let what = match ending {
-            Ending::TimedOut => "message timed out",
-            Ending::Panicked => "message handler panicked",
-            Ending::Unreadable(_) => "message is unreadable",
-            Ending::Failed(_) if is_last(delivery.receives) => "message failed",
-            Ending::Performed(_) | Ending::Failed(_) => "message failed, will be retried",
+        let (what, error) = match ending {
+            Ending::Performed(_) => return,
+            Ending::TimedOut => ("message timed out", None),
+            Ending::Panicked => ("message handler panicked", None),
+            Ending::Unreadable(error) => ("message is unreadable", Some(error.to_string())),
+            Ending::Failed(error) if is_last(delivery.receives) => {
+                ("message failed", Some(chain(error)))
+            }
+            Ending::Failed(error) => ("message failed, will be retried", Some(chain(error))),
         };
         let Delivery { message_id, receives, work_item, .. } = delivery;
         // The store may be what failed, so the path is not read: the message has the job's ids.

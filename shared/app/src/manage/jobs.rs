@@ -81,10 +81,8 @@ impl Manage {
             let (put, saved) = match found {
                 Some(old) => {
                     let before = shown_definition(&old.uid, &old.document)?;
-                    (
-                        PutOutcome::Replaced,
-                        self.replace_job(&collection, old, &before, wanted).await?,
-                    )
+                    let saved = self.replace_job(&collection, old, &before, wanted).await?;
+                    (PutOutcome::Replaced, saved)
                 }
                 None => (PutOutcome::Created, self.create_job(&collection, name, wanted).await?),
             };
@@ -314,10 +312,7 @@ impl Manage {
         job: JobRecord,
     ) -> Result<JobView> {
         match shown_definition(&job.uid, &job.document) {
-            Ok(definition) => {
-                let document = definition.write();
-                Ok(self.view(collection, job, document))
-            }
+            Ok(definition) => Ok(self.view(collection, job, definition.write())),
             Err(error) => {
                 let Ok(Value::Object(properties)) = serde_json::from_str(&job.document) else {
                     return Err(error);
