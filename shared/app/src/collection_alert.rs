@@ -14,73 +14,57 @@ use minutehand_ports::store::CollectionRecord;
 /// What stands for the name of a job in a test.
 const TEST: &str = "alert-test";
 
-/// An alert of a collection, as it is sent.
-pub(crate) struct AlertCall {
-    /// The receiver, with what it is sent.
-    pub(crate) target: Target,
-    /// What the sender has to know beside that.
-    pub(crate) context: AttemptContext,
-}
-
-/// Where and when an alert is sent.
-#[derive(Clone, Copy)]
-pub(crate) struct SentFrom<'a> {
-    /// The region that targets are told.
-    pub(crate) region: &'a str,
-    /// The instant on the clock of the outside world.
-    pub(crate) sent_at: DateTime<Utc>,
-}
-
-impl AlertCall {
-    pub(crate) fn new(
-        alert: &CollectionAlert,
-        record: &CollectionRecord,
-        action: &FailureAction,
-        SentFrom { region, sent_at }: SentFrom<'_>,
-    ) -> Self {
-        let CollectionRecord { place, collection, .. } = record;
-        let (job, occurrence, told) = match &alert.tells {
-            Tells::Incident { incident, job, occurrence } => {
-                let nominal_at = *occurrence;
-                (job.as_str(), Occurrence::Scheduled { nominal_at }, Told::Incident(*incident))
-            }
-            Tells::Test { id } => {
-                let occurrence = Occurrence::Run { asked_at: alert.at, run_id: id.clone() };
-                (TEST, occurrence, Told::Test)
-            }
-        };
-        let event = FailureEvent {
-            id: alert_id(alert, &collection.uid),
-            names: JobNames {
-                subscription: place.subscription.as_str(),
-                group: place.group.as_str(),
-                collection: collection.name.as_str(),
-                job,
-            },
-            occurrence: &occurrence,
-            attempts: &[],
-            next_at: None,
-            paused: None,
-            told,
-            facts: JobFacts::default(),
-        };
-        let context = AttemptContext {
-            execution_id: event.id.clone(),
-            job: job.to_owned(),
-            job_path: format!("{}/{job}", place.collection_path(&collection.name)),
-            job_uid: collection.uid.clone(),
-            collection_uid: collection.uid.clone(),
-            expected_at: occurrence.nominal_at(),
-            sent_at,
-            region: region.to_owned(),
-            signed: None,
-            time_max: None,
-            missed: Missed::default(),
-            depth: Depth::default().next(),
-            completion_url: None,
-        };
-        Self { target: action.with_event(&event), context }
-    }
+/// An alert of a collection, as it is sent at an instant on the clock of the outside world: the receiver, with what it
+/// is sent, and what the sender has to know beside that. `region` is what targets are told.
+pub(crate) fn alert_call(
+    alert: &CollectionAlert,
+    record: &CollectionRecord,
+    action: &FailureAction,
+    region: &str,
+    sent_at: DateTime<Utc>,
+) -> (Target, AttemptContext) {
+    let CollectionRecord { place, collection, .. } = record;
+    let (job, occurrence, told) = match &alert.tells {
+        Tells::Incident { incident, job, occurrence } => {
+            let nominal_at = *occurrence;
+            (job.as_str(), Occurrence::Scheduled { nominal_at }, Told::Incident(*incident))
+        }
+        Tells::Test { id } => {
+            let occurrence = Occurrence::Run { asked_at: alert.at, run_id: id.clone() };
+            (TEST, occurrence, Told::Test)
+        }
+    };
+    let event = FailureEvent {
+        id: alert_id(alert, &collection.uid),
+        names: JobNames {
+            subscription: place.subscription.as_str(),
+            group: place.group.as_str(),
+            collection: collection.name.as_str(),
+            job,
+        },
+        occurrence: &occurrence,
+        attempts: &[],
+        next_at: None,
+        paused: None,
+        told,
+        facts: JobFacts::default(),
+    };
+    let context = AttemptContext {
+        execution_id: event.id.clone(),
+        job: job.to_owned(),
+        job_path: format!("{}/{job}", place.collection_path(&collection.name)),
+        job_uid: collection.uid.clone(),
+        collection_uid: collection.uid.clone(),
+        expected_at: occurrence.nominal_at(),
+        sent_at,
+        region: region.to_owned(),
+        signed: None,
+        time_max: None,
+        missed: Missed::default(),
+        depth: Depth::default().next(),
+        completion_url: None,
+    };
+    (action.with_event(&event), context)
 }
 
 /// The id of its event: the same each time that the alert is sent.

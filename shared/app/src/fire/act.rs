@@ -63,7 +63,9 @@ impl Executor {
         let completion_url = self.completion_url(claim, loaded).await?;
         let context = AttemptContext { completion_url, ..self.context(claim, loaded) };
         self.ports.store.attempts.may_act(claim).await?;
-        if !self.takes_call(&origin).await? {
+        if let Some(brakes) = &self.brakes
+            && !brakes.take_call(&origin).await?
+        {
             return Ok(None);
         }
         let started_at = self.ports.clock.now();

@@ -69,19 +69,6 @@ impl Executor {
         self.send(&messages).await
     }
 
-    /// Checks whether a job has finished after an attempt that may have been its last.
-    pub(super) async fn check_finished_after(
-        &self,
-        job: &JobRef,
-        attempt: &Attempt,
-        loaded: &LoadedJob,
-    ) -> Result<()> {
-        if may_be_last(attempt, loaded) {
-            self.check_finished(job, loaded, true).await?;
-        }
-        Ok(())
-    }
-
     /// How a job finishes with an attempt that is recorded and not counted; `None` if it does not, or if more is
     /// to be done for that than to write it.
     pub(super) async fn finish_with(
@@ -104,7 +91,7 @@ impl Executor {
 
     /// Finishes a job if all its attempts have ended; returns the attempts that have stalled. `has_followed`
     /// says that what follows a failure was sent a moment ago, under the timing that was read.
-    async fn check_finished(
+    pub(super) async fn check_finished(
         &self,
         job: &JobRef,
         loaded: &LoadedJob,
@@ -318,10 +305,8 @@ impl Executor {
                     return Ok(Some(attempts));
                 }
             }
-            match page.next {
-                Some(next) => page_from = Some(next),
-                None => return Ok(Some(attempts)),
-            }
+            let Some(next) = page.next else { return Ok(Some(attempts)) };
+            page_from = Some(next);
         }
         Ok(None)
     }

@@ -89,9 +89,9 @@ impl Executor {
             }
         }
         self.remove_timer(job, attempt).await?;
-        if let Some(loaded) = closed {
+        if let Some(loaded) = closed.filter(|loaded| may_be_last(attempt, loaded)) {
             // After the attempt's own timer is gone, which would be taken for a retry that waits.
-            Box::pin(self.check_finished_after(job, attempt, &loaded)).await?;
+            Box::pin(self.check_finished(job, &loaded, true)).await?;
         }
         Ok(if is_finished { Performed::Finished } else { Performed::Done })
     }

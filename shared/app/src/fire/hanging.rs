@@ -27,14 +27,6 @@ use super::execute::{Executor, Performed};
 use crate::error::Result;
 
 impl Executor {
-    /// Whether an attempt that may start may call its origin now.
-    pub(super) async fn takes_call(&self, origin: &str) -> Result<bool> {
-        match &self.brakes {
-            None => Ok(true),
-            Some(brakes) => Ok(brakes.take_call(origin).await?),
-        }
-    }
-
     /// What becomes of the message of an attempt that waits for an origin that hangs. Without an answer the attempt
     /// goes on: a call seems to be due, or the attempt needs none any more.
     pub(super) async fn before_place(

@@ -40,7 +40,7 @@ use super::follow::EndedAttempt;
 use super::loaded_job::{LoadedJob, if_readable};
 use super::sighting::Sighting;
 use super::spans;
-use crate::collection_alert::{AlertCall, SentFrom};
+use crate::collection_alert::alert_call;
 use crate::error::{AppError, Result};
 
 /// How often the log of a collection is read and written again when others wrote it first.
@@ -144,8 +144,8 @@ impl Executor {
             }
         };
         let alert = &CollectionAlert { at, tells: alert.tells.clone() };
-        let from = SentFrom { region: &self.settings.region, sent_at: clock.outside_now() };
-        let AlertCall { target, context } = AlertCall::new(alert, &record, &action, from);
+        let (region, sent_at) = (&self.settings.region, clock.outside_now());
+        let (target, context) = alert_call(alert, &record, &action, region, sent_at);
         let started_at = clock.now();
         let ended = self.ports.sender.send(&target, &context).await?;
         let ActionOutcome { outcome, cause, message, .. } = ended;

@@ -15,7 +15,7 @@ use minutehand_ports::store::{AlertRead, AlertWrite, CollectionRecord, ResourceG
 use minutehand_ports::{ActionOutcome, QueueMessage};
 
 use super::{JobPlace, Manage};
-use crate::collection_alert::{AlertCall, SentFrom};
+use crate::collection_alert::alert_call;
 use crate::definition::collection_definition;
 use crate::error::Result;
 
@@ -103,9 +103,8 @@ impl Manage {
         let Some(sender) = &self.ports.sender else {
             return self.tested_by_workers(&record, &test).await;
         };
-        let sent_at = self.ports.clock.outside_now();
-        let from = SentFrom { region: &self.settings.region, sent_at };
-        let AlertCall { target, context } = AlertCall::new(&test, &record, action, from);
+        let (region, sent_at) = (&self.settings.region, self.ports.clock.outside_now());
+        let (target, context) = alert_call(&test, &record, action, region, sent_at);
         let ended = sender.send(&target, &context).await?;
         let ActionOutcome { outcome, cause, message, .. } = ended;
         if outcome == Outcome::Succeeded {

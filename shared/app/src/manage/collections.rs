@@ -352,10 +352,8 @@ impl Manage {
                 let shown = Some(&other.collection.name).filter(|_| self.reaches(&path));
                 return Err(second_free_collection(shown).into());
             }
-            match page.next {
-                Some(next) => from = Some(next),
-                None => return Ok(()),
-            }
+            let Some(next) = page.next else { return Ok(()) };
+            from = Some(next);
         }
     }
 
@@ -373,10 +371,8 @@ impl Manage {
                 limits.check_gap(schedule.ok().and_then(|schedule| schedule.smallest_gap()))?;
                 limits.check_authentication(secrets::authenticates(&job))?;
             }
-            match page.next {
-                Some(next) => from = Some(next),
-                None => return Ok(()),
-            }
+            let Some(next) = page.next else { return Ok(()) };
+            from = Some(next);
         }
     }
 }
@@ -384,13 +380,8 @@ impl Manage {
 /// The location of a collection that is replaced, which must stay the same.
 fn same_location(before: &CollectionDefinition, wanted: Option<&str>) -> Result<String, Refusal> {
     let location = before.location.as_deref().unwrap_or_default();
-    let Some(wanted) = wanted else {
-        return Ok(location.to_owned());
-    };
-    let wanted = display_name(wanted);
-    if wanted.eq_ignore_ascii_case(location) {
-        return Ok(location.to_owned());
-    }
+    let moved = wanted.map(display_name).filter(|wanted| !wanted.eq_ignore_ascii_case(location));
+    let Some(wanted) = moved else { return Ok(location.to_owned()) };
     Err(Refusal::new(
         Code::LocationChanged,
         format!(

@@ -15,7 +15,6 @@ use serde_json::Value;
 
 use super::describe::{Facts, job_ref};
 use super::run::check_not_final;
-use super::secrets::SealedDocument;
 use super::timing::{allowed_schedule, expires_at, going_on, timer, with_policies};
 use super::{JobPlace, JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::shown_definition;
@@ -141,7 +140,7 @@ impl Manage {
         let uid = self.ports.ids.new_id();
         let schedule = allowed_schedule(&limits, &timing, (&wanted, &uid), now)?;
         let document = wanted.write();
-        let SealedDocument { shown, sealed } = self.seal(&uid, &document).await?;
+        let (shown, sealed) = self.seal(&uid, &document).await?;
         let timer = timer(&wanted, timing, &schedule, JobCounters::default(), now);
         let (name, expires_at) = (name.clone(), expires_at(&timer, now));
         let entry = self.job_entry(&name, None, Some(&shown), sealed.is_some());
@@ -196,7 +195,7 @@ impl Manage {
             }
         };
         let document = wanted.write();
-        let SealedDocument { shown, sealed } = self.seal(&old.uid, &document).await?;
+        let (shown, sealed) = self.seal(&old.uid, &document).await?;
         // A PUT does not open the secrets before it, so they count as others.
         let writes_secrets = sealed.is_some()
             && (before.action != wanted.action || before.signing() != wanted.signing());

@@ -67,8 +67,7 @@ impl PresentCounts {
             PresentState::Waiting(what) => {
                 *self.waiting.entry(*what).or_default() += 1;
                 let due_at = present.attempt.due_at;
-                self.waiting_since =
-                    Some(self.waiting_since.map_or(due_at, |since| since.min(due_at)));
+                self.waiting_since = self.waiting_since.into_iter().chain([due_at]).min();
             }
         }
     }

@@ -11,20 +11,16 @@ use serde_json::Value;
 use super::Manage;
 use crate::error::Result;
 
-/// The two parts in which the store keeps a job.
-pub(super) struct SealedDocument {
-    /// The document without its secrets.
-    pub(super) shown: String,
-    /// The secrets, sealed.
-    pub(super) sealed: Option<Vec<u8>>,
-}
-
 impl Manage {
-    /// Splits a job's document. The secrets are sealed for this job and open for no other.
-    pub(super) async fn seal(&self, uid: &str, document: &JobDocument) -> Result<SealedDocument> {
+    /// Splits a job's document into the two parts in which the store keeps it: without its secrets, and these. They
+    /// are sealed for this job and open for no other.
+    pub(super) async fn seal(
+        &self,
+        uid: &str,
+        document: &JobDocument,
+    ) -> Result<(String, Option<Vec<u8>>)> {
         let split = document.split()?;
-        let sealed = self.sealed(uid, split.secrets).await?;
-        Ok(SealedDocument { shown: split.shown, sealed })
+        Ok((split.shown, self.sealed(uid, split.secrets).await?))
     }
 
     /// Seals the secrets of a job or a collection, if there are any.
