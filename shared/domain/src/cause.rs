@@ -15,67 +15,68 @@ use crate::duration::in_words;
 const TEXT_CHARS_MAX: usize = 60;
 
 named! {
-    /// The kind of a cause. The names are part of the API: kinds are only ever added.
+    /// The kind of a cause. The names are part of the API: kinds are only ever added. Behind a name stands
+    /// what is said if nothing more is known.
     #[derive(Hash)]
-    pub enum CauseKind {
+    pub enum CauseKind: fn words {
         /// The target answered with a status other than 2xx.
-        HttpStatus = "httpStatus",
+        HttpStatus = "httpStatus": "HTTP error",
         /// The time of the action was over.
-        Timeout = "timeout",
+        Timeout = "timeout": "timeout",
         /// Nothing listens at the target's port.
-        ConnectionRefused = "connectionRefused",
+        ConnectionRefused = "connectionRefused": "connection refused",
         /// The target could not be reached.
-        NoConnection = "noConnection",
+        NoConnection = "noConnection": "no connection",
         /// The connection ended before the answer.
-        ConnectionClosed = "connectionClosed",
+        ConnectionClosed = "connectionClosed": "connection closed",
         /// The name of the target has no address.
-        NoSuchName = "noSuchName",
+        NoSuchName = "noSuchName": "no such name",
         /// The target's certificate has expired.
-        CertificateExpired = "certificateExpired",
+        CertificateExpired = "certificateExpired": "certificate expired",
         /// The target's certificate is not accepted, for another reason.
-        CertificateInvalid = "certificateInvalid",
+        CertificateInvalid = "certificateInvalid": "certificate not accepted",
         /// The target's certificate is for another name.
-        CertificateOtherName = "certificateOtherName",
+        CertificateOtherName = "certificateOtherName": "certificate for another name",
         /// The target's certificate is of an authority that is not trusted.
-        UnknownAuthority = "unknownAuthority",
+        UnknownAuthority = "unknownAuthority": "unknown authority",
         /// No TLS with the target.
-        TlsFailed = "tlsFailed",
+        TlsFailed = "tlsFailed": "TLS failed",
         /// The scheduler's policy forbids the address, or the resource is the scheduler's own.
-        AddressNotAllowed = "addressNotAllowed",
+        AddressNotAllowed = "addressNotAllowed": "address not allowed",
         /// A redirect that is not followed.
-        RedirectRefused = "redirectRefused",
+        RedirectRefused = "redirectRefused": "redirect refused",
         /// The answer does not follow its protocol.
-        InvalidAnswer = "invalidAnswer",
+        InvalidAnswer = "invalidAnswer": "invalid answer",
         /// The request cannot be sent as it is.
-        InvalidRequest = "invalidRequest",
+        InvalidRequest = "invalidRequest": "invalid request",
         /// No token or credentials for the target could be had.
-        NoCredentials = "noCredentials",
+        NoCredentials = "noCredentials": "no credentials",
         /// The service refused the credentials.
-        AccessDenied = "accessDenied",
+        AccessDenied = "accessDenied": "access denied",
         /// There is no such queue.
-        QueueNotFound = "queueNotFound",
+        QueueNotFound = "queueNotFound": "queue not found",
         /// There is no such topic, function or bus.
-        TargetNotFound = "targetNotFound",
+        TargetNotFound = "targetNotFound": "target not found",
         /// The message is larger than the service takes.
-        MessageTooLarge = "messageTooLarge",
+        MessageTooLarge = "messageTooLarge": "message too large",
         /// The service takes no more requests for now.
-        Throttled = "throttled",
+        Throttled = "throttled": "throttled",
         /// The service answered another error.
-        ServiceError = "serviceError",
+        ServiceError = "serviceError": "service error",
         /// The action was removed before it was made.
-        ActionGone = "actionGone",
+        ActionGone = "actionGone": "action removed",
         /// The scheduler could not read the job.
-        JobUnreadable = "jobUnreadable",
+        JobUnreadable = "jobUnreadable": "job unreadable",
         /// The scheduler's own processes ended again and again at this attempt.
-        WorkersLost = "workersLost",
+        WorkersLost = "workersLost": "workers lost",
         /// The target answered 202, and reported nothing in time.
-        NoCompletion = "noCompletion",
+        NoCompletion = "noCompletion": "no completion",
         /// The target answered 202, and reported a failure later.
-        FailureReported = "failureReported",
+        FailureReported = "failureReported": "failure reported",
         /// A user cancelled it while its target was at work.
-        Cancelled = "cancelled",
+        Cancelled = "cancelled": "cancelled",
         /// A ping was owed, and none came in time.
-        NoPing = "noPing",
+        NoPing = "noPing": "no ping came",
     }
 }
 
@@ -117,41 +118,6 @@ impl CauseKind {
                 | Self::InvalidRequest
                 | Self::NoCredentials
         )
-    }
-
-    /// What is said of it if nothing more is known.
-    const fn words(self) -> &'static str {
-        match self {
-            Self::HttpStatus => "HTTP error",
-            Self::Timeout => "timeout",
-            Self::ConnectionRefused => "connection refused",
-            Self::NoConnection => "no connection",
-            Self::ConnectionClosed => "connection closed",
-            Self::NoSuchName => "no such name",
-            Self::CertificateExpired => "certificate expired",
-            Self::CertificateInvalid => "certificate not accepted",
-            Self::CertificateOtherName => "certificate for another name",
-            Self::UnknownAuthority => "unknown authority",
-            Self::TlsFailed => "TLS failed",
-            Self::AddressNotAllowed => "address not allowed",
-            Self::RedirectRefused => "redirect refused",
-            Self::InvalidAnswer => "invalid answer",
-            Self::InvalidRequest => "invalid request",
-            Self::NoCredentials => "no credentials",
-            Self::AccessDenied => "access denied",
-            Self::QueueNotFound => "queue not found",
-            Self::TargetNotFound => "target not found",
-            Self::MessageTooLarge => "message too large",
-            Self::Throttled => "throttled",
-            Self::ServiceError => "service error",
-            Self::ActionGone => "action removed",
-            Self::JobUnreadable => "job unreadable",
-            Self::WorkersLost => "workers lost",
-            Self::NoCompletion => "no completion",
-            Self::FailureReported => "failure reported",
-            Self::Cancelled => "cancelled",
-            Self::NoPing => "no ping came",
-        }
     }
 }
 

@@ -121,12 +121,6 @@ named! {
 }
 
 impl Operation {
-    /// The kind of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operation| operation.name() == name)
-    }
-
     /// The name under which it is stored: one that earlier versions read, too.
     #[must_use]
     pub const fn stored(self) -> &'static str {

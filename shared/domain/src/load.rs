@@ -24,12 +24,6 @@ named! {
 }
 
 impl LoadStep {
-    /// The step of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|step| step.name() == name)
-    }
-
     /// The longest time that may be asked for in these steps, in days: at most 2,880 steps.
     #[must_use]
     pub const fn days_max(self) -> i64 {

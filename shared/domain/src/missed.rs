@@ -45,12 +45,7 @@ impl Latest {
     /// occurrences have failed for good or were skipped.
     #[must_use]
     pub fn derived(results: Recent, unsuccessful: u32) -> Self {
-        let is_missed = |letter: &char| {
-            [Mark::Failed, Mark::FailedWithErrorAction, Mark::Skipped]
-                .iter()
-                .any(|mark| mark.letter() == *letter)
-        };
-        let missed = results.letters().chars().rev().take_while(is_missed).count();
+        let missed = results.marks().rev().take_while(|mark| mark.is_miss()).count();
         let missed = u32::try_from(missed).unwrap_or(u32::MAX);
         Self { uncounted: unsuccessful.wrapping_sub(missed), ..Self::default() }
     }
@@ -60,18 +55,16 @@ impl Latest {
     #[must_use]
     pub fn after(self, attempt: &Attempt, mark: Mark, skip: Option<LastSkip>, before: u32) -> Self {
         let nominal_at = attempt.occurrence.nominal_at();
-        match mark {
-            Mark::Ok | Mark::Retried | Mark::Late => self.succeeded(nominal_at, before),
-            Mark::Failed | Mark::FailedWithErrorAction | Mark::Skipped => {
-                let is_owed = matches!(attempt.occurrence, Occurrence::Scheduled { .. })
-                    && skip.is_none_or(LastSkip::was_owed);
-                if is_owed && self.last_success.is_none_or(|last| last < nominal_at) {
-                    let first = self.first_missed.map_or(nominal_at, |it| it.min(nominal_at));
-                    Self { first_missed: Some(first), ..self }
-                } else {
-                    Self { uncounted: self.uncounted.wrapping_add(1), ..self }
-                }
-            }
+        if !mark.is_miss() {
+            return self.succeeded(nominal_at, before);
+        }
+        let is_owed = matches!(attempt.occurrence, Occurrence::Scheduled { .. })
+            && skip.is_none_or(LastSkip::was_owed);
+        if is_owed && self.last_success.is_none_or(|last| last < nominal_at) {
+            let first = self.first_missed.map_or(nominal_at, |it| it.min(nominal_at));
+            Self { first_missed: Some(first), ..self }
+        } else {
+            Self { uncounted: self.uncounted.wrapping_add(1), ..self }
         }
     }
 

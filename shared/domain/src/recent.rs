@@ -7,6 +7,7 @@
 //! skips they contain, and a reader adds the others from the counter of skips.
 
 use chrono::{DateTime, Utc};
+use minutehand_recurrence::named;
 
 use crate::attempt::{Attempt, Outcome, Record, Then};
 use crate::firing::{LATE, LeftOut, LeftOutReason, SkipReason};
@@ -21,34 +22,26 @@ const BYTES: usize = 20;
 /// Bytes of what was left out last: two instants, a number and a reason.
 const SKIP_BYTES: usize = 21;
 
-/// How an occurrence ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    /// Its first attempt succeeded in time.
-    Ok,
-    /// A retry succeeded.
-    Retried,
-    /// Its first attempt succeeded, and started more than a second after it was due.
-    Late,
-    /// It failed for good, and the job has no error action.
-    Failed,
-    /// It failed for good, and the error action follows.
-    FailedWithErrorAction,
-    /// It was left out.
-    Skipped,
+named! {
+    /// How an occurrence ended, with its letter in answers. The numbers that are stored are the places in
+    /// this list, and begin with 1.
+    pub enum Mark {
+        /// Its first attempt succeeded in time.
+        Ok = "o",
+        /// A retry succeeded.
+        Retried = "r",
+        /// Its first attempt succeeded, and started more than a second after it was due.
+        Late = "l",
+        /// It failed for good, and the job has no error action.
+        Failed = "f",
+        /// It failed for good, and the error action follows.
+        FailedWithErrorAction = "e",
+        /// It was left out.
+        Skipped = "s",
+    }
 }
 
 impl Mark {
-    /// Every mark, in the order of the stored numbers, which begin with 1.
-    const ALL: [Self; 6] = [
-        Self::Ok,
-        Self::Retried,
-        Self::Late,
-        Self::Failed,
-        Self::FailedWithErrorAction,
-        Self::Skipped,
-    ];
-
     /// The mark of an occurrence whose main action ended with this attempt. `is_fault` says that the
     /// attempt was the last one and failed; `None` if another attempt follows.
     #[must_use]
@@ -65,28 +58,13 @@ impl Mark {
         }
     }
 
-    /// Its letter in answers.
-    #[must_use]
-    pub const fn letter(self) -> char {
-        match self {
-            Self::Ok => 'o',
-            Self::Retried => 'r',
-            Self::Late => 'l',
-            Self::Failed => 'f',
-            Self::FailedWithErrorAction => 'e',
-            Self::Skipped => 's',
-        }
+    /// Whether the occurrence did not succeed.
+    pub(crate) const fn is_miss(self) -> bool {
+        matches!(self, Self::Failed | Self::FailedWithErrorAction | Self::Skipped)
     }
 
     const fn number(self) -> u128 {
-        match self {
-            Self::Ok => 1,
-            Self::Retried => 2,
-            Self::Late => 3,
-            Self::Failed => 4,
-            Self::FailedWithErrorAction => 5,
-            Self::Skipped => 6,
-        }
+        self as u128 + 1
     }
 
     /// `None` for 0, which is not a mark, and for the marks of later versions.
@@ -128,14 +106,18 @@ impl Recent {
         Self { marks: pushed(self.marks, mark), skips }
     }
 
+    /// The results, the newest last.
+    pub(crate) fn marks(self) -> impl DoubleEndedIterator<Item = Mark> {
+        (0..RECENT_MAX).rev().filter_map(move |place| {
+            let place = BITS * u32::try_from(place).ok()?;
+            Mark::from_number(self.marks.checked_shr(place)? & 0xF)
+        })
+    }
+
     /// The results, one letter each, the newest last.
     #[must_use]
     pub fn letters(self) -> String {
-        let marks = (0..RECENT_MAX).rev().filter_map(|place| {
-            let place = BITS * u32::try_from(place).ok()?;
-            Mark::from_number(self.marks.checked_shr(place)? & 0xF)
-        });
-        marks.map(Mark::letter).collect()
+        self.marks().map(Mark::name).collect()
     }
 
     /// As bytes.
@@ -283,17 +265,17 @@ mod tests {
         let (ok, failed) = (Outcome::Succeeded, Outcome::Failed);
         let retry = Then::Retry { due_at: at(90), is_long: false };
         for (number, outcome, millis, then, is_fault, expected) in [
-            (0, ok, 1_000, Then::Nothing, false, Some('o')),
-            (0, ok, 1_001, Then::Nothing, false, Some('l')),
-            (2, ok, 60_000, Then::Nothing, false, Some('r')),
+            (0, ok, 1_000, Then::Nothing, false, Some("o")),
+            (0, ok, 1_001, Then::Nothing, false, Some("l")),
+            (2, ok, 60_000, Then::Nothing, false, Some("r")),
             (0, failed, 0, retry, false, None),
-            (4, failed, 0, Then::Nothing, true, Some('f')),
-            (4, failed, 0, Then::Notice, true, Some('f')),
-            (4, failed, 0, Then::ErrorAction, true, Some('e')),
+            (4, failed, 0, Then::Nothing, true, Some("f")),
+            (4, failed, 0, Then::Notice, true, Some("f")),
+            (4, failed, 0, Then::ErrorAction, true, Some("e")),
         ] {
             let attempt = Attempt { number, ..first.clone() };
             let mark = Mark::of(&attempt, &record(outcome, millis, Some(then)), is_fault);
-            assert_eq!(mark.map(Mark::letter), expected, "{number} {outcome:?} {then:?}");
+            assert_eq!(mark.map(Mark::name), expected, "{number} {outcome:?} {then:?}");
         }
     }
 

@@ -3,85 +3,58 @@
 use std::fmt;
 
 pub use minutehand_recurrence::Fix;
-use minutehand_recurrence::Refused;
+use minutehand_recurrence::{Refused, named};
 
-/// Defines the codes, one per line, each with what is wrong: the request, or its conflict with the
-/// present state.
-macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident => $reason:ident,)*) => {
-        /// The kind of a refusal. Each code is one that a client may have to tell apart.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Code {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Code {
-            /// All codes.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// The code as it stands in answers.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)*
-                }
-            }
-
-            /// Whether the request is valid by itself and conflicts with the present state.
-            #[must_use]
-            pub const fn is_conflict(self) -> bool {
-                match self {
-                    $(Self::$name => matches!(Reason::$reason, Reason::Conflict),)*
-                }
-            }
-        }
-    };
+named! {
+    /// The kind of a refusal. Each code is one that a client may have to tell apart.
+    pub enum Code {
+        /// A value is missing or invalid.
+        BadRequest,
+        /// The recurrence has no occurrence.
+        RecurrenceNeverOccurs,
+        /// The job is longer than the limit.
+        JobTooLarge,
+        /// The collection has as many jobs as its quota or its plan allows.
+        JobQuotaExceeded,
+        /// The job is more frequent than the collection's quota or its plan allows.
+        RecurrenceQuotaExceeded,
+        /// The quota is above the limit of the plan.
+        QuotaAbovePlan,
+        /// The subscription already has a Free collection.
+        FreeCollectionExists,
+        /// The plan Free does not include outbound authentication.
+        AuthenticationNotInPlan,
+        /// The location of a collection cannot change.
+        LocationChanged,
+        /// A job that is completed or faulted cannot change.
+        JobFinished,
+        /// The jobs of a disabled collection cannot run.
+        JobCollectionDisabled,
+        /// A job that was not paused cannot resume.
+        JobNotPaused,
+        /// An occurrence that has not failed for good cannot be repeated.
+        OccurrenceNotFailed,
+        /// An occurrence that a redrive has mended cannot be repeated.
+        OccurrenceMended,
+        /// An occurrence without an open attempt cannot be cancelled.
+        OccurrenceNotOpen,
+        /// An attempt that has ended takes no report.
+        AttemptEnded,
+        /// A job that expects pings has nothing to send.
+        JobExpectsPings,
+        /// A chain of jobs that ask for each other is too long.
+        ChainTooDeep,
+        /// A collection without a failure action sends no alerts.
+        NoFailureAction,
+    }
 }
 
-enum Reason {
-    Invalid,
-    Conflict,
-}
-
-codes! {
-    /// A value is missing or invalid.
-    BadRequest => Invalid,
-    /// The recurrence has no occurrence.
-    RecurrenceNeverOccurs => Invalid,
-    /// The job is longer than the limit.
-    JobTooLarge => Invalid,
-    /// The collection has as many jobs as its quota or its plan allows.
-    JobQuotaExceeded => Conflict,
-    /// The job is more frequent than the collection's quota or its plan allows.
-    RecurrenceQuotaExceeded => Conflict,
-    /// The quota is above the limit of the plan.
-    QuotaAbovePlan => Conflict,
-    /// The subscription already has a Free collection.
-    FreeCollectionExists => Conflict,
-    /// The plan Free does not include outbound authentication.
-    AuthenticationNotInPlan => Conflict,
-    /// The location of a collection cannot change.
-    LocationChanged => Conflict,
-    /// A job that is completed or faulted cannot change.
-    JobFinished => Conflict,
-    /// The jobs of a disabled collection cannot run.
-    JobCollectionDisabled => Conflict,
-    /// A job that was not paused cannot resume.
-    JobNotPaused => Conflict,
-    /// An occurrence that has not failed for good cannot be repeated.
-    OccurrenceNotFailed => Conflict,
-    /// An occurrence that a redrive has mended cannot be repeated.
-    OccurrenceMended => Conflict,
-    /// An occurrence without an open attempt cannot be cancelled.
-    OccurrenceNotOpen => Conflict,
-    /// An attempt that has ended takes no report.
-    AttemptEnded => Conflict,
-    /// A job that expects pings has nothing to send.
-    JobExpectsPings => Conflict,
-    /// A chain of jobs that ask for each other is too long.
-    ChainTooDeep => Conflict,
-    /// A collection without a failure action sends no alerts.
-    NoFailureAction => Conflict,
+impl Code {
+    /// Whether the request is valid by itself and conflicts with the present state.
+    #[must_use]
+    pub const fn is_conflict(self) -> bool {
+        !matches!(self, Self::BadRequest | Self::RecurrenceNeverOccurs | Self::JobTooLarge)
+    }
 }
 
 /// A refused request. The message says what to change, and contains no secret.

@@ -244,7 +244,7 @@ fn date(text: &str) -> Option<DateTime<Utc>> {
 
 fn every(text: &str) -> Option<(Frequency, u32)> {
     let (interval, frequency) = text.split_at_checked(text.find(|c: char| !c.is_ascii_digit())?)?;
-    let frequency = Frequency::ALL.into_iter().find(|known| known.name() == frequency)?;
+    let frequency = Frequency::named(frequency)?;
     let interval = interval.parse().ok()?;
     (1..=frequency.interval_max()).contains(&interval).then_some((frequency, interval))
 }
@@ -274,7 +274,7 @@ fn month_days(text: &str) -> Option<PartDays> {
 }
 
 fn weekdays(text: &str) -> Option<u8> {
-    text.split(',').try_fold(0, |set, name| Some(set | 1 << weekday(name)?.place()))
+    text.split(',').try_fold(0, |set, name| Some(set | 1 << Weekday::named(name)?.place()))
 }
 
 fn nth_weekdays(text: &str) -> Option<NthWeekdays> {
@@ -286,13 +286,9 @@ fn nth_weekdays(text: &str) -> Option<NthWeekdays> {
             n @ -5..=-1 => 4 - n,
             _ => return None,
         };
-        nth.add(weekday(day)?, 1 << bit);
+        nth.add(Weekday::named(day)?, 1 << bit);
     }
     Some(nth)
-}
-
-fn weekday(name: &str) -> Option<Weekday> {
-    Weekday::ALL.into_iter().find(|day| day.name() == name)
 }
 
 #[cfg(test)]

@@ -5,31 +5,19 @@ use serde::de::{Deserialize, Deserializer, Error};
 use crate::named;
 
 named! {
-    /// The unit of a recurrence's interval.
+    /// The unit of a recurrence's interval: its name, and that of Azure Scheduler's messages.
     #[expect(missing_docs, reason = "the names say it")]
-    pub enum Frequency {
-        Minute = "minute",
-        Hour = "hour",
-        Day = "day",
-        Week = "week",
-        Month = "month",
-        Year = "year",
+    pub enum Frequency: pub(crate) fn title {
+        Minute = "minute": "Minute",
+        Hour = "hour": "Hour",
+        Day = "day": "Day",
+        Week = "week": "Week",
+        Month = "month": "Month",
+        Year = "year": "Year",
     }
 }
 
 impl Frequency {
-    /// Returns the name as Azure Scheduler writes it in messages.
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Minute => "Minute",
-            Self::Hour => "Hour",
-            Self::Day => "Day",
-            Self::Week => "Week",
-            Self::Month => "Month",
-            Self::Year => "Year",
-        }
-    }
-
     /// Returns the adverb, which is the other accepted spelling.
     const fn adverb(self) -> &'static str {
         match self {
@@ -62,34 +50,21 @@ impl Frequency {
 }
 
 named! {
-    /// A day of the week.
+    /// A day of the week: its name, and that in a sentence.
     #[derive(PartialOrd, Ord)]
     #[expect(missing_docs, reason = "the names say it")]
-    pub enum Weekday {
-        Monday = "monday",
-        Tuesday = "tuesday",
-        Wednesday = "wednesday",
-        Thursday = "thursday",
-        Friday = "friday",
-        Saturday = "saturday",
-        Sunday = "sunday",
+    pub enum Weekday: pub(crate) fn title {
+        Monday = "monday": "Monday",
+        Tuesday = "tuesday": "Tuesday",
+        Wednesday = "wednesday": "Wednesday",
+        Thursday = "thursday": "Thursday",
+        Friday = "friday": "Friday",
+        Saturday = "saturday": "Saturday",
+        Sunday = "sunday": "Sunday",
     }
 }
 
 impl Weekday {
-    /// Returns the name as a sentence writes it.
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Monday => "Monday",
-            Self::Tuesday => "Tuesday",
-            Self::Wednesday => "Wednesday",
-            Self::Thursday => "Thursday",
-            Self::Friday => "Friday",
-            Self::Saturday => "Saturday",
-            Self::Sunday => "Sunday",
-        }
-    }
-
     /// Returns the place in the week: Monday is 0.
     pub(crate) const fn place(self) -> u32 {
         self as u32

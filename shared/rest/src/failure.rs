@@ -28,7 +28,7 @@ macro_rules! error_codes {
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
-                    Self::Refused(code) => code.as_str(),
+                    Self::Refused(code) => code.name(),
                 }
             }
 

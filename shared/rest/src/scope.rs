@@ -18,12 +18,6 @@ named! {
 }
 
 impl Scope {
-    /// The scope of this name; `None` if there is none.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.name() == name)
-    }
-
     /// Checks that a request is allowed that needs the scope `needed`.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ async fn fifty_creates_against_a_quota_of_ten_leave_exactly_ten() {
             let job = world.job(&format!("j{n}"), r#"{"startTime":"2028-01-01"}"#).await;
             match job {
                 Ok(_) => true,
-                Err(AppError::Refused(refusal)) if refusal.code.as_str() == "JobQuotaExceeded" => {
+                Err(AppError::Refused(refusal)) if refusal.code.name() == "JobQuotaExceeded" => {
                     false
                 }
                 Err(other) => panic!("{other:?}"),

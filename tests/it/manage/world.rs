@@ -184,7 +184,7 @@ pub(super) fn instant(text: &str) -> DateTime<Utc> {
 #[track_caller]
 pub(super) fn refused<T: std::fmt::Debug>(result: Result<T, AppError>) -> &'static str {
     match result {
-        Err(AppError::Refused(refusal)) => refusal.code.as_str(),
+        Err(AppError::Refused(refusal)) => refusal.code.name(),
         other => panic!("not refused: {other:?}"),
     }
 }

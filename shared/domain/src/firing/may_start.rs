@@ -61,25 +61,25 @@ impl JobStanding<'_> {
 }
 
 named! {
-    /// Why an attempt does not start.
-    pub enum SkipReason {
+    /// Why an attempt does not start. A reason is stored under its place in this list.
+    pub enum SkipReason: fn words {
         /// The job or its collection is deleted.
-        Gone = "gone",
+        Gone = "gone": "the job is deleted",
         /// The job's collection is off, or was off when the attempt was due.
-        CollectionOff = "collectionOff",
+        CollectionOff = "collectionOff": "its collection is disabled, or was when it fell due",
         /// The job's start, recurrence or state has changed since the attempt was sent, and the job does not go
         /// on with its occurrence.
-        TimingChanged = "timingChanged",
+        TimingChanged = "timingChanged": "the job's start, recurrence or state has changed",
         /// The job is disabled or has finished.
-        NotEnabled = "notEnabled",
+        NotEnabled = "notEnabled": "the job is disabled, or has finished",
         /// The occurrence fell into an outage, and the job makes up for others of it or for none.
-        Overtaken = "overtaken",
+        Overtaken = "overtaken": "it fell into an outage, and the job's policy does not make up for it",
         /// The occurrence would start later than the job allows.
-        TooLate = "tooLate",
+        TooLate = "tooLate": "it would start later than the job's maxLateness allows",
         /// Another attempt of the job was running, or waited before it.
-        Overlap = "overlap",
+        Overlap = "overlap": "another attempt of the job runs or waits, and the job lets none overlap",
         /// At some moment of the window of its ping nothing could take pings.
-        NotWatched = "notWatched",
+        NotWatched = "notWatched": "at some moment of its window nothing could take its ping",
     }
 }
 
@@ -87,16 +87,7 @@ impl SkipReason {
     /// The number under which it is stored, which never changes.
     #[must_use]
     pub const fn number(self) -> u8 {
-        match self {
-            Self::Gone => 0,
-            Self::CollectionOff => 1,
-            Self::TimingChanged => 2,
-            Self::NotEnabled => 3,
-            Self::Overtaken => 4,
-            Self::TooLate => 5,
-            Self::Overlap => 6,
-            Self::NotWatched => 7,
-        }
+        self as u8
     }
 
     /// The reason that is stored under a number; `None` if this version does not know it.
@@ -108,33 +99,13 @@ impl SkipReason {
     /// Whether the user may miss the occurrence, so that it counts as skipped.
     #[must_use]
     pub const fn is_skip(self) -> bool {
-        match self {
-            Self::CollectionOff
-            | Self::Overtaken
-            | Self::TooLate
-            | Self::Overlap
-            | Self::NotWatched => true,
-            Self::Gone | Self::TimingChanged | Self::NotEnabled => false,
-        }
+        !matches!(self, Self::Gone | Self::TimingChanged | Self::NotEnabled)
     }
 }
 
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gone => "the job is deleted",
-            Self::CollectionOff => "its collection is disabled, or was when it fell due",
-            Self::TimingChanged => "the job's start, recurrence or state has changed",
-            Self::NotEnabled => "the job is disabled, or has finished",
-            Self::Overtaken => {
-                "it fell into an outage, and the job's policy does not make up for it"
-            }
-            Self::TooLate => "it would start later than the job's maxLateness allows",
-            Self::Overlap => {
-                "another attempt of the job runs or waits, and the job lets none overlap"
-            }
-            Self::NotWatched => "at some moment of its window nothing could take its ping",
-        })
+        f.write_str(self.words())
     }
 }
 

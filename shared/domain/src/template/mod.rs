@@ -302,8 +302,7 @@ fn read_name(
     if !found.is_instant() {
         return Err(TemplateError::NoInstant { written: shown() });
     }
-    let format = Format::ALL.into_iter().find(|known| known.name() == format);
-    format
+    Format::named(format)
         .map(|format| (*found, Some(format)))
         .ok_or_else(|| TemplateError::UnknownFormat { written: shown() })
 }

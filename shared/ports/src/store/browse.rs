@@ -5,6 +5,7 @@ use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::LeftOut;
 use minutehand_domain::journal::JournalEntry;
 use minutehand_domain::name::{Name, PathSegment};
+use minutehand_domain::named;
 use minutehand_domain::quarter::{Quarter, QuarterCounts};
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports_macro::port;
@@ -59,32 +60,20 @@ impl Standing {
     }
 }
 
-/// What an attempt waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WaitsFor {
-    /// The limits of its collection.
-    Limit,
-    /// Another attempt of its job, as the job lets none overlap.
-    Turn,
-    /// A place among the attempts under way: its collection, or what it calls, has its share, or hangs.
-    Place,
-    /// What it calls hangs, and gets few calls until it answers.
-    Origin,
-    /// A worker that takes it.
-    Worker,
-}
-
-impl WaitsFor {
-    /// The name in answers.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Limit => "limit",
-            Self::Turn => "turn",
-            Self::Place => "place",
-            Self::Origin => "origin",
-            Self::Worker => "worker",
-        }
+named! {
+    /// What an attempt waits for.
+    #[derive(PartialOrd, Ord)]
+    pub enum WaitsFor {
+        /// The limits of its collection.
+        Limit = "limit",
+        /// Another attempt of its job, as the job lets none overlap.
+        Turn = "turn",
+        /// A place among the attempts under way: its collection, or what it calls, has its share, or hangs.
+        Place = "place",
+        /// What it calls hangs, and gets few calls until it answers.
+        Origin = "origin",
+        /// A worker that takes it.
+        Worker = "worker",
     }
 }
 
