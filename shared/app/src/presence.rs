@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::lock::Mutex;
-use minutehand_domain::presence::{Presence, SIGN_EVERY, UnreadablePresence, Watched};
+use minutehand_domain::presence::{Presence, SIGN_EVERY, Watched};
 use minutehand_ports::{ApiSigns, Clock};
 
 use crate::error::{AppError, Result};
@@ -146,8 +146,6 @@ impl ApiPresence {
 }
 
 fn read(state: &str) -> Result<Presence> {
-    state.parse().map_err(|UnreadablePresence| AppError::Newer {
-        name: "presence".to_owned(),
-        what: state.to_owned(),
-    })
+    Presence::read(state)
+        .ok_or_else(|| AppError::Newer { name: "presence".to_owned(), what: state.to_owned() })
 }

@@ -88,9 +88,13 @@ impl Occurrence {
         Some((from_ticks(of.parse().ok()?)?, failed_at))
     }
 
-    /// Tells it from the other occurrences of a generation.
-    pub(crate) const fn key(&self) -> OccurrenceKey<'_> {
-        OccurrenceKey(self)
+    /// Tells it from the other occurrences of a generation, as one short text.
+    pub(crate) fn key(&self) -> impl fmt::Display {
+        fmt::from_fn(move |f| match self {
+            Self::Scheduled { nominal_at } => write!(f, "{}", ticks(*nominal_at)),
+            // An id is letters and digits, so no run is taken for an instant.
+            Self::Run { run_id, .. } => write!(f, "r{run_id}"),
+        })
     }
 }
 
@@ -106,20 +110,6 @@ pub fn run_id(id: &str, depth: Depth) -> String {
 pub fn redrive_id(id: &str, depth: Depth, [of, failed_at]: [DateTime<Utc>; 2]) -> String {
     let (id, of, failed_at) = (run_id(id, depth), ticks(of), ticks(failed_at));
     format!("{id}{REDRIVE_OF}{of}{FAILED_AT}{failed_at}")
-}
-
-/// The identity of an occurrence within a generation, as one short text.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OccurrenceKey<'a>(&'a Occurrence);
-
-impl fmt::Display for OccurrenceKey<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Occurrence::Scheduled { nominal_at } => write!(f, "{}", ticks(*nominal_at)),
-            // An id is letters and digits, so no run is taken for an instant.
-            Occurrence::Run { run_id, .. } => write!(f, "r{run_id}"),
-        }
-    }
 }
 
 named! {
@@ -236,27 +226,17 @@ impl Attempt {
             && self.number == other.number
     }
 
-    /// Tells it from the other attempts of its job. The times are not part of the identity, and neither
-    /// is where the attempt waits.
+    /// Tells it from the other attempts of its job, as one short text. The times are not part of the
+    /// identity, and neither is where the attempt waits.
     #[must_use]
-    pub const fn id(&self) -> AttemptId<'_> {
-        AttemptId(self)
-    }
-}
-
-/// The identity of an attempt within its job, as one short text.
-#[derive(Debug, Clone, Copy)]
-pub struct AttemptId<'a>(&'a Attempt);
-
-impl fmt::Display for AttemptId<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Attempt { generation, occurrence, role, number, .. } = self.0;
+    pub fn id(&self) -> impl fmt::Display {
+        let Self { generation, occurrence, role, number, .. } = self;
         let role = match role {
             Role::Main => 'm',
             Role::Error => 'e',
             Role::Notice => 'n',
         };
-        write!(f, "{generation}.{}.{role}{number}", occurrence.key())
+        fmt::from_fn(move |f| write!(f, "{generation}.{}.{role}{number}", occurrence.key()))
     }
 }
 

@@ -59,8 +59,6 @@ pub fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<Attempt
     };
     let (role, number) = role_and_number.split_at_checked(1)?;
     Some(Attempt {
-        generation: read_sorted(generation)?,
-        occurrence,
         role: match role {
             "a" => Role::Main,
             "e" => Role::Error,
@@ -69,13 +67,7 @@ pub fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<Attempt
         },
         number: read_sorted(number)?.try_into().ok()?,
         due_at: due_at.unwrap_or(nominal_at),
-        is_long: false,
-        sent_late_at: None,
-        under_policy: false,
-        takes_turn: false,
-        waited: None,
-        is_alert: false,
-        asked_by: None,
+        ..Attempt::first(read_sorted(generation)?, occurrence)
     })
 }
 

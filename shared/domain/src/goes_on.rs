@@ -21,7 +21,6 @@
 //! attempts again.
 
 use std::fmt;
-use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
 
@@ -73,7 +72,14 @@ impl GoesOn {
     /// The occurrence that the line of a timer names.
     #[must_use]
     pub fn of_line(line: &str) -> Option<Self> {
-        line.strip_prefix(LINE)?.split(' ').next()?.parse().ok()
+        Self::read(line.strip_prefix(LINE)?.split(' ').next()?)
+    }
+
+    /// Reads a word of a line; `None` if it is another one.
+    pub(crate) fn read(word: &str) -> Option<Self> {
+        let (at, generation) = word.strip_prefix(WORD)?.split_once(':')?;
+        let at = from_ticks(at.parse().ok()?)?;
+        Some(Self { at, generation: generation.parse().ok()? })
     }
 
     /// Whether an attempt is at this occurrence, in a timing of this generation.
@@ -87,23 +93,6 @@ impl GoesOn {
 impl fmt::Display for GoesOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{WORD}{}:{}", ticks(self.at), self.generation)
-    }
-}
-
-/// The word is not one of an occurrence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotThisWord;
-
-impl FromStr for GoesOn {
-    type Err = NotThisWord;
-
-    fn from_str(word: &str) -> Result<Self, NotThisWord> {
-        let read = || {
-            let (at, generation) = word.strip_prefix(WORD)?.split_once(':')?;
-            let at = from_ticks(at.parse().ok()?)?;
-            Some(Self { at, generation: generation.parse().ok()? })
-        };
-        read().ok_or(NotThisWord)
     }
 }
 

@@ -10,7 +10,7 @@ use chrono::{DateTime, Timelike as _, Utc};
 use minutehand_recurrence::named;
 
 pub use crate::ping_window::{OWED_MAX, OwedPing, PingWindow};
-pub use book::{PingBook, PingEffect, PingEntry, UnreadableBook};
+pub use book::{PingBook, PingEffect, PingEntry};
 
 use crate::cause::{Cause, CauseKind};
 use crate::completion::{EndedBy, Ending};

@@ -30,9 +30,9 @@ use minutehand_recurrence::{Exceptions, Refused, Rule, Start, Timetable, Unreada
 use crate::attempt::{Attempt, Occurrence};
 use crate::dates::stored_exceptions;
 use crate::duration::Span;
-use crate::goes_on::{GoesOn, NotThisWord};
+use crate::goes_on::GoesOn;
 use crate::ids::fnv1a;
-use crate::policies::{Policies, UnreadableWord};
+use crate::policies::Policies;
 
 /// The first word of a line with policies.
 const WITH_POLICIES: &str = "2 ";
@@ -374,10 +374,9 @@ fn parsed(line: &str) -> Result<(Schedule, Option<DatesWord>), UnreadableTimetab
     let is_policy = |word: &&str| word.contains('=');
     let end = line.split_inclusive(' ').take_while(is_policy).map(str::len).sum();
     let (words, timetable) = line.split_at_checked(end).unwrap_or((line, ""));
-    let (goes_on, words) = match words.split_once(' ').map(|(first, rest)| (first.parse(), rest)) {
-        Some((Ok(goes_on), rest)) => (Some(goes_on), rest),
-        Some((Err(NotThisWord), _)) | None => (None, words),
-    };
+    let goes_on =
+        words.split_once(' ').and_then(|(first, rest)| Some((GoesOn::read(first)?, rest)));
+    let (goes_on, words) = goes_on.map_or((None, words), |(goes_on, rest)| (Some(goes_on), rest));
     // The dates are the last of them.
     let (words, dates) = match words.trim_end().rsplit_once(DATES) {
         Some((words, dates)) => {
@@ -386,8 +385,7 @@ fn parsed(line: &str) -> Result<(Schedule, Option<DatesWord>), UnreadableTimetab
         }
         None => (words, None),
     };
-    let policies = words.parse().map_err(|UnreadableWord(word)| UnreadableTimetable { word })?;
-    let timetable = timetable.parse()?;
+    let (policies, timetable) = (Policies::read(words)?, timetable.parse()?);
     Ok((Schedule { timetable, policies, exceptions: None, goes_on }, dates))
 }
 
@@ -492,7 +490,7 @@ mod tests {
             assert_eq!(Schedule::read(&line, &other).unwrap_err().word, word);
         }
         // A version that knows policies and no dates.
-        assert_eq!(word.parse::<Policies>(), Err(UnreadableWord(word.to_owned())));
+        assert_eq!(Policies::read(word).unwrap_err().word, word);
     }
 
     #[test]
@@ -537,7 +535,7 @@ mod tests {
         assert_eq!((schedule.is_last(at), schedule.at_once()), (true, None));
         assert_eq!(schedule.attempt(7, at).generation, 3);
         // A version that knows policies only.
-        assert!("goesOn=17987976000000000:3 ".parse::<Policies>().is_err());
+        assert!(Policies::read("goesOn=17987976000000000:3 ").is_err());
         let plain = Schedule { policies: Policies::default(), ..schedule };
         let line = "2 goesOn=17987976000000000:3 1 every=1hour start=2027-01-01T00:00:00Z";
         assert_eq!((plain.to_string(), line.parse()), (line.to_owned(), Ok(plain.clone())));

@@ -18,9 +18,7 @@ use minutehand_domain::completion::{EndedBy, Ending};
 use minutehand_domain::history_name::HistoryName;
 use minutehand_domain::ids::hex;
 use minutehand_domain::name::Name;
-use minutehand_domain::ping::{
-    Ping, PingBook, PingEffect, PingEntry, PingKind, UnreadableBook, Uuid,
-};
+use minutehand_domain::ping::{Ping, PingBook, PingEffect, PingEntry, PingKind, Uuid};
 use minutehand_domain::refusal::Refusal;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::work_item::JobRef;
@@ -328,7 +326,7 @@ fn hash(key: &Uuid) -> String {
 }
 
 fn read_book(read: &PingRead) -> Result<PingBook> {
-    read.book.parse().map_err(|UnreadableBook| newer(&read.job.uid))
+    PingBook::read(&read.book).ok_or_else(|| newer(&read.job.uid))
 }
 
 /// What is stored of the pings of a job is of a newer version.
