@@ -105,11 +105,9 @@ impl Backoff {
         let is_sent = |name: &&str| fields.value(name).is_some();
         let without_effect = ["factor", "maxInterval"].into_iter().find(is_sent);
         if let (None | Some(Growth::Fixed), Some(name)) = (growth, without_effect) {
-            return Err(Refusal::about(
-                fields.path(name),
-                "has no effect without \"backoff\": \"exponential\"; add that or leave it out.",
-            )
-            .or([Fix::LeaveOut]));
+            let problem =
+                "has no effect without \"backoff\": \"exponential\"; add that or leave it out.";
+            return Err(fields.about(name, problem).or([Fix::LeaveOut]));
         }
         Ok(Self {
             growth,

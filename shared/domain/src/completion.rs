@@ -16,8 +16,7 @@ use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
 use crate::tick::{from_ticks, ticks};
 
-const WITHIN_MIN: Span = Span::seconds(60);
-const WITHIN_MAX: Span = Span::days(1);
+const WITHIN: [Span; 2] = [Span::seconds(60), Span::days(1)];
 
 /// The most bytes of the text of a report that are kept.
 pub const REPORT_BYTES_MAX: usize = 10 * 1_024;
@@ -39,7 +38,7 @@ pub struct Completion {
 
 impl Completion {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
-        let within = fields.bounded_span("within", [WITHIN_MIN, WITHIN_MAX])?;
+        let within = fields.bounded_span("within", WITHIN)?;
         let within =
             within.ok_or_else(|| fields.missing("within", "use a duration such as PT2H"))?;
         Ok(Self { within })

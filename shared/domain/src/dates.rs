@@ -185,10 +185,9 @@ impl JobDates<'_> {
                 (None, Some(_)) => EXTRA,
                 (None, None) => return Ok(()),
             };
-            return Err(Refusal::about(
-                format!("{EXTENSIONS}.{name}"),
-                "has no effect, because the job runs once; give it a 'recurrence', or leave this out.",
-            ));
+            let problem = "has no effect, because the job runs once; give it a 'recurrence', or \
+                leave this out.";
+            return Err(Refusal::about(format!("{EXTENSIONS}.{name}"), problem));
         };
         let Some(extra) = self.extra else { return Ok(()) };
         for (n, at) in extra.instants(rule.zone())?.into_iter().enumerate() {
@@ -198,12 +197,10 @@ impl JobDates<'_> {
                 _ => continue,
             };
             let (at, bound) = (format_instant(at), format_instant(bound));
-            return Err(Refusal::about(
-                format!("{EXTENSIONS}.{EXTRA}.{n}"),
-                format!(
-                    "is {at}, {relation} '{name}', {bound}; leave it out, or change one of them."
-                ),
-            ));
+            let problem = format!(
+                "is {at}, {relation} '{name}', {bound}; leave it out, or change one of them."
+            );
+            return Err(Refusal::about(format!("{EXTENSIONS}.{EXTRA}.{n}"), problem));
         }
         Ok(())
     }

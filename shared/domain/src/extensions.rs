@@ -21,8 +21,8 @@ use crate::json::{Fields, ObjectBuilder, Reading, Shape};
 use crate::limits::{Concurrent, PerSecond};
 use crate::pause::{PAUSE_ON_FAILURE, PAUSED, PauseOnFailure, Paused};
 use crate::policies::{
-    CATCH_UP, CatchUp, JITTER, OVERLAP, Overlap, Policies, StartJitter, read_jitter,
-    read_max_lateness, write_jitter,
+    CATCH_UP, CatchUp, JITTER, LATENESS, OVERLAP, Overlap, Policies, StartJitter, read_jitter,
+    write_jitter,
 };
 use crate::refusal::{Fix, Refusal};
 use crate::sign::{SIGN, Signing};
@@ -36,9 +36,8 @@ const DEPTH: &str = "depth";
 /// The property that turns templates on.
 pub(crate) const TEMPLATE: &str = "template";
 
-const TIMEOUT_MIN: Span = Span::seconds(1);
-/// What every action may take.
-const TIMEOUT_MAX: Span = Span::seconds(60);
+/// At most what every action may take.
+const TIMEOUT: [Span; 2] = [Span::seconds(1), Span::seconds(60)];
 
 /// The extensions of a job. Those of its recurrence are read with the recurrence.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -114,12 +113,12 @@ impl JobExtensions {
         Ok(Self {
             retry: fields.part("retry", Backoff::read)?,
             catch_up: fields.part("catchUp", CatchUp::read)?,
-            max_lateness: read_max_lateness(fields)?,
+            max_lateness: fields.bounded_span("maxLateness", LATENESS)?,
             jitter: fields.part("jitter", read_jitter)?,
             overlap: fields.part("overlap", Overlap::read)?,
             exclude: fields.part("exclude", Exclude::read)?,
             extra_dates: ExtraDates::read(fields)?,
-            timeout: fields.bounded_span("timeout", [TIMEOUT_MIN, TIMEOUT_MAX])?,
+            timeout: fields.bounded_span("timeout", TIMEOUT)?,
             completion: fields.part("completion", Completion::read)?,
             template: fields.flag(TEMPLATE)?.unwrap_or_default(),
             sign: fields.part("sign", Signing::read)?,
@@ -214,11 +213,9 @@ impl CollectionExtensions {
         let on_failure = extensions.on_failure.as_ref();
         let tells_behind = on_failure.is_some_and(|action| action.rules().tell_behind());
         if fields.limiting_plan().is_some() && tells_behind && !has_limit {
-            return Err(Refusal::about(
-                fields.path("onFailure.alsoTell.behind"),
-                "has no effect, because the job collection has no limit under which attempts wait. Set \
-                 'maxPerSecond' or 'maxConcurrent', or leave this out.",
-            ));
+            let problem = "has no effect, because the job collection has no limit under which \
+                attempts wait. Set 'maxPerSecond' or 'maxConcurrent', or leave this out.";
+            return Err(fields.about("onFailure.alsoTell.behind", problem));
         }
         Ok(extensions)
     }

@@ -4,11 +4,9 @@
 //! too: see [`Schedule`](crate::schedule::Schedule). A job without policies does not pay for them.
 
 use std::fmt;
-use std::str::FromStr;
 
 use chrono::{DateTime, TimeDelta, Utc};
-
-use minutehand_recurrence::named;
+use minutehand_recurrence::{UnreadableTimetable, named};
 
 use crate::duration::Span;
 use crate::ids::fnv1a;
@@ -20,18 +18,15 @@ use crate::tick::ticks;
 
 /// How far back `all` goes if nothing else is said.
 const WINDOW_DEFAULT: Span = Span::days(1);
-const WINDOW_MIN: Span = Span::seconds(60);
-/// History is kept that long.
-const WINDOW_MAX: Span = Span::days(60);
+/// As far back as history goes.
+const WINDOW: [Span; 2] = [Span::seconds(60), Span::days(60)];
 /// How many occurrences of an outage `all` makes up for if nothing else is said.
 const CATCH_UP_DEFAULT: u32 = 100;
 /// The most occurrences of an outage that `all` makes up for.
 const CATCH_UP_MAX: u32 = 1_000;
 
-const LATENESS_MIN: Span = Span::seconds(1);
-const LATENESS_MAX: Span = Span::days(548);
-const JITTER_MIN: Span = Span::seconds(1);
-const JITTER_MAX: Span = Span::days(1);
+pub(crate) const LATENESS: [Span; 2] = [Span::seconds(1), Span::days(548)];
+const JITTER_WINDOW: [Span; 2] = [Span::seconds(1), Span::days(1)];
 
 /// The names in the extension `catchUp`.
 pub(crate) const CATCH_UP: Shape = Object(&[("policy", Leaf), ("window", Leaf), ("max", Leaf)]);
@@ -129,14 +124,14 @@ impl CatchUp {
         let policy = fields.required_one_of("policy", read, "last, none, all")?;
         let is_sent = |name: &&str| fields.value(name).is_some();
         match (policy, ["window", "max"].into_iter().find(is_sent)) {
-            (Self::Last | Self::None, Some(name)) => Err(Refusal::about(
-                fields.path(name),
-                "has no effect without \"policy\": \"all\"; use that or leave it out.",
-            )
-            .or([Fix::LeaveOut])),
+            (Self::Last | Self::None, Some(name)) => {
+                let problem =
+                    "has no effect without \"policy\": \"all\"; use that or leave it out.";
+                Err(fields.about(name, problem).or([Fix::LeaveOut]))
+            }
             (Self::Last | Self::None, None) => Ok(policy),
             (Self::All { .. }, _) => Ok(Self::All {
-                window: fields.bounded_span("window", [WINDOW_MIN, WINDOW_MAX])?,
+                window: fields.bounded_span("window", WINDOW)?,
                 max: fields.whole("max", 1, CATCH_UP_MAX)?,
             }),
         }
@@ -189,12 +184,8 @@ const fn mixed(mut hash: u32) -> u32 {
     hash ^ hash >> 16
 }
 
-pub(crate) fn read_max_lateness(fields: &Fields<'_>) -> Result<Option<Span>, Refusal> {
-    fields.bounded_span("maxLateness", [LATENESS_MIN, LATENESS_MAX])
-}
-
 pub(crate) fn read_jitter(fields: &Fields<'_>) -> Result<Span, Refusal> {
-    let window = fields.bounded_span("window", [JITTER_MIN, JITTER_MAX])?;
+    let window = fields.bounded_span("window", JITTER_WINDOW)?;
     window.ok_or_else(|| fields.missing("window", "use a duration such as PT10M"))
 }
 
@@ -275,23 +266,17 @@ impl fmt::Display for Policies {
     }
 }
 
-/// The text is not policies of this version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnreadableWord(pub String);
-
-impl FromStr for Policies {
-    type Err = UnreadableWord;
-
-    fn from_str(words: &str) -> Result<Self, UnreadableWord> {
+impl Policies {
+    /// Reads the words of a line. The error has a word that this version does not know.
+    pub(crate) fn read(words: &str) -> Result<Self, UnreadableTimetable> {
         let mut policies = Self::default();
         for word in words.split_whitespace() {
-            policies.read_word(word).ok_or_else(|| UnreadableWord(word.to_owned()))?;
+            let unreadable = || UnreadableTimetable { word: word.to_owned() };
+            policies.read_word(word).ok_or_else(unreadable)?;
         }
         Ok(policies)
     }
-}
 
-impl Policies {
     fn read_word(&mut self, word: &str) -> Option<()> {
         let (name, value) = word.split_once('=')?;
         match name {
@@ -452,7 +437,7 @@ mod tests {
             ),
         ] {
             assert_eq!(policies.to_string(), words);
-            assert_eq!(words.parse(), Ok(policies));
+            assert_eq!(Policies::read(words), Ok(policies));
         }
         for word in [
             "catchUp",
@@ -464,7 +449,7 @@ mod tests {
             "pings=1",
             "later=1",
         ] {
-            assert_eq!(word.parse::<Policies>(), Err(UnreadableWord(word.to_owned())));
+            assert_eq!(Policies::read(word).unwrap_err().word, word);
         }
     }
 }

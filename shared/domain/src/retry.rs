@@ -76,18 +76,15 @@ impl RetryPolicy {
         };
         let min = if plan == Plan::Free { INTERVAL_MIN_FREE } else { INTERVAL_MIN };
         if let Some(interval) = interval.filter(|span| *span < min || *span > INTERVAL_MAX) {
-            let (path, name) = (policy.path("retryInterval"), plan.name());
-            return Err(Refusal::about(
-                &path,
-                format!(
-                    "is {interval}; in the plan {name} use {min} to {INTERVAL_MAX} \
+            let name = plan.name();
+            let problem = format!(
+                "is {interval}; in the plan {name} use {min} to {INTERVAL_MAX} \
                  (548 days)."
-                ),
-            ));
+            );
+            return Err(policy.about("retryInterval", problem));
         }
         if let Some(count) = count.filter(|count| *count > COUNT_MAX) {
-            let path = policy.path("retryCount");
-            return Err(Refusal::about(&path, format!("is {count}; use 0 to {COUNT_MAX}.")));
+            return Err(policy.about("retryCount", format!("is {count}; use 0 to {COUNT_MAX}.")));
         }
         Ok(())
     }

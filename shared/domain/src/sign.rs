@@ -22,10 +22,8 @@ pub const SIGNATURE_HEADERS: [&str; 3] = ["webhook-id", "webhook-timestamp", "we
 pub const SIGNING_SECRETS_MAX: usize = 2;
 /// How a secret begins.
 const PREFIX: &str = "whsec_";
-/// The least bytes of a key.
-const KEY_BYTES_MIN: usize = 24;
-/// The most bytes of a key.
-const KEY_BYTES_MAX: usize = 64;
+/// How many bytes a key may have.
+const KEY_BYTES: RangeInclusive<usize> = 24..=64;
 
 /// The property with the secrets.
 pub(crate) const SECRETS: &str = "secrets";
@@ -57,21 +55,18 @@ impl Signing {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let path = fields.path(SECRETS);
         let Some(Value::Array(sent)) = fields.value(SECRETS) else {
-            return Err(Refusal::about(
-                path,
-                "is missing; it is an array of one or two secrets, each 'whsec_' and 24 to 64 \
-                 random bytes in Base64.",
-            ));
+            let problem = "is missing; it is an array of one or two secrets, each 'whsec_' and 24 \
+                to 64 random bytes in Base64.";
+            return Err(Refusal::about(path, problem));
         };
         if fields.reading() == Reading::StoredWithoutSecrets {
             return Ok(Self(sent.iter().map(|_| Secret::withheld()).collect()));
         }
         if sent.is_empty() || sent.len() > SIGNING_SECRETS_MAX {
             let n = sent.len();
-            return Err(Refusal::about(
-                path,
-                format!("has {n} secrets; send one, or two while a target changes to a new one."),
-            ));
+            let problem =
+                format!("has {n} secrets; send one, or two while a target changes to a new one.");
+            return Err(Refusal::about(path, problem));
         }
         let mut secrets: Vec<Secret> = Vec::with_capacity(sent.len());
         for (n, secret) in sent.iter().enumerate() {
@@ -106,7 +101,7 @@ impl Signing {
 /// The key of a secret; `None` if the text is not a secret.
 fn key(text: &str) -> Option<Vec<u8>> {
     let key = STANDARD.decode(text.strip_prefix(PREFIX)?).ok()?;
-    (KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&key.len()).then_some(key)
+    KEY_BYTES.contains(&key.len()).then_some(key)
 }
 
 /// Tells the message of an attempt from all others. All attempts at an action for an occurrence have

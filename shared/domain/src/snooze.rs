@@ -37,13 +37,11 @@ pub fn check_snooze(
         return Ok(());
     }
     let (now, latest) = (format_instant(now), format_instant(latest));
-    Err(Refusal::about(
-        format!("minutehand.{SNOOZED_UNTIL}"),
-        format!(
-            "is {}; use an instant after now, {now}, and at most 30 days ahead, up to {latest}, or null.",
-            format_instant(until)
-        ),
-    ))
+    let problem = format!(
+        "is {}; use an instant after now, {now}, and at most 30 days ahead, up to {latest}, or null.",
+        format_instant(until)
+    );
+    Err(Refusal::about(format!("minutehand.{SNOOZED_UNTIL}"), problem))
 }
 
 #[cfg(test)]

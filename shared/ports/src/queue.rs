@@ -38,9 +38,6 @@ impl QueueError {
     /// Returns whether sending again may help.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        match self {
-            Self::Unavailable(_) => true,
-            Self::Refused(_) => false,
-        }
+        matches!(self, Self::Unavailable(_))
     }
 }

@@ -88,9 +88,6 @@ impl SealError {
     /// Whether a retry may help.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        match self {
-            Self::NoKey(_) => true,
-            Self::NotOurs => false,
-        }
+        matches!(self, Self::NoKey(_))
     }
 }

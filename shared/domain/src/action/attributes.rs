@@ -27,21 +27,17 @@ pub(super) fn check_attributes(
     let attributes = attributes.unwrap_or_default();
     let (path, n) = (message.path("messageAttributes"), attributes.len());
     if n > ATTRIBUTES_MAX {
-        return Err(Refusal::about(
-            &path,
-            format!("has {n} entries; at most {ATTRIBUTES_MAX} are allowed."),
-        ));
+        let problem = format!("has {n} entries; at most {ATTRIBUTES_MAX} are allowed.");
+        return Err(Refusal::about(&path, problem));
     }
     for (name, value) in attributes {
         let shown = name.escape_debug();
         if !is_attribute_name(name) {
-            return Err(Refusal::about(
-                format!("{path}.{shown}"),
-                format!(
-                    "is not an allowed attribute name; use letters, digits, '-', '_' \
+            let problem = format!(
+                "is not an allowed attribute name; use letters, digits, '-', '_' \
                  and '.', and a prefix other than 'aws.', 'amazon.' and '{OUR_ATTRIBUTES}'."
-                ),
-            ));
+            );
+            return Err(Refusal::about(format!("{path}.{shown}"), problem));
         }
         if value.is_empty() {
             return Err(Refusal::about(format!("{path}.{shown}"), "is empty; remove it."));

@@ -74,8 +74,7 @@ impl ActionType for EventBridge {
             return Err(fields.wrong("source", allowed));
         }
         if !fields.json(&event.detail).is_some_and(|detail| detail.is_object()) {
-            let path = fields.path("detail");
-            return Err(Refusal::about(&path, "must be a JSON object as a string."));
+            return Err(fields.about("detail", "must be a JSON object as a string."));
         }
         let resources = event.resources.as_deref().unwrap_or_default();
         if resources.len() > RESOURCES_MAX || resources.iter().any(String::is_empty) {

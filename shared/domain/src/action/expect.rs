@@ -10,11 +10,9 @@ use crate::ping_window::PingWindow;
 use crate::refusal::Refusal;
 
 const EARLY_DEFAULT: Span = Span::seconds(5 * 60);
-const EARLY_MIN: Span = Span::seconds(0);
-const EARLY_MAX: Span = Span::days(1);
+const EARLY: [Span; 2] = [Span::seconds(0), Span::days(1)];
 const GRACE_DEFAULT: Span = Span::seconds(10 * 60);
-const GRACE_MIN: Span = Span::seconds(1);
-const GRACE_MAX: Span = Span::days(1);
+const GRACE: [Span; 2] = [Span::seconds(1), Span::days(1)];
 
 /// The pings that a job expects, as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +43,8 @@ impl ActionType for Expect {
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         Ok(Self {
-            early: fields.bounded_span("early", [EARLY_MIN, EARLY_MAX])?,
-            grace: fields.bounded_span("grace", [GRACE_MIN, GRACE_MAX])?,
+            early: fields.bounded_span("early", EARLY)?,
+            grace: fields.bounded_span("grace", GRACE)?,
         })
     }
 

@@ -170,16 +170,14 @@ fn check_has_no_content(payload: &Fields<'_>, content: &str) -> Result<(), Refus
         Some((name, _)) => format!("headers.{name}"),
         None => return Ok(()),
     };
-    let path = payload.path(&name);
-    Err(Refusal::about(
-        &path,
-        "cannot be set here: the action sends an event that describes the failure. Remove it.",
-    ))
+    let problem =
+        "cannot be set here: the action sends an event that describes the failure. Remove it.";
+    Err(payload.about(&name, problem))
 }
 
 /// Checks the body of a template, which there has to be.
 fn check_template(request: &HttpRequest, fields: &Fields<'_>) -> Result<(), Refusal> {
-    let about = |what: String| Err(Refusal::about(fields.path("request.body"), what));
+    let about = |what: String| Err(fields.about("request.body", what));
     match request.body_template() {
         Some(Ok(_)) => Ok(()),
         Some(Err(error)) => about(format!("{error}.")),
@@ -197,7 +195,7 @@ fn check_uri(
     is_https: bool,
 ) -> Result<(), Refusal> {
     let uri = request.text("uri").ok().flatten().unwrap_or_default();
-    let wrong = |what: &str| Err(Refusal::about(request.path("uri"), format!("{what}.")));
+    let wrong = |what: &str| Err(request.about("uri", format!("{what}.")));
     let Some(format) = format else {
         // Without a format it would be shown.
         return if uri == WITHHELD {

@@ -269,11 +269,8 @@ fn check_uri(uri: &str, fields: &Fields<'_>, https_only: bool) -> Result<(), Ref
     }
     if !url.username().is_empty() || url.password().is_some() {
         // The message does not repeat the URL: it may contain a password.
-        let path = fields.path("uri");
-        return Err(Refusal::about(
-            path,
-            "contains a user name; use 'authentication' of type 'Basic' instead.",
-        ));
+        let problem = "contains a user name; use 'authentication' of type 'Basic' instead.";
+        return Err(fields.about("uri", problem));
     }
     Ok(())
 }
@@ -281,34 +278,28 @@ fn check_uri(uri: &str, fields: &Fields<'_>, https_only: bool) -> Result<(), Ref
 fn check_headers(headers: &[(String, String)], path: &str) -> Result<(), Refusal> {
     let n = headers.len();
     if n > HEADERS_MAX {
-        return Err(Refusal::about(
-            path,
-            format!("has {n} headers; at most {HEADERS_MAX} are allowed."),
-        ));
+        let problem = format!("has {n} headers; at most {HEADERS_MAX} are allowed.");
+        return Err(Refusal::about(path, problem));
     }
     let chars: usize =
         headers.iter().map(|(name, value)| name.chars().count() + value.chars().count()).sum();
     if chars > HEADER_CHARS_MAX {
-        return Err(Refusal::about(
-            path,
-            format!(
-                "has {chars} characters in names and values; at most {HEADER_CHARS_MAX} are \
+        let problem = format!(
+            "has {chars} characters in names and values; at most {HEADER_CHARS_MAX} are \
              allowed."
-            ),
-        ));
+        );
+        return Err(Refusal::about(path, problem));
     }
     let mut known: Vec<&str> = Vec::with_capacity(n);
     headers.iter().try_for_each(|(name, value)| {
         check_header(name, value, path)?;
         // A server and a proxy before it could each read another one of them.
         if let Some(first) = known.iter().find(|known| known.eq_ignore_ascii_case(name)) {
-            return Err(Refusal::about(
-                path,
-                format!(
-                    "has the header '{first}' twice, the second time as '{name}'; keep one. \
+            let problem = format!(
+                "has the header '{first}' twice, the second time as '{name}'; keep one. \
                  Names of headers match in any case."
-                ),
-            ));
+            );
+            return Err(Refusal::about(path, problem));
         }
         known.push(name);
         Ok(())

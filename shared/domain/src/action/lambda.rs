@@ -45,8 +45,7 @@ impl ActionType for Lambda {
         }
         let payload = lambda.payload.as_deref();
         if payload.is_some_and(|text| fields.json(text).is_none()) {
-            let path = fields.path("payload");
-            return Err(Refusal::about(&path, "is not valid JSON; Lambda accepts only JSON."));
+            return Err(fields.about("payload", "is not valid JSON; Lambda accepts only JSON."));
         }
         Ok(())
     }

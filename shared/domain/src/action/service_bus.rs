@@ -276,9 +276,7 @@ fn check_header_names(fields: &Fields<'_>, custom: &[(String, String)]) -> Resul
         return Ok(());
     };
     let (path, shown) = (fields.path("customMessageProperties"), name.escape_debug());
-    Err(Refusal::about(
-        format!("{path}.{shown}"),
-        "cannot be sent as a header of the HTTPS API; use another name, or \
-         transportType AMQP.",
-    ))
+    let problem =
+        "cannot be sent as a header of the HTTPS API; use another name, or transportType AMQP.";
+    Err(Refusal::about(format!("{path}.{shown}"), problem))
 }

@@ -55,11 +55,10 @@ impl ActionType for StorageQueue {
         let Some(c) = queue.message.chars().find(|c| !is_xml_char(*c)) else {
             return Ok(());
         };
-        let (path, code) = (fields.path("message"), u32::from(c));
-        Err(Refusal::about(
-            &path,
-            format!("contains the character U+{code:04X}, which a Storage queue does not accept."),
-        ))
+        let code = u32::from(c);
+        let problem =
+            format!("contains the character U+{code:04X}, which a Storage queue does not accept.");
+        Err(fields.about("message", problem))
     }
 
     fn write(queue: &Self) -> ObjectBuilder {

@@ -100,11 +100,9 @@ impl Target {
         if origin("a")? == self.origin() && origin("b")? == self.origin() {
             return Ok(());
         }
-        Err(Refusal::about(
-            path,
-            "has a name in double braces before its path; the scheme, the host and the port must be \
-             written out.",
-        ))
+        let problem = "has a name in double braces before its path; the scheme, the host and the \
+            port must be written out.";
+        Err(Refusal::about(path, problem))
     }
 }
 
@@ -144,14 +142,12 @@ pub(crate) fn check_templates(actions: &MainAction) -> Result<(), Refusal> {
     if has_any {
         return Ok(());
     }
-    Err(Refusal::about(
-        "minutehand.template",
-        format!(
-            "has no effect, because no name in double braces stands in the action; the names are {}. \
+    let problem = format!(
+        "has no effect, because no name in double braces stands in the action; the names are {}. \
              Use one, or leave this out.",
-            Placeholder::OF_ACTIONS.iter().map(|name| name.name()).collect::<Vec<_>>().join(", ")
-        ),
-    ))
+        Placeholder::OF_ACTIONS.iter().map(|name| name.name()).collect::<Vec<_>>().join(", ")
+    );
+    Err(Refusal::about("minutehand.template", problem))
 }
 
 #[cfg(test)]

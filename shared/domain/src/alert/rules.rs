@@ -91,11 +91,9 @@ impl AlsoTold {
         };
         let is_nothing = !told.is_paused() && !told.tells_incidents();
         if fields.limiting_plan().is_some() && is_nothing {
-            return Err(Refusal::about(
-                fields.place(),
-                "has no effect, because nothing is told; set 'paused' or 'missed' to true, or 'late' or \
-                 'behind' to a duration, or leave this out.",
-            ));
+            let problem = "has no effect, because nothing is told; set 'paused' or 'missed' to \
+                true, or 'late' or 'behind' to a duration, or leave this out.";
+            return Err(Refusal::about(fields.place(), problem));
         }
         Ok(told)
     }
@@ -203,11 +201,9 @@ impl AlertRules {
             also: fields.part(ALSO, AlsoTold::read)?,
         };
         if fields.limiting_plan().is_some() && rules.tell_paused() && !rules.holds_back() {
-            return Err(Refusal::about(
-                fields.path("alsoTell.paused"),
-                "has no effect here, because each failure is told, and the alert of the failure that pauses \
-                 a job says so. Leave this out, or set 'after' or 'every'.",
-            ));
+            let problem = "has no effect here, because each failure is told, and the alert of the \
+                failure that pauses a job says so. Leave this out, or set 'after' or 'every'.";
+            return Err(fields.about("alsoTell.paused", problem));
         }
         Ok(rules)
     }

@@ -47,11 +47,9 @@ pub(super) fn check_signing(job: &JobDefinition) -> Result<(), Refusal> {
     });
     let headers: Vec<_> = requests.map(|request| request.headers.iter().flatten()).collect();
     if headers.is_empty() {
-        return Err(Refusal::about(
-            "minutehand.sign",
-            "has no effect, because only requests are signed; use an action of type Http or Https, \
-             or leave this out.",
-        ));
+        let problem = "has no effect, because only requests are signed; use an action of type Http \
+            or Https, or leave this out.";
+        return Err(Refusal::about("minutehand.sign", problem));
     }
     let is_ours = |name: &str| SIGNATURE_HEADERS.iter().any(|ours| ours.eq_ignore_ascii_case(name));
     match headers.into_iter().flatten().find(|(name, _)| is_ours(name)) {
@@ -69,11 +67,9 @@ pub(super) fn check_completion(job: &JobDefinition) -> Result<(), Refusal> {
     if job.completion().is_none() || is_request {
         return Ok(());
     }
-    Err(Refusal::about(
-        "minutehand.completion",
-        "has no effect, because only a request can be answered 202; use an action of type Http or Https, \
-         or leave this out.",
-    ))
+    let problem = "has no effect, because only a request can be answered 202; use an action of \
+        type Http or Https, or leave this out.";
+    Err(Refusal::about("minutehand.completion", problem))
 }
 
 /// Refuses what has no effect on a job that sends nothing.
@@ -128,8 +124,7 @@ pub(super) fn check_pause(job: &JobDefinition) -> Result<(), Refusal> {
     if job.pause_on_failure().is_none() || job.recurrence.is_some() {
         return Ok(());
     }
-    Err(Refusal::about(
-        "minutehand.pauseOnFailure",
-        "has no effect, because the job runs once; give it a 'recurrence', or leave this out.",
-    ))
+    let problem =
+        "has no effect, because the job runs once; give it a 'recurrence', or leave this out.";
+    Err(Refusal::about("minutehand.pauseOnFailure", problem))
 }

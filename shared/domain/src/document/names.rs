@@ -193,10 +193,9 @@ impl Names {
         let begins = |known: &&str| known.get(..1).is_some_and(|first| starts_with(name, first));
         if let Some(meant) = nearest(name, all_names(self.root).into_iter().filter(begins)) {
             let (path, places) = (self.path_of(name), self.places(meant).join(" or "));
-            return Err(Refusal::about(
-                &path,
-                format!("is not a property; did you mean '{meant}', which belongs {places}?"),
-            ));
+            let problem =
+                format!("is not a property; did you mean '{meant}', which belongs {places}?");
+            return Err(Refusal::about(&path, problem));
         }
         // A secret may have been taken for a name.
         let (path, problem) = if shape.has_secrets() {

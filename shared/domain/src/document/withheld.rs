@@ -109,10 +109,8 @@ fn kept(slot: &Slot, properties: &Value, stored: Option<&Value>) -> Result<Strin
         place(slot, old) == place(slot, new)
     };
     if !is_given_for_it {
-        return Err(Refusal::about(
-            &path,
-            "was given for another host. Send it again with this change.",
-        ));
+        let problem = "was given for another host. Send it again with this change.";
+        return Err(Refusal::about(&path, problem));
     }
     if !slot.is_url {
         return Ok(text.to_owned());

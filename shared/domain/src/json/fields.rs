@@ -1,5 +1,7 @@
 //! Reading the properties of an object, with errors that name the property.
 
+use std::fmt;
+
 use chrono::{DateTime, Utc};
 use minutehand_recurrence::{WrittenDate, meant, shortened};
 use serde_json::{Map, Value};
@@ -289,8 +291,13 @@ impl<'a> Fields<'a> {
         Ok(Secret::new(text.unwrap_or_default()))
     }
 
+    /// A refusal of a property: what is wrong with it.
+    pub(crate) fn about(&self, name: &str, problem: impl fmt::Display) -> Refusal {
+        Refusal::about(self.path(name), problem)
+    }
+
     pub(crate) fn missing(&self, name: &str, what: &str) -> Refusal {
-        Refusal::about(self.path(name), format!("is missing; {what}."))
+        self.about(name, format!("is missing; {what}."))
     }
 
     /// A value that is not allowed. The message repeats it, so it must not be a secret.
@@ -302,7 +309,7 @@ impl<'a> Fields<'a> {
     /// The same, with another form of the value to repeat.
     pub(crate) fn wrong_as(&self, name: &str, given: &str, allowed: &str) -> Refusal {
         let short = shortened(given, GIVEN_CHARS_MAX);
-        Refusal::about(self.path(name), format!("is {short}; {allowed}."))
+        self.about(name, format!("is {short}; {allowed}."))
     }
 
     /// Checks the number of characters of a text.
@@ -311,7 +318,6 @@ impl<'a> Fields<'a> {
         if chars <= max {
             return Ok(());
         }
-        let path = self.path(name);
-        Err(Refusal::about(&path, format!("has {chars} characters; at most {max} are allowed.")))
+        Err(self.about(name, format!("has {chars} characters; at most {max} are allowed.")))
     }
 }

@@ -180,10 +180,7 @@ impl CountersAdd {
             skipped: self.skipped + other.skipped,
             last_execution_at: self.last_execution_at.max(other.last_execution_at),
             // These are not sums: see [`CounterUpdate::after`] and [`CounterUpdate::quarters`].
-            took: None,
-            started_after: None,
-            mark: None,
-            skip: None,
+            ..Self::default()
         }
     }
 }

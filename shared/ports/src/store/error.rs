@@ -41,9 +41,6 @@ impl StoreError {
     /// Whether a retry may help.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        match self {
-            Self::Unavailable(_) | Self::Throttled(_) => true,
-            Self::Corrupt { .. } | Self::Refused(_) => false,
-        }
+        matches!(self, Self::Unavailable(_) | Self::Throttled(_))
     }
 }
