@@ -162,7 +162,7 @@ impl Actions {
             // Its worker never gets here.
             Target::Expect(_) => {
                 let why = "The job expects a ping, and has nothing to send";
-                let message = minutehand_domain::message::failed(target, "NotSupported", why);
+                let message = target.failure("NotSupported", why);
                 Ok(outcome::failed(CauseKind::ActionGone, message))
             }
         }

@@ -314,7 +314,7 @@ impl JobLine {
             latest: latest.and_then(|bytes| Latest::from_bytes(&bytes)),
         };
         let timer = TimerRecord {
-            state: JobState::read(&self.state)
+            state: JobState::read_name(&self.state)
                 .ok_or_else(|| BadLine::part("state", "there is no such state"))?,
             timing: Timing {
                 generation: self.generation,

@@ -25,12 +25,6 @@ named! {
 }
 
 impl CollectionState {
-    /// Reads a name in any case.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        Self::read_name(text)
-    }
-
     /// Whether the jobs fire.
     #[must_use]
     pub const fn is_on(self) -> bool {

@@ -121,13 +121,13 @@ impl Ending {
         }
     }
 
-    /// Why the attempt failed that was open for so long; `None` if it did not.
+    /// Why the attempt failed, which is `missing` if nothing ended it in time; `None` if it did not.
     #[must_use]
-    pub fn cause(&self, within: Duration) -> Option<Cause> {
+    pub fn cause(&self, missing: Cause) -> Option<Cause> {
         match self.by {
             EndedBy::Success => None,
             EndedBy::Failure => Some(Cause::reported(&self.text)),
-            EndedBy::Deadline => Some(Cause::no_completion(within)),
+            EndedBy::Deadline => Some(missing),
             EndedBy::Cancel => Some(CauseKind::Cancelled.into()),
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     fn an_ending_says_why_in_a_few_words() {
         let within = Duration::from_hours(2);
         let cause = |by, text| {
-            let cause = Ending::new(at(0), by, text).cause(within);
+            let cause = Ending::new(at(0), by, text).cause(Cause::no_completion(within));
             cause.map_or_else(String::new, |cause| cause.to_string())
         };
         assert_eq!(cause(EndedBy::Success, "done"), "");

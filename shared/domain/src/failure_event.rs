@@ -5,12 +5,13 @@
 use chrono::{DateTime, Utc};
 use minutehand_recurrence::format_instant;
 use minutehand_recurrence::zone::Zone;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use crate::attempt::{Attempt, Occurrence, Record, Role};
 use crate::cause::Cause;
 use crate::ids::encode_path;
 use crate::incident::{Incident, IncidentKind};
+use crate::json::{Durations, ObjectBuilder};
 use crate::missed::Missed;
 use crate::pause::Paused;
 use crate::template::{Placeholder, PlaceholderValue, Template};
@@ -116,11 +117,6 @@ impl FailureEvent<'_> {
     /// The document, as compact JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut event = Map::new();
-        let mut set = |name: &str, value: Value| drop(event.insert(name.to_owned(), value));
-        set("specversion", "1.0".into());
-        set("id", self.id.as_str().into());
-        set("source", self.names.source().into());
         let event_type = match self.told {
             Told::Failed { .. } => FAILED,
             Told::Recovered { .. } => RECOVERED,
@@ -131,53 +127,42 @@ impl FailureEvent<'_> {
             },
             Told::Test => TEST,
         };
-        set("type", event_type.into());
-        set("subject", self.names.job.into());
-        if let Some(ended_at) = self.attempts.iter().map(|(_, record)| record.ended_at).max() {
-            set("time", format_instant(ended_at).into());
-        }
-        set("datacontenttype", "application/json".into());
-        set("data", self.data());
-        Value::Object(event).to_string()
+        let ended_at = self.attempts.iter().map(|(_, record)| record.ended_at).max();
+        let event = ObjectBuilder::default()
+            .set("specversion", "1.0")
+            .set("id", self.id.as_str())
+            .set("source", self.names.source())
+            .set("type", event_type)
+            .set("subject", self.names.job)
+            .maybe("time", ended_at.map(format_instant))
+            .set("datacontenttype", "application/json")
+            .object("data", Some(self.data()));
+        Value::Object(event.answer(Durations::TimeSpan)).to_string()
     }
 
-    fn data(&self) -> Value {
-        let (main, error) = (self.ending(Role::Main), self.ending(Role::Error));
-        let mut data = json!({
-            "job": {"path": self.names.path(), "name": self.names.job},
-            "occurrence": format_instant(self.occurrence.nominal_at()),
-            "isRun": matches!(self.occurrence, Occurrence::Run { .. }),
+    fn data(&self) -> ObjectBuilder {
+        let data = ObjectBuilder::default()
+            .set("job", json!({"path": self.names.path(), "name": self.names.job}))
+            .set("occurrence", format_instant(self.occurrence.nominal_at()))
+            .set("isRun", matches!(self.occurrence, Occurrence::Run { .. }));
+        let mut data = self.tell(data);
+        if let Some((attempt, record)) = self.last_of(Role::Main) {
+            data = data
+                .set("attempts", attempt.number.saturating_add(1))
+                .maybe("cause", record.cause.as_ref().map(Cause::to_json))
+                .set("message", message(record));
+        }
+        let error = self.last_of(Role::Error).map(|(attempt, record)| {
+            ObjectBuilder::default()
+                .set("outcome", record.outcome.name())
+                .set("attempts", attempt.number.saturating_add(1))
+                .set("message", message(record))
+                .maybe("cause", record.cause.as_ref().map(Cause::to_json))
         });
-        let Value::Object(properties) = &mut data else {
-            return data;
-        };
-        properties.extend(self.told());
-        if let Some(ending) = main {
-            properties.insert("attempts".to_owned(), ending.attempts.into());
-            if let Some(cause) = &ending.cause {
-                properties.insert("cause".to_owned(), cause.to_json());
-            }
-            properties.insert("message".to_owned(), ending.message.into());
-        }
-        if let Some(ending) = error {
-            let mut error = json!({
-                "outcome": ending.outcome.name(),
-                "attempts": ending.attempts,
-                "message": ending.message,
-            });
-            if let (Some(cause), Some(error)) = (&ending.cause, error.as_object_mut()) {
-                error.insert("cause".to_owned(), cause.to_json());
-            }
-            properties.insert("errorAction".to_owned(), error);
-        }
-        if let Some(next_at) = self.next_at {
-            properties.insert("nextOccurrence".to_owned(), format_instant(next_at).into());
-        }
-        if let Some(Paused { at, reason }) = self.paused {
-            let paused = json!({"at": format_instant(*at), "reason": reason});
-            properties.insert("paused".to_owned(), paused);
-        }
-        data
+        let paused = |it: &Paused| json!({"at": format_instant(it.at), "reason": it.reason});
+        data.object("errorAction", error)
+            .maybe("nextOccurrence", self.next_at.map(format_instant))
+            .maybe("paused", self.paused.map(paused))
     }
 
     /// What is told, as a name for programs.
@@ -230,39 +215,23 @@ impl FailureEvent<'_> {
         })
     }
 
-    /// What the rules for alerts add.
-    fn told(&self) -> Map<String, Value> {
-        let mut told = Map::new();
-        let held_back = match self.told {
+    /// Adds what the rules for alerts say.
+    fn tell(&self, data: ObjectBuilder) -> ObjectBuilder {
+        let held = |held_back: u32| Some(held_back).filter(|held_back| *held_back > 0);
+        match self.told {
             Told::Failed { in_row, held_back } => {
-                told.extend(in_row.map(|in_row| ("failuresInRow".to_owned(), in_row.into())));
-                held_back
+                data.maybe("failuresInRow", in_row).maybe("heldBack", held(held_back))
             }
             Told::Recovered { since, held_back } => {
-                told.insert("failingSince".to_owned(), format_instant(since).into());
-                held_back
+                data.set("failingSince", format_instant(since)).maybe("heldBack", held(held_back))
             }
-            Told::Incident(incident) => {
-                match incident {
-                    Incident::Missed { occurrences, jobs } => {
-                        told.insert("missedOccurrences".to_owned(), occurrences.into());
-                        told.insert("missedJobs".to_owned(), jobs.into());
-                    }
-                    Incident::Late { by } => {
-                        told.insert("lateSeconds".to_owned(), by.num_seconds().into());
-                    }
-                    Incident::Behind { by } => {
-                        told.insert("waitedSeconds".to_owned(), by.num_seconds().into());
-                    }
-                }
-                0
+            Told::Incident(Incident::Missed { occurrences, jobs }) => {
+                data.set("missedOccurrences", occurrences).set("missedJobs", jobs)
             }
-            Told::Test => 0,
-        };
-        if held_back > 0 {
-            told.insert("heldBack".to_owned(), held_back.into());
+            Told::Incident(Incident::Late { by }) => data.set("lateSeconds", by.num_seconds()),
+            Told::Incident(Incident::Behind { by }) => data.set("waitedSeconds", by.num_seconds()),
+            Told::Test => data,
         }
-        told
     }
 
     /// The last attempt at an action.
@@ -270,24 +239,11 @@ impl FailureEvent<'_> {
         let of_role = self.attempts.iter().filter(|(attempt, _)| attempt.role == role);
         of_role.max_by_key(|(attempt, _)| attempt.number)
     }
-
-    /// How an action ended: what its last attempt says.
-    fn ending(&self, role: Role) -> Option<Ending> {
-        let (attempt, record) = self.last_of(role)?;
-        Some(Ending {
-            attempts: attempt.number.saturating_add(1),
-            outcome: record.outcome,
-            cause: record.cause.clone(),
-            message: record.message.chars().take(MESSAGE_CHARS_MAX).collect(),
-        })
-    }
 }
 
-struct Ending {
-    attempts: u32,
-    outcome: Outcome,
-    cause: Option<Cause>,
-    message: String,
+/// The beginning of the message of an attempt.
+fn message(record: &Record) -> String {
+    record.message.chars().take(MESSAGE_CHARS_MAX).collect()
 }
 
 #[cfg(test)]

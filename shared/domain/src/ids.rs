@@ -11,9 +11,13 @@ use std::fmt::Write as _;
 /// ```
 #[must_use]
 pub fn guid(bits: u128) -> String {
-    let version = 0x8_u128 << 76;
+    guid_of_version(0x8, bits)
+}
+
+/// A GUID of a version, from 128 bits of which six are replaced.
+pub(crate) fn guid_of_version(version: u128, bits: u128) -> String {
     let variant = 0b10_u128 << 62;
-    let bits = bits & !(0xf_u128 << 76) & !(0b11_u128 << 62) | version | variant;
+    let bits = bits & !(0xf_u128 << 76) & !(0b11_u128 << 62) | version << 76 | variant;
     format!(
         "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
         bits >> 96,

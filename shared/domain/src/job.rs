@@ -133,12 +133,6 @@ named! {
 }
 
 impl JobState {
-    /// Reads a name in any case.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        Self::read_name(text)
-    }
-
     /// The state as a user sets it; `None` for the states that only the scheduler sets.
     #[must_use]
     pub const fn switch(self) -> Option<Switch> {

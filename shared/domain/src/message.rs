@@ -5,8 +5,6 @@
 
 pub use crate::action::{host, request_failed};
 
-use crate::action::Target;
-
 /// What the original says of every certificate that it does not accept, before the reason.
 pub const NO_TRUST: &str = "The underlying connection was closed: Could not establish trust relationship for \
                             the SSL/TLS secure channel.";
@@ -31,13 +29,6 @@ pub fn explained(message: &str) -> Option<&str> {
     let own = sentence.strip_prefix(NO_TRUST).unwrap_or(sentence).trim();
     let own = own.trim_end_matches('.');
     Some(own).filter(|own| !own.is_empty())
-}
-
-/// The message of an attempt that failed before its target answered: `what` is a word that clients
-/// know, `why` a sentence without secrets.
-#[must_use]
-pub fn failed(target: &Target, what: &str, why: &str) -> String {
-    target.failure(what, why)
 }
 
 #[cfg(test)]

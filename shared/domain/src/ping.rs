@@ -12,9 +12,8 @@ use minutehand_recurrence::named;
 pub use crate::ping_window::{OWED_MAX, OwedPing, PingWindow};
 pub use book::{PingBook, PingEffect, PingEntry};
 
-use crate::cause::{Cause, CauseKind};
 use crate::completion::{EndedBy, Ending};
-use crate::ids::{hex, unhex};
+use crate::ids::{guid_of_version, unhex};
 use crate::schedule::Schedule;
 
 /// The most characters of the text of a ping that are kept.
@@ -57,15 +56,7 @@ impl Uuid {
     /// A UUID of version 4 from random bits.
     #[must_use]
     pub fn of_bits(bits: u128) -> Self {
-        let bits = bits & !(0xf_u128 << 76) & !(0b11_u128 << 62) | 0x4_u128 << 76 | 0b10_u128 << 62;
-        let digits = hex(&bits.to_be_bytes());
-        let mut rest = digits.as_str();
-        let parts = UUID_PARTS.map(|length| {
-            let (part, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
-            rest = behind;
-            part
-        });
-        Self(parts.join("-"))
+        Self(guid_of_version(0x4, bits))
     }
 
     /// The text.
@@ -160,17 +151,6 @@ impl Ending {
             EndedBy::Deadline => missing_message(until),
             EndedBy::Cancel if text.is_empty() => "Expect Action - It was cancelled.".to_owned(),
             EndedBy::Cancel => format!("Expect Action - It was cancelled by {text}."),
-        }
-    }
-
-    /// Why it failed; `None` if it did not.
-    #[must_use]
-    pub fn ping_cause(&self, until: &str) -> Option<Cause> {
-        match self.by {
-            EndedBy::Success => None,
-            EndedBy::Failure => Some(Cause::reported(&self.text)),
-            EndedBy::Deadline => Some(Cause::no_ping(until)),
-            EndedBy::Cancel => Some(CauseKind::Cancelled.into()),
         }
     }
 }

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::civil::{CALENDAR_END, CALENDAR_START, DAY, Date, HOUR, MINUTE, Month, days_from_date};
 use crate::instant::TICK;
+use crate::reader::Reader;
 use crate::timeline::instant_of;
 use crate::zone::Zone;
 
@@ -115,10 +116,6 @@ struct Time {
     ticks: i64,
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-}
-
 impl Reader<'_> {
     fn date(&mut self) -> Option<(i64, i64, i64)> {
         let year = self.digits(4)?;
@@ -169,24 +166,6 @@ impl Reader<'_> {
         let hours = self.digits(2)?;
         self.take(b":")?;
         Some(Some((sign * hours, sign * self.digits(2)?)))
-    }
-
-    fn digits(&mut self, n: usize) -> Option<i64> {
-        let (digits, rest) = self.bytes.split_at_checked(n)?;
-        if !digits.iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        self.bytes = rest;
-        Some(digits.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')))
-    }
-
-    fn take(&mut self, any_of: &[u8]) -> Option<u8> {
-        let (first, rest) = self.bytes.split_first()?;
-        if !any_of.contains(first) {
-            return None;
-        }
-        self.bytes = rest;
-        Some(*first)
     }
 }
 

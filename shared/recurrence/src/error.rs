@@ -182,12 +182,7 @@ impl Refused {
                  'recurrence.schedule.monthlyOccurrences'"
                     .to_owned(),
             ),
-            Self::NotAllowed { .. }
-            | Self::Missing { .. }
-            | Self::Unknown { .. }
-            | Self::Twice { .. }
-            | Self::InvalidJson { .. }
-            | Self::NeverOccurs { .. } => None,
+            _ => None,
         }
     }
 }

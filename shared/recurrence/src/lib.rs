@@ -119,6 +119,7 @@ mod months;
 mod named;
 mod object;
 mod pattern;
+mod reader;
 mod recurrence;
 mod rule;
 mod sentence;

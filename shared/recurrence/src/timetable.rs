@@ -220,13 +220,6 @@ impl Timetable {
         u64::try_from(count).unwrap_or(0)
     }
 
-    /// Counts the occurrences before an instant, at the same cost as
-    /// [`count_between`](Self::count_between).
-    #[must_use]
-    pub fn count_before(&self, instant: DateTime<Utc>) -> u64 {
-        self.count_between(DateTime::<Utc>::MIN_UTC, instant)
-    }
-
     /// Returns the smallest distance between two occurrences by the calendar, or `None` if the job
     /// runs once.
     ///

@@ -180,7 +180,7 @@ pub(crate) struct Filter<F> {
 /// The filter of a list of jobs.
 pub(crate) const STATE: Filter<JobState> = Filter {
     property: "state",
-    parse_value: JobState::read,
+    parse_value: JobState::read_name,
     values_shown: "Enabled, Disabled, Completed or Faulted",
 };
 

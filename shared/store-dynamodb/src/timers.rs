@@ -252,7 +252,7 @@ fn read_uid<'a>(reader: &Reader<'a>) -> Result<&'a str, StoreError> {
 
 pub(crate) fn read_state(reader: &Reader<'_>) -> Result<JobState, StoreError> {
     let state = reader.text("state")?;
-    JobState::read(state).ok_or_else(|| reader.corrupt("state", "it is none"))
+    JobState::read_name(state).ok_or_else(|| reader.corrupt("state", "it is none"))
 }
 
 /// The writes of what a plan left out.

@@ -301,7 +301,7 @@ pub(crate) fn read(row: &mut Columns) -> Result<JobRecord, StoreError> {
 }
 
 fn read_timer(row: &mut Columns) -> Result<TimerRecord, StoreError> {
-    let state = row.named("state", JobState::read)?;
+    let state = row.named("state", JobState::read_name)?;
     let timing = Timing {
         generation: row.next()?,
         anchor: row.next()?,

@@ -82,7 +82,7 @@ fn read(row: Row) -> Result<JobSnapshot, StoreError> {
         if has_policies { recently_counted.beside_policies() } else { recently_counted };
     let collection_path = row.named("path", CollectionPlace::read)?;
     let plan = row.named("plan", Plan::read)?;
-    let state = row.named("state", CollectionState::read)?;
+    let state = row.named("state", CollectionState::read_name)?;
     let on_since = row.next()?;
     let has_failure_action = row.next()?;
     let alert_use = AlertUse::from_number(row.next()?);

@@ -82,9 +82,9 @@ impl SqlStore {
             let _uid: Vec<u8> = row.next()?;
             let state: String = row.next()?;
             let (states, state) = if is_of_jobs {
-                (&mut counts.jobs, JobState::read(&state).map(JobState::name))
+                (&mut counts.jobs, JobState::read_name(&state).map(JobState::name))
             } else {
-                (&mut counts.collections, CollectionState::read(&state).map(label_of))
+                (&mut counts.collections, CollectionState::read_name(&state).map(label_of))
             };
             *states.entry(state.unwrap_or(UNREADABLE)).or_default() += 1;
         }

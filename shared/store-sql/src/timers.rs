@@ -235,7 +235,7 @@ fn read_due(row: Row) -> Result<Due, StoreError> {
     let what = match kind {
         JOB => DueTimer::Job(JobTimer {
             job,
-            state: row.named("state", JobState::read)?,
+            state: row.named("state", JobState::read_name)?,
             generation: row.next()?,
             // Without a timetable nothing can be planned. A job that has finished needs none.
             timetable: row.next::<Option<String>>()?.unwrap_or_default(),

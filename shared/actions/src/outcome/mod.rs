@@ -12,7 +12,6 @@ mod status;
 use minutehand_domain::action::Target;
 use minutehand_domain::attempt::Outcome;
 use minutehand_domain::cause::{Cause, CauseKind};
-use minutehand_domain::message::failed as failed_message;
 use minutehand_ports::{ActionOutcome, NotMade};
 
 pub(crate) use failure::ActionFailure;
@@ -62,5 +61,5 @@ pub(crate) fn not_sent(
         (CauseKind::ServiceError, _) => Cause::service(&word, ""),
         _ => cause.clone(),
     };
-    Ok(failed(cause, failed_message(target, &word, &text)))
+    Ok(failed(cause, target.failure(&word, &text)))
 }

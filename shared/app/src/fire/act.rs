@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::action::{Action, Target};
 use minutehand_domain::attempt::{Occurrence, Outcome, Role};
 use minutehand_domain::cause::{Cause, CauseKind};
-use minutehand_domain::message::{failed, request_failed};
+use minutehand_domain::message::request_failed;
 use minutehand_domain::sign::webhook_id;
 use minutehand_ports::store::Claim;
 use minutehand_ports::{ActionOutcome, AttemptContext, ErrorType, Event, SignedAs};
@@ -92,11 +92,11 @@ impl Executor {
         let definition = self.definition(job, loaded).await?;
         let Some(Action { target, .. }) = action(definition, attempt.role) else {
             let target = &definition.action.action.target;
-            return Ok(Err(failed(target, "NotFound", "The job has no error action any more")));
+            return Ok(Err(target.failure("NotFound", "The job has no error action any more")));
         };
         if let Target::Expect(_) = target {
             let why = "The job expects a ping, and has nothing to send";
-            return Ok(Err(failed(target, "NotSupported", why)));
+            return Ok(Err(target.failure("NotSupported", why)));
         }
         if definition.has_templates() {
             let rendered = Box::pin(self.rendered(claim, loaded, definition, target)).await?;

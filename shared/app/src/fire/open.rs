@@ -21,6 +21,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::action::Target;
 use minutehand_domain::attempt::{Attempt, Role};
+use minutehand_domain::cause::Cause;
 use minutehand_domain::completion::{EndedBy, Ending};
 use minutehand_domain::firing::limits::LEASE;
 use minutehand_domain::message::host;
@@ -229,11 +230,11 @@ impl Executor {
         };
         let within = (until - started_at).to_std().unwrap_or_default();
         let (message, cause) = if is_pinged {
-            (ending.ping_message(&day), ending.ping_cause(&day))
+            (ending.ping_message(&day), ending.cause(Cause::no_ping(&day)))
         } else {
             let message = ending.message(within);
             let message = format!("Http Action - Response from host '{host}': {message}");
-            (message, ending.cause(within))
+            (message, ending.cause(Cause::no_completion(within)))
         };
         if ending.by == EndedBy::Deadline {
             let (path, id) = (job_path(job, loaded), attempt.id());

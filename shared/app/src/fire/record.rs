@@ -7,7 +7,7 @@ use minutehand_domain::attempt::{Outcome, Record};
 use minutehand_domain::cause::{Cause, CauseKind};
 use minutehand_domain::firing::limits::LEASE;
 use minutehand_domain::job::JobDefinition;
-use minutehand_domain::message::{failed, headline, request_failed};
+use minutehand_domain::message::{headline, request_failed};
 use minutehand_ports::store::{Claim, Recorded};
 use minutehand_ports::{ActionOutcome, Event};
 
@@ -37,7 +37,7 @@ impl Executor {
         let why = "Its workers were lost, again and again";
         let message = definition.and_then(|it| action(it, claim.attempt.role)).map_or_else(
             || request_failed("", "InternalError", why),
-            |action| failed(&action.target, "InternalError", why),
+            |action| action.target.failure("InternalError", why),
         );
         let result = self.failed_at_once(CauseKind::WorkersLost, message);
         Box::pin(self.record_and_follow(Held::of(claim), result, loaded, place)).await

@@ -4,7 +4,6 @@ use chrono::{DateTime, Utc};
 use minutehand_domain::action::Target;
 use minutehand_domain::attempt::{Attempt, Outcome, Role};
 use minutehand_domain::job::JobDefinition;
-use minutehand_domain::message::failed;
 use minutehand_domain::missed::Missed;
 use minutehand_domain::template::{Placeholder, PlaceholderValue, Template};
 use minutehand_ports::store::Claim;
@@ -61,7 +60,7 @@ impl Executor {
         let done = rendered.render(|template: &Template| template.render(zone, &value));
         Ok(done.map(|()| rendered).map_err(|refusal| {
             tracing::error!(job.uid, %refusal, "a template of a job cannot be read");
-            failed(target, "InternalError", "A template of the action cannot be read")
+            target.failure("InternalError", "A template of the action cannot be read")
         }))
     }
 

@@ -83,7 +83,7 @@ fn read_job(properties: &Value, reading: Reading) -> Result<JobDefinition, Refus
 
 fn read_switch(properties: &Fields<'_>) -> Result<Switch, Refusal> {
     let names = "enabled, disabled";
-    let state = properties.one_of("state", JobState::read, names)?;
+    let state = properties.one_of("state", JobState::read_name, names)?;
     state.map_or(Ok(Switch::default()), |state| {
         state.switch().ok_or_else(|| {
             properties.wrong("state", &format!("only the scheduler sets it; use one of {names}"))
@@ -137,7 +137,7 @@ fn read_collection(body: &Value, reading: Reading) -> Result<CollectionDefinitio
         location: body.owned("location")?.filter(|text| !text.is_empty()),
         tags: body.texts("tags")?,
         plan,
-        state: properties.one_of("state", CollectionState::read, &states)?.unwrap_or_default(),
+        state: properties.one_of("state", CollectionState::read_name, &states)?.unwrap_or_default(),
         quota: properties.part("quota", read_quota)?,
         extensions: properties.part(EXTENSIONS, CollectionExtensions::read)?,
     })

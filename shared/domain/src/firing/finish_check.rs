@@ -334,11 +334,7 @@ fn occurrence_status(
         let record = match seen.attempts.get(&(nominal_at, attempt.number)) {
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
-                let fell_due_at = if attempt.generation == progress.generation {
-                    fell_due_at(&attempt, progress.since)
-                } else {
-                    attempt.due_at
-                };
+                let fell_due_at = fell_due_at(&attempt, progress.generation, progress.since);
                 return if fell_due_at < on_since || is_left_out(progress, nominal_at) {
                     OccurrenceStatus::Void
                 } else if fell_due_at < progress.known_since

@@ -138,11 +138,7 @@ pub fn may_start(
     }
     // The due time of the attempt decides, not the instant of the occurrence: a retry that was waiting
     // while the collection was off may start if it is due after the collection is on again.
-    let fell_due_at = if attempt.generation == standing.generation {
-        fell_due_at(attempt, standing.since)
-    } else {
-        attempt.due_at
-    };
+    let fell_due_at = fell_due_at(attempt, standing.generation, standing.since);
     // A run was asked for when its collection was on, whatever the clock shows.
     let fell_due_at = match attempt.occurrence {
         Occurrence::Run { asked_at, .. } => fell_due_at.max(asked_at),
@@ -155,11 +151,7 @@ pub fn may_start(
     if standing.collection_on_since.is_none_or(was_off) {
         return Err(SkipReason::CollectionOff);
     }
-    let nominal_at = match attempt.occurrence {
-        // A user asked for it, and it was accepted then.
-        Occurrence::Run { .. } => return Ok(()),
-        Occurrence::Scheduled { nominal_at } => nominal_at,
-    };
+    let Occurrence::Scheduled { nominal_at } = attempt.occurrence else { return Ok(()) };
     if standing.follows_pause(attempt) {
         return Ok(());
     }
@@ -173,27 +165,25 @@ pub fn may_start(
             .timetable
             .and_then(|schedule| schedule.policies.max_lateness)
             .is_some_and(|max| start.now - attempt.due_at > max.delta());
-    match (standing.state, attempt.role) {
+    match attempt.role {
+        _ if standing.state == JobState::Disabled => Err(SkipReason::NotEnabled),
         // The outage may have cost the last occurrences but one, so that the job has finished already.
-        (JobState::Enabled | JobState::Completed | JobState::Faulted, _) if is_overtaken => {
-            Err(SkipReason::Overtaken)
-        }
+        _ if is_overtaken => Err(SkipReason::Overtaken),
         // Its worker may have died before it counted what it had written.
-        (JobState::Enabled | JobState::Completed | JobState::Faulted, _) if is_too_late => {
-            Err(SkipReason::TooLate)
-        }
-        (JobState::Enabled, _)
-        | (JobState::Completed | JobState::Faulted, Role::Error | Role::Notice) => Ok(()),
-        (JobState::Disabled, _) | (JobState::Completed | JobState::Faulted, Role::Main) => {
-            Err(SkipReason::NotEnabled)
-        }
+        _ if is_too_late => Err(SkipReason::TooLate),
+        Role::Main if standing.state.is_final() => Err(SkipReason::NotEnabled),
+        Role::Main | Role::Error | Role::Notice => Ok(()),
     }
 }
 
-/// When an attempt fell due. The anchor of a schedule is cut to whole seconds, so that the first
-/// occurrence of a timing can be a moment before the timing itself.
-pub(super) fn fell_due_at(attempt: &Attempt, since: DateTime<Utc>) -> DateTime<Utc> {
-    attempt.due_at.max(since)
+/// When an attempt fell due, if the timing has this generation since then. The anchor of a schedule is cut to
+/// whole seconds, so that the first occurrence of a timing can be a moment before the timing itself.
+pub(super) fn fell_due_at(
+    attempt: &Attempt,
+    generation: u64,
+    since: DateTime<Utc>,
+) -> DateTime<Utc> {
+    if attempt.generation == generation { attempt.due_at.max(since) } else { attempt.due_at }
 }
 
 #[cfg(test)]

@@ -39,12 +39,6 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// What it asks for.
-    #[must_use]
-    pub fn work_items(&self) -> &[&'a WorkItem] {
-        &self.work_items
-    }
-
     /// The group of the message: its collection, if it is about one alone. A queue may then deliver
     /// messages of groups in turns, so that a burst of one collection does not delay the others.
     #[must_use]
@@ -128,13 +122,13 @@ mod tests {
         let mut sent: Vec<WorkItem> = Vec::new();
         for packet in &packets {
             let back = decode(&packet.encode()).unwrap();
-            assert_eq!(back.iter().collect::<Vec<_>>(), packet.work_items(), "it reads back");
+            assert_eq!(back.iter().collect::<Vec<_>>(), packet.work_items, "it reads back");
             sent.extend(back);
         }
         assert_eq!(sent.len(), all.len());
         assert!(all.iter().all(|(work_item, _)| sent.contains(work_item)), "nothing is left out");
         let summary = |it: &Packet| {
-            (it.work_items().len(), it.group().to_owned(), it.due_at.timestamp_millis())
+            (it.work_items.len(), it.group().to_owned(), it.due_at.timestamp_millis())
         };
         packets.iter().map(summary).collect()
     }

@@ -29,14 +29,6 @@ pub struct ClaimRequest {
     pub now: DateTime<Utc>,
 }
 
-impl ClaimRequest {
-    /// For how long the claim is wanted. A store with a clock of its own counts it from its own time.
-    #[must_use]
-    pub fn lease(&self) -> TimeDelta {
-        self.claim.lease_until - self.now
-    }
-}
-
 /// How a request for a claim ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {

@@ -22,7 +22,7 @@ mod windows;
 use std::cell::Cell;
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
-use posix::YearlyChange;
+use posix::Afterwards;
 use tzif::Tzif;
 
 use crate::error::nearest;
@@ -80,15 +80,6 @@ pub struct Zone {
     last: OffsetSegment,
     /// The rule after the last recorded change.
     afterwards: Afterwards,
-}
-
-/// The rule of a zone after the last change that the database records.
-#[derive(Debug, Clone, Copy)]
-enum Afterwards {
-    /// The offset never changes.
-    Fixed(i64),
-    /// The clock changes twice a year, without an end.
-    Yearly(YearlyChange),
 }
 
 /// A span of time with a constant offset.
@@ -204,12 +195,10 @@ impl Zone {
 /// Reads a zone from the content of its file.
 fn read(name: &'static str, data: &'static [u8]) -> Option<Zone> {
     let (recorded, footer) = Tzif::read(data)?;
-    let afterwards = match YearlyChange::read(footer) {
-        posix::PosixRule::Fixed(offset) => Afterwards::Fixed(offset),
-        posix::PosixRule::Yearly(change) => Afterwards::Yearly(change),
-        // Without a footer, the last recorded offset applies.
-        posix::PosixRule::None => Afterwards::Fixed(recorded.last_offset()),
-        posix::PosixRule::Unreadable => return None,
+    // Without a footer, the last recorded offset applies.
+    let afterwards = match footer {
+        [] => Afterwards::Fixed(recorded.last_offset()),
+        footer => posix::read(footer)?,
     };
     let last = recorded.last_change();
     let last = last.unwrap_or(OffsetSegment::fixed(recorded.first_offset()));

@@ -2,20 +2,18 @@
 
 use super::OffsetSegment;
 use crate::civil::{DAY, HOUR, MINUTE, date_from_days, days_from_date, is_leap, position, weekday};
+use crate::reader::Reader;
 
 /// The days from 1 January of a common year to the first of each month, and to the end of the year.
 const FIRSTS: [i64; 13] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
 
-/// The rule in the footer of a TZif file.
-pub(super) enum PosixRule {
-    /// The footer is empty.
-    None,
-    /// One constant offset.
+/// The rule of a zone after the last change that the database records.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Afterwards {
+    /// The offset never changes.
     Fixed(i64),
-    /// Two clock changes a year.
+    /// The clock changes twice a year, without an end.
     Yearly(YearlyChange),
-    /// The footer has none of the forms that the database uses.
-    Unreadable,
 }
 
 /// The two clock changes of every year.
@@ -48,15 +46,6 @@ enum Day {
 }
 
 impl YearlyChange {
-    /// Reads the footer of a TZif file.
-    pub(super) fn read(footer: &[u8]) -> PosixRule {
-        if footer.is_empty() {
-            return PosixRule::None;
-        }
-        let mut rest = Cursor { bytes: footer };
-        rest.rule().unwrap_or(PosixRule::Unreadable)
-    }
-
     /// Returns the segment that contains an instant.
     pub(super) fn segment_at(&self, instant: i64) -> OffsetSegment {
         let year = Year::containing(instant.div_euclid(DAY));
@@ -112,10 +101,6 @@ impl Year {
     fn following(self) -> Self {
         Self { number: self.number + 1, first_day: self.first_day + days_in(self.number) }
     }
-
-    fn is_leap(self) -> bool {
-        is_leap(self.number)
-    }
 }
 
 fn days_in(year: i64) -> i64 {
@@ -141,10 +126,10 @@ impl When {
     /// Returns the civil second of the change in a year.
     fn civil_in(&self, year: Year) -> i64 {
         let days = match self.day {
-            Day::Julian(n) => n - 1 + i64::from(year.is_leap() && n >= 60),
+            Day::Julian(n) => n - 1 + i64::from(is_leap(year.number) && n >= 60),
             Day::Ordinal(n) => n,
             Day::Weekday { from, is_after_february, weekday: wanted } => {
-                let from = from + i64::from(is_after_february && year.is_leap());
+                let from = from + i64::from(is_after_february && is_leap(year.number));
                 from + i64::from(position(wanted + 7 - weekday(year.first_day + from)) % 7)
             }
         };
@@ -152,36 +137,33 @@ impl When {
     }
 }
 
-/// The bytes of a footer that are not read yet.
-struct Cursor<'a> {
-    bytes: &'a [u8],
+/// Reads the rule in the footer of a TZif file; `None` if it has none of the forms that the database uses.
+pub(super) fn read(footer: &[u8]) -> Option<Afterwards> {
+    Reader { bytes: footer }.rule()
 }
 
-impl Cursor<'_> {
-    fn rule(&mut self) -> Option<PosixRule> {
+impl Reader<'_> {
+    fn rule(&mut self) -> Option<Afterwards> {
         self.name()?;
         // POSIX offsets are positive west of Greenwich.
-        let standard = -self.time()?;
+        let standard = -self.seconds()?;
         if self.bytes.is_empty() {
-            return Some(PosixRule::Fixed(standard));
+            return Some(Afterwards::Fixed(standard));
         }
         self.name()?;
-        let daylight = if self.peek() == Some(b',') { standard + HOUR } else { -self.time()? };
-        self.expect(b',')?;
+        let is_usual = self.bytes.starts_with(b",");
+        let daylight = if is_usual { standard + HOUR } else { -self.seconds()? };
+        self.take(b",")?;
         let begins = self.when()?;
-        self.expect(b',')?;
+        self.take(b",")?;
         let ends = self.when()?;
-        self.bytes.is_empty().then_some(PosixRule::Yearly(YearlyChange {
-            standard,
-            daylight,
-            begins,
-            ends,
-        }))
+        let change = YearlyChange { standard, daylight, begins, ends };
+        self.bytes.is_empty().then_some(Afterwards::Yearly(change))
     }
 
     /// Skips an abbreviation: letters, or any text in angle brackets.
     fn name(&mut self) -> Option<()> {
-        let length = if self.peek()? == b'<' {
+        let length = if self.bytes.starts_with(b"<") {
             self.bytes.iter().position(|byte| *byte == b'>')? + 1
         } else {
             self.bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count()
@@ -191,65 +173,36 @@ impl Cursor<'_> {
     }
 
     fn when(&mut self) -> Option<When> {
-        let day = match self.peek()? {
-            b'M' => {
-                self.expect(b'M')?;
-                let month = self.number()?;
-                self.expect(b'.')?;
-                let week = self.number()?;
-                self.expect(b'.')?;
-                Day::nth_weekday(month, week, self.number()?)?
-            }
-            b'J' => {
-                self.expect(b'J')?;
-                Day::Julian(self.number()?)
-            }
-            _ => Day::Ordinal(self.number()?),
-        };
-        let second = if self.peek() == Some(b'/') {
-            self.expect(b'/')?;
-            self.time()?
+        let day = if self.take(b"M").is_some() {
+            let month = self.number()?;
+            self.take(b".")?;
+            let week = self.number()?;
+            self.take(b".")?;
+            Day::nth_weekday(month, week, self.number()?)?
+        } else if self.take(b"J").is_some() {
+            Day::Julian(self.number()?)
         } else {
-            2 * HOUR
+            Day::Ordinal(self.number()?)
         };
+        let second = if self.take(b"/").is_some() { self.seconds()? } else { 2 * HOUR };
         Some(When { day, second })
     }
 
     /// Reads `[+-]hh[:mm[:ss]]` and returns seconds.
-    fn time(&mut self) -> Option<i64> {
-        let sign = match self.peek()? {
-            b'-' => -1,
-            b'+' => 1,
-            _ => 0,
-        };
-        if sign != 0 {
-            self.bytes = self.bytes.get(1..)?;
-        }
+    fn seconds(&mut self) -> Option<i64> {
+        let sign = if self.take(b"+-") == Some(b'-') { -1 } else { 1 };
         let mut seconds = self.number()? * HOUR;
         for unit in [MINUTE, 1] {
-            if self.peek() == Some(b':') {
-                self.expect(b':')?;
+            if self.take(b":").is_some() {
                 seconds += self.number()? * unit;
             }
         }
-        Some(if sign < 0 { -seconds } else { seconds })
+        Some(sign * seconds)
     }
 
     /// Reads up to three digits.
     fn number(&mut self) -> Option<i64> {
         let length = self.bytes.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
-        let (digits, rest) = self.bytes.split_at_checked(length)?;
-        self.bytes = rest;
-        let value = |sum: i64, digit: &u8| sum * 10 + i64::from(digit - b'0');
-        (length > 0).then(|| digits.iter().fold(0, value))
-    }
-
-    fn expect(&mut self, byte: u8) -> Option<()> {
-        self.bytes = self.bytes.strip_prefix(&[byte])?;
-        Some(())
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.bytes.first().copied()
+        if length == 0 { None } else { self.digits(length) }
     }
 }

@@ -98,7 +98,7 @@ pub(super) async fn patch_all(request: Request) -> Result<Answer, Fault> {
         return Err(Fault::invalid(ONLY_STATE));
     }
     let text = state.as_str().unwrap_or_default();
-    let state = JobState::read(text).filter(|state| state.switch().is_some());
+    let state = JobState::read_name(text).filter(|state| state.switch().is_some());
     let state = state.ok_or_else(|| {
         let text = shown(text);
         Fault::invalid(format!("'state' cannot be {text} here; use one of enabled, disabled."))
