@@ -6,7 +6,6 @@ use crate::civil::{DAY, Date, HOUR, MINUTE, Month, date_from_days, position, wee
 use crate::days::Days;
 use crate::error::Refused;
 use crate::grid::Grid;
-use crate::kind::Occurrences;
 use crate::months::{DaysOfMonth, Months, WeekdaysOfMonth};
 use crate::pattern::Pattern;
 use crate::rule::{PartDays, Parts, Rule};
@@ -16,6 +15,18 @@ use crate::words::Frequency;
 
 /// All 12 months.
 const ALL_MONTHS: u16 = 0x0fff;
+
+/// How the seconds of the occurrences are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "stays `Copy`: boxing would allocate on every clone")]
+pub(crate) enum Occurrences {
+    /// The start is the only occurrence.
+    Once,
+    /// Elapsed time: an occurrence every `step` seconds from the start.
+    Elapsed { step: i64 },
+    /// Civil times: the clock of the zone shows one that the pattern contains.
+    Civil { pattern: Pattern, reading: Reading },
+}
 
 /// A rule compiled with its start.
 pub(crate) struct Bound {

@@ -113,7 +113,6 @@ mod exceptions;
 mod from_json;
 mod grid;
 mod instant;
-mod kind;
 mod line;
 mod months;
 mod named;

@@ -4,6 +4,7 @@
 //! the parts fit together.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -232,8 +233,8 @@ impl Schedule {
                 &["months"],
             ])?;
         Ok(Self {
-            minutes: minutes.map(|json| read_minutes(MINUTES, 59, json)).transpose()?,
-            hours: hours.map(|json| read_minutes(HOURS, 23, json)).transpose()?,
+            minutes: minutes.map(|json| read_numbers(MINUTES, 0..=59, json)).transpose()?,
+            hours: hours.map(|json| read_numbers(HOURS, 0..=23, json)).transpose()?,
             week_days: week_days.map(read_week_days).transpose()?,
             month_days: month_days
                 .map(|json| {
@@ -244,13 +245,7 @@ impl Schedule {
                 })
                 .transpose()?,
             monthly_occurrences: monthly_occurrences.map(read_occurrences).transpose()?,
-            months: months
-                .map(|json| {
-                    list(MONTHS, json, || "use whole numbers from 1 to 12", |month| {
-                        whole(month, 1..=12)
-                    })
-                })
-                .transpose()?,
+            months: months.map(|json| read_numbers(MONTHS, 1..=12, json)).transpose()?,
         })
     }
 
@@ -260,9 +255,13 @@ impl Schedule {
     }
 }
 
-fn read_minutes(field: &str, max: i64, json: &Value) -> Result<Vec<i64>, Refused> {
-    let allowed = || format!("use whole numbers from 0 to {max}");
-    list(field, json, allowed, |value| whole(value, 0..=max))
+fn read_numbers(
+    field: &str,
+    range: RangeInclusive<i64>,
+    json: &Value,
+) -> Result<Vec<i64>, Refused> {
+    let allowed = || format!("use whole numbers from {} to {}", range.start(), range.end());
+    list(field, json, allowed, |value| whole(value, range.clone()))
 }
 
 fn read_week_days(json: &Value) -> Result<Vec<Weekday>, Refused> {

@@ -2,11 +2,10 @@
 
 use chrono::{DateTime, Datelike, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Utc};
 
-use crate::bind::{Bound, bind};
+use crate::bind::{Bound, Occurrences, bind};
 use crate::civil::{CALENDAR_END, CALENDAR_START, DAY, position};
 use crate::error::Refused;
 use crate::instant::{whole_seconds, whole_ticks};
-use crate::kind::Occurrences;
 use crate::rule::Rule;
 use crate::timeline::{ClockChange, Timeline};
 use crate::zone::Zone;

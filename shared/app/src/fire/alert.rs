@@ -53,7 +53,7 @@ impl Executor {
             _ => return Ok(next),
         };
         let paused_at = loaded.paused_at().filter(|_| has_failed);
-        let ended = EndedOccurrence::of(attempt, has_failed, record.ended_at).with_pause(paused_at);
+        let ended = EndedOccurrence::of(attempt, has_failed, record.ended_at, paused_at);
         Ok(match Box::pin(self.decide_alert(job, &ended, has_failed)).await? {
             AlertDecision::Silent => NextStep::Nothing,
             AlertDecision::Failed { .. } | AlertDecision::Recovered { .. } => {
@@ -73,7 +73,7 @@ impl Executor {
         if attempt.role != Role::Notice || !loaded.snapshot.alert_use.has_rules() {
             return Ok(true);
         }
-        let ended = EndedOccurrence::of(attempt, true, attempt.due_at);
+        let ended = EndedOccurrence::of(attempt, true, attempt.due_at, None);
         Ok(Box::pin(self.decide_alert(job, &ended, true)).await? != AlertDecision::Silent)
     }
 
@@ -163,7 +163,7 @@ impl Executor {
         });
         if let (Some(lost), true) = (lost, is_new) {
             self.ports.events.note(Event::AlertLost { job });
-            let cause = lost.cause().map(Cause::text);
+            let cause = lost.cause.as_ref().map(Cause::text);
             tracing::warn!(job.path = path, job.uid, cause, "an alert did not arrive");
         }
     }

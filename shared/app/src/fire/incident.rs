@@ -171,7 +171,7 @@ impl Executor {
         // A test that does not arrive is not a lost alert: the caller is told.
         if is_over && !(is_test && has_failed) {
             let AttemptContext { execution_id: id, job: key, job_path, .. } = context;
-            let lost = LostAlert::of_incident(id, key.clone(), ended_at, cause);
+            let lost = LostAlert { id, job: key.clone(), ended_at, cause };
             let uid = collection_uid.to_owned();
             let job = JobRef { uid: uid.clone(), collection_uid: uid, key };
             let lost = has_failed.then_some(&lost);

@@ -38,7 +38,6 @@ pub(crate) use texts::check_templates;
 
 use serde_json::Value;
 use texts::Text;
-use url::Url;
 
 use crate::alert::ALSO_TOLD;
 use crate::json::{Fields, ObjectBuilder, Shape};
@@ -327,9 +326,7 @@ impl Target {
     pub fn summary(&self) -> String {
         match self {
             Self::Http(request) | Self::Https(request) => {
-                let url = Url::parse(&request.uri).ok();
-                let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-                format!("{} {host}", request.method.to_uppercase())
+                format!("{} {}", request.method.to_uppercase(), host(&request.uri))
             }
             Self::Expect(_) => "a ping".to_owned(),
             other => other.destination(),

@@ -132,12 +132,9 @@ fn name_within(object: &Json) -> Option<(String, &'static str)> {
 /// Checks the templates in the actions of a job that has templates.
 pub(crate) fn check_templates(actions: &MainAction) -> Result<(), Refusal> {
     let MainAction { action, error_action } = actions;
-    let check = |action: &Action, path: &str, names: &[Placeholder]| {
-        action.target.check_templates(path, names)
-    };
-    let mut has_any = check(action, "action", Placeholder::OF_ACTIONS)?;
-    if let Some(error_action) = error_action {
-        has_any |= check(error_action, "action.errorAction", Placeholder::OF_ERROR_ACTIONS)?;
+    let mut has_any = action.target.check_templates("action", Placeholder::OF_ACTIONS)?;
+    if let Some(Action { target, .. }) = error_action.as_deref() {
+        has_any |= target.check_templates("action.errorAction", Placeholder::OF_ERROR_ACTIONS)?;
     }
     if has_any {
         return Ok(());

@@ -57,10 +57,8 @@ fn cut_bytes(message: &str) -> String {
         return message.to_owned();
     }
     let room = MESSAGE_BYTES_MAX - '…'.len_utf8();
-    let end = message.char_indices().map(|(at, _)| at).take_while(|at| *at <= room).last();
-    let mut cut = message.get(..end.unwrap_or_default()).unwrap_or_default().to_owned();
-    cut.push('…');
-    cut
+    let (cut, _) = message.split_at(message.floor_char_boundary(room));
+    format!("{cut}…")
 }
 
 #[cfg(test)]

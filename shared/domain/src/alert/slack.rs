@@ -38,17 +38,12 @@ pub(super) fn body(text: &AlertText) -> Value {
 
 /// As many lines as a section has room for.
 fn in_whole_lines(lines: &[String]) -> String {
-    let mut all = String::new();
     let mut chars = 0;
-    for line in lines {
+    let fitting = lines.iter().map(String::as_str).take_while(|line| {
         chars += line.chars().count() + 1;
-        if chars > SECTION_CHARS_MAX {
-            break;
-        }
-        all.push_str(line);
-        all.push('\n');
-    }
-    all.trim_end().to_owned()
+        chars <= SECTION_CHARS_MAX
+    });
+    fitting.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
 fn section(text: &str) -> Value {

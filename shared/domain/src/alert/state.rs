@@ -55,16 +55,15 @@ pub struct EndedOccurrence {
 }
 
 impl EndedOccurrence {
-    /// The ending of the occurrence of an attempt.
+    /// The ending of the occurrence of an attempt, whose job is paused since then, if it is.
     #[must_use]
-    pub fn of(attempt: &Attempt, has_failed: bool, ended_at: DateTime<Utc>) -> Self {
-        Self { key: occurrence_key(attempt), has_failed, ended_at, paused_at: None }
-    }
-
-    /// The same of a job that is paused, if it is.
-    #[must_use]
-    pub fn with_pause(self, paused_at: Option<DateTime<Utc>>) -> Self {
-        Self { paused_at, ..self }
+    pub fn of(
+        attempt: &Attempt,
+        has_failed: bool,
+        ended_at: DateTime<Utc>,
+        paused_at: Option<DateTime<Utc>>,
+    ) -> Self {
+        Self { key: occurrence_key(attempt), has_failed, ended_at, paused_at }
     }
 }
 
@@ -285,7 +284,7 @@ mod tests {
     /// The ending of the occurrence at a minute, so many minutes later.
     fn ended(minute: i64, has_failed: bool, later: i64) -> EndedOccurrence {
         let attempt = Attempt::first(0, Occurrence::Scheduled { nominal_at: at(minute) });
-        EndedOccurrence::of(&attempt, has_failed, at(minute + later))
+        EndedOccurrence::of(&attempt, has_failed, at(minute + later), None)
     }
 
     /// What is told of occurrences, one a minute: `f` failed, `s` succeeded. A decision is `.` for nothing,
@@ -354,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_pause_is_told_once_whatever_the_rules_hold_back() {
-        let paused = |minute| ended(minute, true, 0).with_pause(Some(at(5)));
+        let paused = |minute| EndedOccurrence { paused_at: Some(at(5)), ..ended(minute, true, 0) };
         for (asked, expected) in [
             (json!({"after": 9, "alsoTell": {"paused": true}}), [false, true, false]),
             (json!({"every": "PT9M", "alsoTell": {"paused": true}}), [true, true, false]),

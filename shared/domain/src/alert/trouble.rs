@@ -32,13 +32,13 @@ pub struct AlertTrouble {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostAlert {
     /// Tells it from the others of its collection.
-    id: String,
+    pub id: String,
     /// The job that it was to tell of.
-    job: String,
+    pub job: String,
     /// When its last try ended.
-    ended_at: DateTime<Utc>,
+    pub ended_at: DateTime<Utc>,
     /// Why that one failed.
-    cause: Option<Cause>,
+    pub cause: Option<Cause>,
 }
 
 impl LostAlert {
@@ -51,23 +51,6 @@ impl LostAlert {
             ended_at: record.ended_at,
             cause: record.cause.clone(),
         }
-    }
-
-    /// The alert of an incident that was noticed at a job, with the id of its event.
-    #[must_use]
-    pub const fn of_incident(
-        id: String,
-        job: String,
-        ended_at: DateTime<Utc>,
-        cause: Option<Cause>,
-    ) -> Self {
-        Self { id, job, ended_at, cause }
-    }
-
-    /// Why it failed.
-    #[must_use]
-    pub const fn cause(&self) -> Option<&Cause> {
-        self.cause.as_ref()
     }
 }
 

@@ -83,24 +83,14 @@ pub(super) fn check_expect(job: &JobDefinition) -> Result<(), Refusal> {
     let retries = "a ping that did not come is not asked for again";
     let sends = "the action 'Expect' sends nothing";
     let owes = "each occurrence owes its ping";
+    let waits = "'action.expect.grace' says how long to wait";
+    let tells = "the 'onFailure' of the job collection tells of a missing ping";
     let sent = [
         ("action.retryPolicy", action.retry_policy.is_some(), retries),
         ("minutehand.retry", own.retry.is_some(), retries),
-        (
-            "action.errorAction",
-            error_action.is_some(),
-            "the 'onFailure' of the job collection tells of a missing ping",
-        ),
-        (
-            "minutehand.timeout",
-            own.timeout.is_some(),
-            "'action.expect.grace' says how long to wait",
-        ),
-        (
-            "minutehand.completion",
-            own.completion.is_some(),
-            "'action.expect.grace' says how long to wait",
-        ),
+        ("action.errorAction", error_action.is_some(), tells),
+        ("minutehand.timeout", own.timeout.is_some(), waits),
+        ("minutehand.completion", own.completion.is_some(), waits),
         ("minutehand.sign", own.sign.is_some(), sends),
         ("minutehand.template", own.template, sends),
         ("minutehand.catchUp", own.catch_up.is_some(), owes),

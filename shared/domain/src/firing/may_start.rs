@@ -151,20 +151,17 @@ pub fn may_start(
     if standing.collection_on_since.is_none_or(was_off) {
         return Err(SkipReason::CollectionOff);
     }
+    // A user asked for a run, and it was accepted then.
     let Occurrence::Scheduled { nominal_at } = attempt.occurrence else { return Ok(()) };
     if standing.follows_pause(attempt) {
         return Ok(());
     }
-    let is_first = attempt.is_first();
-    let is_overtaken = is_first
-        && standing.timetable.is_some_and(|schedule| {
-            overtaken_in(schedule, nominal_at, start.ready_at, start.outages).is_some()
-        });
-    let is_too_late = is_first
-        && standing
-            .timetable
-            .and_then(|schedule| schedule.policies.max_lateness)
-            .is_some_and(|max| start.now - attempt.due_at > max.delta());
+    let of_first = standing.timetable.filter(|_| attempt.is_first());
+    let is_overtaken = of_first.is_some_and(|schedule| {
+        overtaken_in(schedule, nominal_at, start.ready_at, start.outages).is_some()
+    });
+    let max_lateness = of_first.and_then(|schedule| schedule.policies.max_lateness);
+    let is_too_late = max_lateness.is_some_and(|max| start.now - attempt.due_at > max.delta());
     match attempt.role {
         _ if standing.state == JobState::Disabled => Err(SkipReason::NotEnabled),
         // The outage may have cost the last occurrences but one, so that the job has finished already.

@@ -172,7 +172,7 @@ pub enum TemplateError {
     /// A format that does not exist.
     #[error(
         "contains '{{{{{written}}}}}', whose format does not exist; the formats are {}",
-        names(&Format::ALL.map(Format::name))
+        Format::ALL.map(Format::name).join(", ")
     )]
     UnknownFormat {
         /// What stands in the braces.
@@ -295,7 +295,7 @@ fn read_name(
         TemplateError::UnknownName {
             written: shown(),
             suggestion: meant(name, known()),
-            names: self::names(&known().collect::<Vec<_>>()),
+            names: known().collect::<Vec<_>>().join(", "),
         }
     })?;
     let Some(format) = format else { return Ok((*found, None)) };
@@ -305,10 +305,6 @@ fn read_name(
     Format::named(format)
         .map(|format| (*found, Some(format)))
         .ok_or_else(|| TemplateError::UnknownFormat { written: shown() })
-}
-
-fn names(names: &[&str]) -> String {
-    names.join(", ")
 }
 
 /// Whether a JSON text that begins with these parts is within a string at their end. A value never ends a
