@@ -200,14 +200,10 @@ impl RetryAfter {
 
 /// The factor in hundredths.
 fn read_factor(fields: &Fields<'_>) -> Result<Option<u32>, Refusal> {
-    let Some(value) = fields.value("factor") else {
-        return Ok(None);
-    };
-    let hundredths = hundredths(value)
-        .filter(|factor| fields.limiting_plan().is_none() || *factor <= FACTOR_MAX)
-        .filter(|factor| *factor >= HUNDREDTHS);
+    let max = if fields.limiting_plan().is_some() { FACTOR_MAX } else { u32::MAX };
+    let is_factor = |factor: &u32| (HUNDREDTHS..=max).contains(factor);
     let allowed = "use a number from 1 to 10 with at most two decimals";
-    hundredths.map(Some).ok_or_else(|| fields.wrong("factor", allowed))
+    fields.read("factor", |value| hundredths(value).filter(is_factor), allowed)
 }
 
 /// A number with at most two decimals, in hundredths.

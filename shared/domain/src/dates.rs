@@ -113,14 +113,14 @@ fn texts<'a>(
     max: usize,
     allowed: &str,
 ) -> Result<Option<Vec<&'a str>>, Refusal> {
-    let Some(value) = fields.value(name) else { return Ok(None) };
-    let texts = value.as_array().and_then(|sent| sent.iter().map(Value::as_str).collect());
-    let texts: Vec<_> = texts.ok_or_else(|| fields.wrong(name, &format!("use {allowed}")))?;
-    if fields.limiting_plan().is_some() && texts.len() > max {
-        let problem = format!("has {} entries; use at most {max}.", texts.len());
-        return Err(Refusal::about(fields.path(name), problem));
+    let texts = |value: &'a Value| value.as_array()?.iter().map(Value::as_str).collect();
+    let texts: Option<Vec<_>> = fields.read(name, texts, &format!("use {allowed}"))?;
+    match &texts {
+        Some(texts) if fields.limiting_plan().is_some() && texts.len() > max => {
+            Err(fields.about(name, format!("has {} entries; use at most {max}.", texts.len())))
+        }
+        _ => Ok(texts),
     }
-    Ok(Some(texts))
 }
 
 fn about(fields: &Fields<'_>, name: &str, n: usize, given: &str, problem: &str) -> Refusal {

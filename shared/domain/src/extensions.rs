@@ -138,34 +138,21 @@ impl JobExtensions {
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self { retry, catch_up, max_lateness, jitter, overlap, .. } = self;
-        let Self {
-            exclude,
-            extra_dates,
-            timeout,
-            completion,
-            template,
-            sign,
-            pause_on_failure,
-            paused,
-            ..
-        } = self;
-        let snoozed_until = self.snoozed_until.map(format_instant);
         ObjectBuilder::default()
-            .object("retry", retry.as_ref().map(Backoff::write))
-            .object("catchUp", catch_up.map(CatchUp::write))
-            .duration("maxLateness", *max_lateness)
-            .object("jitter", jitter.map(write_jitter))
-            .object("overlap", overlap.map(Overlap::write))
-            .object("exclude", exclude.as_ref().map(Exclude::write))
-            .maybe("extraDates", extra_dates.as_ref().map(ExtraDates::write))
-            .duration("timeout", *timeout)
-            .object("completion", completion.map(Completion::write))
-            .maybe(TEMPLATE, template.then_some(true))
-            .object("sign", sign.as_ref().map(Signing::write))
-            .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))
-            .object("paused", paused.as_ref().map(Paused::write))
-            .maybe(SNOOZED_UNTIL, snoozed_until)
+            .object("retry", self.retry.as_ref().map(Backoff::write))
+            .object("catchUp", self.catch_up.map(CatchUp::write))
+            .duration("maxLateness", self.max_lateness)
+            .object("jitter", self.jitter.map(write_jitter))
+            .object("overlap", self.overlap.map(Overlap::write))
+            .object("exclude", self.exclude.as_ref().map(Exclude::write))
+            .maybe("extraDates", self.extra_dates.as_ref().map(ExtraDates::write))
+            .duration("timeout", self.timeout)
+            .object("completion", self.completion.map(Completion::write))
+            .maybe(TEMPLATE, self.template.then_some(true))
+            .object("sign", self.sign.as_ref().map(Signing::write))
+            .object("pauseOnFailure", self.pause_on_failure.map(PauseOnFailure::write))
+            .object("paused", self.paused.as_ref().map(Paused::write))
+            .maybe(SNOOZED_UNTIL, self.snoozed_until.map(format_instant))
             .maybe_found(DEPTH, Some(self.depth.get()).filter(|depth| *depth > 0))
     }
 }

@@ -77,12 +77,6 @@ impl HistoryDays {
     pub fn known_since(self, now: DateTime<Utc>) -> DateTime<Utc> {
         back(now, self.messages_kept_for())
     }
-
-    /// From when on an attempt without a record was not made, whatever the settings are and were.
-    #[must_use]
-    pub fn always_known_since(now: DateTime<Utc>) -> DateTime<Utc> {
-        Self::Seven.known_since(now)
-    }
 }
 
 impl fmt::Display for HistoryDays {

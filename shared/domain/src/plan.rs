@@ -52,12 +52,6 @@ impl Plan {
         }
     }
 
-    /// Whether jobs may authenticate to their targets.
-    #[must_use]
-    pub const fn allows_authentication(self) -> bool {
-        !matches!(self, Self::Free)
-    }
-
     /// The advice to choose a plan with more jobs, if there is one.
     fn with_more_jobs(self) -> String {
         let most = Self::ALL.into_iter().max_by_key(|plan| plan.jobs_max());
@@ -262,7 +256,7 @@ impl JobLimits {
     ///
     /// [`Code::AuthenticationNotInPlan`] if it does and may not.
     pub fn check_authentication(&self, authenticates: bool) -> Result<(), Refusal> {
-        if !authenticates || self.plan.is_none_or(Plan::allows_authentication) {
+        if !authenticates || self.plan != Some(Plan::Free) {
             return Ok(());
         }
         Err(Refusal::new(

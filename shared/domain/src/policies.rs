@@ -228,12 +228,6 @@ impl Policies {
     pub const fn takes_turns(&self) -> bool {
         matches!(self.overlap, Overlap::Skip)
     }
-
-    /// Whether no policy is other than the default.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// The words in a timer's line: only what differs from the default, each with a space after it.

@@ -56,7 +56,7 @@ impl Quarter {
 
 /// How long after they were due attempts have started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StartTimes([u64; START_COUNTS]);
+pub struct StartTimes(pub [u64; START_COUNTS]);
 
 /// How late the slowest of a hundred attempts have started, as far as the bounds tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,18 +68,6 @@ pub enum StartWithin {
 }
 
 impl StartTimes {
-    /// These counts, one for each bound and one for what is later.
-    #[must_use]
-    pub const fn of(counts: [u64; START_COUNTS]) -> Self {
-        Self(counts)
-    }
-
-    /// The counts.
-    #[must_use]
-    pub const fn counts(&self) -> &[u64; START_COUNTS] {
-        &self.0
-    }
-
     /// Counts an attempt that started so long after it was due.
     pub fn note(&mut self, after: TimeDelta) {
         let place = START_BOUNDS.partition_point(|bound| TimeDelta::milliseconds(*bound) < after);
@@ -94,17 +82,13 @@ impl StartTimes {
         let all: u64 = self.0.iter().sum();
         let rank = all.saturating_mul(99).div_ceil(100).max(1);
         let mut seen = 0;
-        for (place, count) in self.0.iter().enumerate() {
+        let place = self.0.iter().position(|count| {
             seen += count;
-            if seen >= rank {
-                let bound =
-                    |place: usize| START_BOUNDS.get(place).copied().map(TimeDelta::milliseconds);
-                let last =
-                    || StartWithin::MoreThan(bound(START_BOUNDS.len() - 1).unwrap_or_default());
-                return Some(bound(place).map_or_else(last, StartWithin::AtMost));
-            }
-        }
-        None
+            seen >= rank
+        })?;
+        let [.., last] = START_BOUNDS.map(TimeDelta::milliseconds);
+        let bound = START_BOUNDS.get(place).copied().map(TimeDelta::milliseconds);
+        Some(bound.map_or(StartWithin::MoreThan(last), StartWithin::AtMost))
     }
 }
 

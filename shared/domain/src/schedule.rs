@@ -106,7 +106,7 @@ impl Schedule {
     /// Whether it is more than a timetable, so that a version without policies must not fire it.
     #[must_use]
     pub fn is_guarded(&self) -> bool {
-        !self.policies.is_default() || self.exceptions.is_some()
+        self.policies != Policies::default() || self.exceptions.is_some()
     }
 
     /// Whether the rule yields an instant that is on an excluded date.
@@ -289,12 +289,10 @@ impl Schedule {
         let Some(exceptions) = &self.exceptions else { return sentence };
         let [excluded, extra] = exceptions.counts();
         if excluded > 0 {
-            sentence.push_str("; except on ");
-            sentence.push_str(&numbered(excluded, "date"));
+            sentence += &format!("; except on {}", numbered(excluded, "date"));
         }
         if extra > 0 {
-            sentence.push_str("; also on ");
-            sentence.push_str(&numbered(extra, "extra date"));
+            sentence += &format!("; also on {}", numbered(extra, "extra date"));
         }
         sentence
     }
@@ -398,7 +396,7 @@ mod tests {
     fn a_line_reads_back_and_without_policies_it_is_the_timetables() {
         let line = "1 every=1hour start=2027-01-01T00:00:00Z";
         let plain: Schedule = line.parse().unwrap();
-        assert!(plain.policies.is_default());
+        assert_eq!(plain.policies, Policies::default());
         assert_eq!(plain.to_string(), line);
         let with = format!("2 catchUp=none {line}");
         let schedule: Schedule = with.parse().unwrap();

@@ -32,21 +32,9 @@ pub(crate) const SIGN: Shape = Object(&[(SECRETS, Shape::Secret)]);
 
 /// The extension `sign` of a job: the secrets that sign its requests, newest first by convention.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signing(Vec<Secret>);
+pub struct Signing(pub Vec<Secret>);
 
 impl Signing {
-    /// Signs with these secrets.
-    #[must_use]
-    pub const fn new(secrets: Vec<Secret>) -> Self {
-        Self(secrets)
-    }
-
-    /// The secrets, as they were sent.
-    #[must_use]
-    pub fn secrets(&self) -> &[Secret] {
-        &self.0
-    }
-
     /// The keys that sign, one for each secret.
     pub fn keys(&self) -> impl Iterator<Item = Vec<u8>> {
         self.0.iter().filter_map(|secret| key(secret.expose()))

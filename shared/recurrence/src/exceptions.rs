@@ -182,7 +182,7 @@ impl Exceptions {
         let live = self.live();
         let place = |at| live.partition_point(|second| *second < first_second(at));
         let extra = live.get(place(from)..place(to)).unwrap_or_default();
-        let instants = extra.iter().filter_map(|second| DateTime::from_timestamp(*second, 0));
+        let instants = extra.iter().filter_map(|second| instant(*second));
         let added = instants.filter(|at| timetable.at_or_after(*at) != Some(*at)).count();
         let excluded = self.count_excluded(timetable, from, to);
         let by_rule = timetable.count_between(from, to).saturating_sub(excluded);
@@ -194,7 +194,7 @@ impl Exceptions {
     #[must_use]
     pub fn smallest_gap(&self, timetable: &Timetable) -> Option<TimeDelta> {
         let gap = timetable.smallest_gap()?;
-        let extra = self.live().iter().filter_map(|second| DateTime::from_timestamp(*second, 0));
+        let extra = self.live().iter().filter_map(|second| instant(*second));
         let around = extra.flat_map(|at| {
             let after = self.after(timetable, at).map(|next| next - at);
             let near = at.checked_sub_signed(gap).and_then(|near| timetable.at_or_after(near));
@@ -224,7 +224,7 @@ impl Exceptions {
     fn extra_from(&self, second: i64) -> Option<DateTime<Utc>> {
         let live = self.live();
         let next = live.get(live.partition_point(|extra| *extra < second))?;
-        DateTime::from_timestamp(*next, 0)
+        instant(*next)
     }
 
     /// An occurrence of the rule, or the first one after it that is not excluded.
@@ -236,7 +236,7 @@ impl Exceptions {
         // Bounded: each round leaves a series of excluded days, or passes a clock change in one.
         while let Some(at) = found {
             let Some(until) = self.excluded_until(timetable.zone(), at.timestamp()) else { break };
-            found = timetable.at_or_after(DateTime::from_timestamp(until, 0)?);
+            found = timetable.at_or_after(instant(until)?);
         }
         found
     }
@@ -263,11 +263,8 @@ impl Exceptions {
                 let segment = segment_at(timetable.zone(), at);
                 let begin = (first - segment.offset).max(segment.start);
                 let end = (until - segment.offset).min(segment.end);
-                if let (true, Some(begin), Some(end)) = (
-                    begin < end,
-                    DateTime::from_timestamp(begin, 0),
-                    DateTime::from_timestamp(end, 0),
-                ) {
+                if let (true, Some(begin), Some(end)) = (begin < end, instant(begin), instant(end))
+                {
                     total += timetable.count_between(begin.max(from), end.min(to));
                 }
                 at = segment.end;
@@ -282,7 +279,6 @@ impl Exceptions {
             return if n > 0 { Nth::FewerThan } else { Nth::NoneIsWanted };
         };
         let count = |from: i64, to: i64| {
-            let instant = |second| DateTime::from_timestamp(second, 0);
             let count = |(from, to)| self.count_between(timetable, from, to);
             let counted = instant(from).zip(instant(to)).map_or(0, count);
             i64::try_from(counted).unwrap_or(i64::MAX)
@@ -291,8 +287,7 @@ impl Exceptions {
             return Nth::FewerThan;
         };
         // A second has one occurrence of the rule and a further one at most.
-        let from =
-            DateTime::from_timestamp(second, 0).and_then(|at| self.at_or_after(timetable, at));
+        let from = instant(second).and_then(|at| self.at_or_after(timetable, at));
         let is_second = n - before > 1;
         let found =
             from.and_then(|at| if is_second { self.after(timetable, at) } else { Some(at) });
@@ -309,6 +304,10 @@ enum Nth {
 
 fn segment_at(zone: Option<&Zone>, second: i64) -> OffsetSegment {
     zone.map_or(OffsetSegment::fixed(0), |zone| zone.segment_at(second))
+}
+
+fn instant(second: i64) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp(second, 0)
 }
 
 /// The first whole second at or after an instant.

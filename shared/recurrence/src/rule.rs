@@ -160,14 +160,12 @@ fn parts(frequency: Frequency, schedule: &Schedule) -> Result<Parts, Refused> {
         (None, None, None) => PartDays::FromStart,
     };
     let bits = |list: &Vec<i64>| list.iter().fold(0_u64, |set, n| set | 1 << position(*n));
+    let months = |list: &Vec<i64>| list.iter().fold(0, |set, n| set | 1 << position(n - 1));
     let parts = Parts {
         minutes: schedule.minutes.as_ref().map(bits),
         hours: schedule.hours.as_ref().map(|hours| low_bits(bits(hours))),
         days,
-        months: schedule
-            .months
-            .as_ref()
-            .map(|months| months.iter().fold(0, |set, month| set | 1 << position(month - 1))),
+        months: schedule.months.as_ref().map(months),
     };
     Ok(parts.canonical())
 }

@@ -56,7 +56,7 @@ impl Timetable {
             return format!("once at {} UTC", moment(self.start.at().naive_utc()));
         };
         let (start, _) = self.local(self.start.at());
-        let mut sentence = match rule.interval {
+        let every = match rule.interval {
             1 => format!("every {}", rule.frequency.name()),
             n => format!("every {n} {}s", rule.frequency.name()),
         };
@@ -71,15 +71,11 @@ impl Timetable {
             Frequency::Month => days_of_month(&parts, start) + &times(&parts, start) + &zone(rule),
             Frequency::Year => days_of_year(&parts, start) + &times(&parts, start) + &zone(rule),
         };
-        sentence.push_str(&days_and_times);
-        sentence.push_str(&taken_from_start(rule, start));
-        sentence.push_str(&ending(rule));
-        if let Some(first) = self.at_once() {
-            sentence.push_str("; without a startTime, the first run is at ");
-            sentence.push_str(&moment(first.naive_utc()));
-            sentence.push_str(" UTC");
-        }
-        sentence
+        let (taken, ending) = (taken_from_start(rule, start), ending(rule));
+        let first = self.at_once().map(|first| moment(first.naive_utc()));
+        let first = first.map(|at| format!("; without a startTime, the first run is at {at} UTC"));
+        let first = first.unwrap_or_default();
+        format!("{every}{days_and_times}{taken}{ending}{first}")
     }
 }
 

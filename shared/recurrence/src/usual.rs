@@ -86,28 +86,16 @@ pub(crate) fn read(text: &str) -> Option<(Option<DateTime<Utc>>, Recurrence)> {
     if !is_valid {
         return None;
     }
-    let zone = match usual.time_zone {
-        Some(name) => Some(Zone::named(name)?),
+    let time_zone = match usual.time_zone {
+        Some(name) => Some(TimeZoneName { name: name.to_owned(), zone: Zone::named(name)? }),
         None => None,
     };
-    let date = |text| match text {
-        Some(text) => {
-            WrittenDate::parse(text).and_then(|date| date.instant(zone.as_ref())).map(Some)
-        }
-        None => Ok(None),
-    };
-    let recurrence = Recurrence {
-        frequency,
-        interval,
-        count: usual.count,
-        end_time: date(usual.end_time).ok()?,
-        schedule,
-        time_zone: usual
-            .time_zone
-            .zip(zone)
-            .map(|(name, zone)| TimeZoneName { name: name.to_owned(), zone }),
-    };
-    Some((date(start_time).ok()?, recurrence))
+    let zone = time_zone.as_ref().map(|name| &name.zone);
+    let date = |text| WrittenDate::parse(text).and_then(|date| date.instant(zone));
+    let start_time = start_time.map(date).transpose().ok()?;
+    let end_time = usual.end_time.map(date).transpose().ok()?;
+    let count = usual.count;
+    Some((start_time, Recurrence { frequency, interval, count, end_time, schedule, time_zone }))
 }
 
 /// Returns whether no list is empty, and all values are in their ranges.

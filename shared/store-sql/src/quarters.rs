@@ -27,7 +27,7 @@ impl SqlStore {
             let QuarterCounts { ok, retried, late, failed, skipped, starts } = counts;
             let mut parameters = params![id(&update.job_uid), quarter.start(), part];
             parameters.extend(params![ok, retried, late, failed, skipped]);
-            parameters.extend(starts.counts().iter().map(|count| Value::from(*count)));
+            parameters.extend(starts.0.iter().map(|count| Value::from(*count)));
             Statement::new(sql::ADD_QUARTER, params![..parameters, quarter.kept_until()])
         };
         update.quarters().into_iter().map(add).collect()
@@ -67,6 +67,6 @@ pub(crate) fn read(row: Row) -> Result<(Quarter, QuarterCounts), StoreError> {
     for count in &mut starts {
         *count = row.next()?;
     }
-    let starts = StartTimes::of(starts);
+    let starts = StartTimes(starts);
     Ok((quarter, QuarterCounts { ok, retried, late, failed, skipped, starts }))
 }

@@ -137,10 +137,10 @@ impl HttpSender {
     ) -> Result<HttpAnswer, ActionFailure> {
         let mut hop = Hop::first(call.request, call.context, &self.user_agent)?;
         progress.secrets.add_request(&hop.headers, &call.request.uri);
-        if let Some(uri) = call.request.sealed_uri() {
+        if let Some(uri) = call.request.sealed_uri.as_ref().map(Secret::expose) {
             progress.secrets.add_url(uri);
         }
-        for secret in call.context.signed.iter().flat_map(|signed| signed.signing.secrets()) {
+        for secret in call.context.signed.iter().flat_map(|signed| &signed.signing.0) {
             progress.secrets.add(secret.expose());
         }
         self.check_address(&hop)?;

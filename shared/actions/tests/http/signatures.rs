@@ -19,7 +19,7 @@ const OLD: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJyg
 #[expect(clippy::disallowed_methods, reason = "the library refuses a signature that is old")]
 fn signed(secrets: &[&str]) -> AttemptContext {
     let secrets = secrets.iter().map(|secret| Secret::new(*secret)).collect();
-    let signed = SignedAs { message_id: "msg_u1_3_60".to_owned(), signing: Signing::new(secrets) };
+    let signed = SignedAs { message_id: "msg_u1_3_60".to_owned(), signing: Signing(secrets) };
     AttemptContext { sent_at: SystemTime::now().into(), signed: Some(signed), ..context() }
 }
 

@@ -23,7 +23,7 @@ impl Executor {
         let now = self.ports.clock.now();
         let slot_at = attempt.slot().map(|slot| slot.at);
         let began_at = attempt.ready_at().max(slot_at.unwrap_or(attempt.due_at));
-        if began_at >= HistoryDays::always_known_since(now) {
+        if began_at >= HistoryDays::Seven.known_since(now) {
             return Ok(false);
         }
         let store = &self.ports.store;

@@ -101,7 +101,8 @@ fn message(
     let schedule = stored_schedule(job);
     let is_guarded = schedule.as_ref().is_some_and(Schedule::is_guarded);
     let policies = policies(job, schedule);
-    let (under_policy, takes_turn) = (is_guarded || !policies.is_default(), policies.takes_turns());
+    let under_policy = is_guarded || policies != Policies::default();
+    let takes_turn = policies.takes_turns();
     attempt_message(&job_ref(collection, job), Attempt { under_policy, takes_turn, ..first })
 }
 

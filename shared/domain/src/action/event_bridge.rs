@@ -1,5 +1,7 @@
 //! The action type `EventBridge`.
 
+use serde_json::Value;
+
 use super::ActionType;
 use super::texts::Text;
 use crate::arn::Arn;
@@ -50,18 +52,15 @@ impl ActionType for EventBridge {
     const CONTENT: Option<&'static str> = Some("detail");
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
-        let resources = fields.value("resources").map(|resources| {
-            let texts = resources.as_array().and_then(|all| {
-                all.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-            });
-            texts.ok_or_else(|| fields.wrong("resources", RESOURCES_ALLOWED))
-        });
+        let texts = |all: &Value| {
+            all.as_array()?.iter().map(|one| one.as_str().map(str::to_owned)).collect()
+        };
         Ok(Self {
             bus: fields.owned("eventBusName")?,
             source: fields.required_owned("source")?,
             detail_type: fields.required_owned("detailType")?,
             detail: fields.required_owned("detail")?,
-            resources: resources.transpose()?,
+            resources: fields.read("resources", texts, RESOURCES_ALLOWED)?,
         })
     }
 

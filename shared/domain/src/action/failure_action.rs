@@ -234,11 +234,3 @@ fn set_method(request: &Fields<'_>, sent: &mut Map<String, Value>) -> Result<(),
         }
     }
 }
-
-impl HttpRequest {
-    /// The URL, if no answer, message or log may contain a part of it.
-    #[must_use]
-    pub fn sealed_uri(&self) -> Option<&str> {
-        self.sealed_uri.as_ref().map(Secret::expose)
-    }
-}

@@ -159,13 +159,9 @@ impl AlertLog {
     #[must_use]
     pub fn read_stored(stored: &str) -> Self {
         let read = || {
-            let stored: Value = serde_json::from_str(stored).ok()?;
-            if stored.get("v")?.as_u64()? != VERSION {
-                return None;
-            }
-            let known =
-                stored.get("a")?.as_array()?.iter().map(read_known).collect::<Option<_>>()?;
-            Some(Self { known })
+            let stored = super::read_version(stored, VERSION)?;
+            let known = stored.get("a")?.as_array()?.iter().map(read_known);
+            Some(Self { known: known.collect::<Option<_>>()? })
         };
         read().unwrap_or_default()
     }

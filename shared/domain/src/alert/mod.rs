@@ -18,6 +18,7 @@ mod text;
 mod trouble;
 
 use minutehand_recurrence::named;
+use serde_json::Value;
 
 pub use collection_alert::{CollectionAlert, Tells};
 pub use log::{AlertLog, Hold, NextTry, TestResult, log_uid};
@@ -81,6 +82,12 @@ impl AlertFormat {
         };
         Some(AlertRequest { uri: uri.to_owned(), body: body.to_string() })
     }
+}
+
+/// Reads what was stored; `None` for what another version wrote.
+fn read_version(stored: &str, version: u64) -> Option<Value> {
+    let stored: Value = serde_json::from_str(stored).ok()?;
+    (stored.get("v")?.as_u64()? == version).then_some(stored)
 }
 
 /// A text of at most so many characters. A longer one ends with an ellipsis.

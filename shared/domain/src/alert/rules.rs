@@ -36,10 +36,7 @@ impl AlertUse {
     pub const fn to_number(self) -> Option<u32> {
         match self {
             Self::None => None,
-            Self::Format => Some(1),
-            Self::Rules => Some(2),
-            Self::Incidents => Some(3),
-            Self::RulesAndIncidents => Some(4),
+            _ => Some(self as u32),
         }
     }
 

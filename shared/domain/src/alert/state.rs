@@ -219,10 +219,7 @@ impl JobAlert {
     /// Reads what [`to_stored`](Self::to_stored) wrote; `None` for what another version wrote.
     #[must_use]
     pub fn read_stored(stored: &str) -> Option<Self> {
-        let stored: Value = serde_json::from_str(stored).ok()?;
-        if stored.get("v")?.as_u64()? != VERSION {
-            return None;
-        }
+        let stored = super::read_version(stored, VERSION)?;
         let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
         let instant = |name: &str| match stored.get(name)? {
             Value::Null => Some(None),

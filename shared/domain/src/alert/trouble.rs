@@ -91,12 +91,9 @@ impl AlertTrouble {
     /// wrote.
     #[must_use]
     pub fn read_stored(stored: &str) -> Option<Self> {
-        let stored: Value = serde_json::from_str(stored).ok()?;
+        let stored = super::read_version(stored, VERSION)?;
         let text = |name: &str| Some(stored.get(name)?.as_str()?.to_owned());
         let instant = |name: &str| from_ticks(stored.get(name)?.as_i64()?);
-        if stored.get("v")?.as_u64()? != VERSION {
-            return None;
-        }
         Some(Self {
             alerts: stored.get("n")?.as_u64()?.try_into().ok()?,
             since: instant("s")?,

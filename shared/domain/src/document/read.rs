@@ -153,9 +153,7 @@ fn read_quota(quota: &Fields<'_>) -> Result<Quota, Refusal> {
 
 fn read_max_recurrence(max: &Fields<'_>) -> Result<MaxRecurrence, Refusal> {
     let names = Frequency::ALL.map(Frequency::name).join(", ");
-    let frequency = max
-        .one_of("frequency", Frequency::read, &names)?
-        .ok_or_else(|| max.missing("frequency", &format!("use one of {names}")))?;
+    let frequency = max.required_one_of("frequency", Frequency::read, &names)?;
     let interval = max.whole("interval", 1, INT_MAX)?.unwrap_or(1);
     Ok(MaxRecurrence { frequency, interval })
 }

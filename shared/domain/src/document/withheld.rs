@@ -164,13 +164,9 @@ fn slots(properties: &Value) -> Vec<Slot> {
                 slots.push(Slot { is_place: true, ..Slot::text(&within, "/uri".to_owned()) });
             }
             for pointer in Target::secrets(property) {
-                if payload
-                    .pointer(pointer)
-                    .and_then(Value::as_str)
-                    .is_some_and(|text| !text.is_empty())
-                {
-                    let pointer = (*pointer).to_owned();
-                    slots.push(Slot::text(&within, pointer));
+                let secret = payload.pointer(pointer).and_then(Value::as_str);
+                if secret.is_some_and(|text| !text.is_empty()) {
+                    slots.push(Slot::text(&within, (*pointer).to_owned()));
                 }
             }
             if let (true, Value::Object(request)) = (Target::is_request(property), payload) {

@@ -146,10 +146,19 @@ impl<'a> Fields<'a> {
         self.object(name)?.ok_or_else(|| self.missing(name, "it must be a JSON object"))
     }
 
+    /// A value that `read` reads, if it is `allowed`.
+    pub(crate) fn read<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+        allowed: &str,
+    ) -> Result<Option<T>, Refusal> {
+        let read = |value| read(value).ok_or_else(|| self.wrong(name, allowed));
+        self.value(name).map(read).transpose()
+    }
+
     pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
-        self.value(name)
-            .map(|value| value.as_str().ok_or_else(|| self.wrong(name, "use a JSON string")))
-            .transpose()
+        self.read(name, Value::as_str, "use a JSON string")
     }
 
     /// A text that must be present and not empty.
@@ -169,9 +178,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
-        self.value(name)
-            .map(|value| value.as_bool().ok_or_else(|| self.wrong(name, "use true or false")))
-            .transpose()
+        self.read(name, Value::as_bool, "use true or false")
     }
 
     /// A whole number. The bounds are limits, so they do not apply to a stored document.

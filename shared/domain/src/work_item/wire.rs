@@ -40,20 +40,6 @@ use crate::tick::{from_ticks, ticks};
 
 /// The newest version that can be read.
 const VERSION: u32 = 8;
-/// The version of every message that readers of version 1 understand.
-const VERSION_1: u32 = 1;
-/// The version of a message with a notice.
-const VERSION_2: u32 = 2;
-/// The version of a message with attempts of several jobs.
-const VERSION_3: u32 = 3;
-/// The version of a message with an attempt under policies.
-const VERSION_4: u32 = 4;
-/// The version of a message with an attempt that takes turns.
-const VERSION_5: u32 = 5;
-/// The version of a message with an alert in a format or under rules.
-const VERSION_6: u32 = 6;
-/// The version of a message with an alert that follows no attempt.
-const VERSION_7: u32 = 7;
 /// The property with the deliveries before.
 const DELIVERIES: &str = "w";
 
@@ -106,7 +92,7 @@ pub fn deliveries_before(message: &str) -> u32 {
 pub(super) fn encode_packet(work_items: &[&WorkItem]) -> String {
     let mut first: Option<&JobRef> = None;
     let mut attempts = Vec::new();
-    let mut version = VERSION_3;
+    let mut version = 3;
     for work_item in work_items {
         let WorkItem::Attempt { job, attempt } = work_item else { continue };
         let mut wire = write_attempt(attempt);
@@ -126,16 +112,16 @@ fn message(work_item: &WorkItem) -> Value {
             json!({"v": version_of(attempt), "do": "x", "j": write_job(job), "a": [write_attempt(attempt)]})
         }
         WorkItem::CheckFinished { job, generation } => {
-            json!({"v": VERSION_1, "do": "conclude", "j": write_job(job), "g": generation})
+            json!({"v": 1, "do": "conclude", "j": write_job(job), "g": generation})
         }
         WorkItem::DeleteJob { job, generation } => {
-            json!({"v": VERSION_1, "do": "delete", "j": write_job(job), "g": generation})
+            json!({"v": 1, "do": "delete", "j": write_job(job), "g": generation})
         }
         WorkItem::PurgeCollection { collection_uid } => {
-            json!({"v": VERSION_1, "do": "purge", "c": collection_uid})
+            json!({"v": 1, "do": "purge", "c": collection_uid})
         }
         WorkItem::Alert { collection_uid, alert } => {
-            json!({"v": VERSION_7, "do": "alert", "c": collection_uid, "t": alert.to_wire()})
+            json!({"v": 7, "do": "alert", "c": collection_uid, "t": alert.to_wire()})
         }
     }
 }
@@ -144,11 +130,11 @@ fn message(work_item: &WorkItem) -> Value {
 fn version_of(attempt: &Attempt) -> u32 {
     match (attempt.under_policy, attempt.role) {
         _ if attempt.waited == Some(Waited::Completion) => VERSION,
-        _ if attempt.is_alert => VERSION_6,
-        _ if attempt.takes_turn => VERSION_5,
-        (true, _) => VERSION_4,
-        (false, Role::Notice) => VERSION_2,
-        (false, Role::Main | Role::Error) => VERSION_1,
+        _ if attempt.is_alert => 6,
+        _ if attempt.takes_turn => 5,
+        (true, _) => 4,
+        (false, Role::Notice) => 2,
+        (false, Role::Main | Role::Error) => 1,
     }
 }
 

@@ -261,7 +261,7 @@ mod tests {
             .quarters()
             .iter()
             .map(|(it, n)| {
-                let starts: u64 = n.starts.counts().iter().sum();
+                let starts: u64 = n.starts.0.iter().sum();
                 (it.start().timestamp(), n.ok, n.skipped, n.all(), starts)
             })
             .collect();

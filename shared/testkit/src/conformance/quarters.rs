@@ -62,7 +62,7 @@ async fn an_occurrence_counts_in_its_quarter_once(subject: &Subject) {
         .await
         .into_iter()
         .map(|(second, it)| {
-            let starts: u64 = it.starts.counts().iter().sum();
+            let starts: u64 = it.starts.0.iter().sum();
             (second, [it.ok, it.retried, it.late, it.failed, it.skipped], starts)
         })
         .collect();

@@ -248,7 +248,7 @@ impl Run {
 fn quarters(tables: &Tables) -> BTreeMap<(String, i64), Counts> {
     let all = tables.quarters.iter().map(|((collection, quarter), counts)| {
         let QuarterCounts { ok, retried, late, failed, skipped, starts } = *counts;
-        let (ended, started) = (ok + retried + late, starts.counts().iter().sum());
+        let (ended, started) = (ok + retried + late, starts.0.iter().sum());
         let key = (collection.clone(), micros(quarter.start()));
         (key, Counts { ended, failed, skipped, started })
     });
