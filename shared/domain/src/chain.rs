@@ -69,14 +69,12 @@ impl Depth {
         if self.0 <= DEPTH_MAX {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::ChainTooDeep,
-            format!(
-                "This request is number {} in a chain of jobs that ask for each other, and a chain ends \
-                 after {DEPTH_MAX}. If the jobs are meant to go on, let one of them recur.",
-                self.0
-            ),
-        ))
+        let message = format!(
+            "This request is number {} in a chain of jobs that ask for each other, and a chain ends \
+             after {DEPTH_MAX}. If the jobs are meant to go on, let one of them recur.",
+            self.0
+        );
+        Err(Refusal::new(Code::ChainTooDeep, message))
     }
 }
 

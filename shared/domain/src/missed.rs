@@ -10,8 +10,6 @@ use crate::attempt::{Attempt, Occurrence};
 use crate::recent::{LastSkip, Mark, Recent};
 use crate::tick::{from_ticks, ticks};
 
-/// Bytes: two instants, and two numbers.
-const BYTES: usize = 24;
 /// What stands for an instant that there is none of.
 const NONE: i64 = i64::MIN;
 
@@ -109,12 +107,9 @@ impl Latest {
     #[must_use]
     pub fn to_bytes(self) -> Vec<u8> {
         let instant = |at: Option<DateTime<Utc>>| at.map_or(NONE, ticks).to_be_bytes();
-        let mut bytes = Vec::with_capacity(BYTES);
-        bytes.extend(instant(self.last_success));
-        bytes.extend(instant(self.first_missed));
-        bytes.extend(self.uncounted.to_be_bytes());
-        bytes.extend(self.took.to_be_bytes());
-        bytes
+        let instants = [self.last_success, self.first_missed].map(instant);
+        let numbers = [self.uncounted, self.took].map(u32::to_be_bytes);
+        [instants.as_flattened(), numbers.as_flattened()].concat()
     }
 
     /// Reads the bytes of [`Self::to_bytes`]; `None` if they are damaged, or of a later version.
@@ -138,6 +133,9 @@ impl Latest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Bytes: two instants, and two numbers.
+    const BYTES: usize = 24;
 
     use crate::firing::SkipReason;
     use crate::job::JobCounters;

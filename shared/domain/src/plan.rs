@@ -146,24 +146,20 @@ impl JobLimits {
         let (name, max) = (plan.name(), plan.jobs_max());
         if let Some(jobs) = quota.max_job_count.filter(|jobs| *jobs > max) {
             let other = plan.with_more_jobs();
-            return Err(Refusal::new(
-                Code::QuotaAbovePlan,
-                format!(
-                    "'quota.maxJobCount' is {jobs}; the plan {name} allows at most {max} jobs. Lower \
-                     it{other}, or {SWITCH_OFF}."
-                ),
-            ));
+            let message = format!(
+                "'quota.maxJobCount' is {jobs}; the plan {name} allows at most {max} jobs. Lower \
+                 it{other}, or {SWITCH_OFF}."
+            );
+            return Err(Refusal::new(Code::QuotaAbovePlan, message));
         }
         if quota.max_recurrence.is_some_and(|max| max.gap() < plan.gap_min()) {
             let allowed = in_words(plan.gap_min());
-            return Err(Refusal::new(
-                Code::QuotaAbovePlan,
-                format!(
-                    "'quota.maxRecurrence' is more frequent than the plan {name} allows, which is \
-                     once per {allowed}. Raise its interval{}, or {SWITCH_OFF}.",
-                    plan.other_than_free()
-                ),
-            ));
+            let message = format!(
+                "'quota.maxRecurrence' is more frequent than the plan {name} allows, which is \
+                 once per {allowed}. Raise its interval{}, or {SWITCH_OFF}.",
+                plan.other_than_free()
+            );
+            return Err(Refusal::new(Code::QuotaAbovePlan, message));
         }
         Ok(Self { quota, plan: Some(plan) })
     }
@@ -239,15 +235,12 @@ impl JobLimits {
             ),
             (None, None) => return Ok(()),
         };
-        Err(Refusal::new(
-            Code::RecurrenceQuotaExceeded,
-            format!(
-                "The smallest gap between two occurrences of the job is {}; {allows}. \
-                 {remedy}{way_out}.",
-                in_words(gap)
-            ),
-        )
-        .with_target(target))
+        let gap = in_words(gap);
+        let message = format!(
+            "The smallest gap between two occurrences of the job is {gap}; {allows}. \
+             {remedy}{way_out}."
+        );
+        Err(Refusal::new(Code::RecurrenceQuotaExceeded, message).with_target(target))
     }
 
     /// Checks whether a job may authenticate to its target.
@@ -259,14 +252,12 @@ impl JobLimits {
         if !authenticates || self.plan != Some(Plan::Free) {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::AuthenticationNotInPlan,
-            format!(
-                "The plan Free does not include outbound authentication. Remove \
-                 'authentication'{}, or {SWITCH_OFF}.",
-                Plan::Free.other_than_free()
-            ),
-        ))
+        let other = Plan::Free.other_than_free();
+        let message = format!(
+            "The plan Free does not include outbound authentication. Remove \
+             'authentication'{other}, or {SWITCH_OFF}."
+        );
+        Err(Refusal::new(Code::AuthenticationNotInPlan, message))
     }
 }
 
@@ -274,14 +265,12 @@ impl JobLimits {
 #[must_use]
 pub fn second_free_collection(other: Option<&Name>) -> Refusal {
     let named = other.map(|other| format!(", '{other}'")).unwrap_or_default();
-    Refusal::new(
-        Code::FreeCollectionExists,
-        format!(
-            "The subscription already has a job collection of the plan Free{named}. Delete \
-             it{}, or {SWITCH_OFF}.",
-            Plan::Free.other_than_free()
-        ),
-    )
+    let other = Plan::Free.other_than_free();
+    let message = format!(
+        "The subscription already has a job collection of the plan Free{named}. Delete \
+         it{other}, or {SWITCH_OFF}."
+    );
+    Refusal::new(Code::FreeCollectionExists, message)
 }
 
 /// A gap in its largest whole unit, as a message says it.

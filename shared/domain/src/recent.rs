@@ -17,10 +17,6 @@ use crate::tick::{from_ticks, ticks};
 pub const RECENT_MAX: usize = 32;
 /// Bits of a result.
 const BITS: u32 = 4;
-/// Bytes of the results, and of how many skips they contain.
-const BYTES: usize = 20;
-/// Bytes of what was left out last: two instants, a number and a reason.
-const SKIP_BYTES: usize = 21;
 
 named! {
     /// How an occurrence ended, with its letter in answers. The numbers that are stored are the places in
@@ -123,10 +119,7 @@ impl Recent {
     /// As bytes.
     #[must_use]
     pub fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(BYTES);
-        bytes.extend(self.marks.to_be_bytes());
-        bytes.extend(self.skips.to_be_bytes());
-        bytes
+        [self.marks.to_be_bytes().as_slice(), &self.skips.to_be_bytes()].concat()
     }
 
     /// Reads the bytes of [`Self::to_bytes`]; `None` if they are damaged.
@@ -199,12 +192,9 @@ impl LastSkip {
     /// As bytes.
     #[must_use]
     pub fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(SKIP_BYTES);
-        bytes.extend(ticks(self.first).to_be_bytes());
-        bytes.extend(ticks(self.last).to_be_bytes());
-        bytes.extend(self.occurrences.to_be_bytes());
-        bytes.push(self.reason.number());
-        bytes
+        let [first, last] = [self.first, self.last].map(|at| ticks(at).to_be_bytes());
+        let occurrences = self.occurrences.to_be_bytes();
+        [first.as_slice(), &last, &occurrences, &[self.reason.number()]].concat()
     }
 
     /// Reads the bytes of [`Self::to_bytes`]; `None` if they are damaged, or a later version wrote them
@@ -244,6 +234,11 @@ impl From<&LeftOut> for LastSkip {
 mod tests {
     use super::*;
     use crate::attempt::Occurrence;
+
+    /// Bytes of the results, and of how many skips they contain.
+    const BYTES: usize = 20;
+    /// Bytes of what was left out last: two instants, a number and a reason.
+    const SKIP_BYTES: usize = 21;
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()

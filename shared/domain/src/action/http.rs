@@ -153,10 +153,10 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
             method: fields.required_owned("method")?,
             headers: fields.texts("headers")?,
             body: fields.owned("body")?,
-            authentication: authentication
-                .map(|it| read_authentication(&it))
-                .transpose()?
-                .flatten(),
+            authentication: match authentication {
+                Some(authentication) => read_authentication(&authentication)?,
+                None => None,
+            },
             sealed_uri: None,
         })
     }

@@ -141,7 +141,7 @@ pub(crate) fn check_templates(actions: &MainAction) -> Result<(), Refusal> {
     }
     let problem = format!(
         "has no effect, because no name in double braces stands in the action; the names are {}. \
-             Use one, or leave this out.",
+         Use one, or leave this out.",
         Placeholder::OF_ACTIONS.iter().map(|name| name.name()).collect::<Vec<_>>().join(", ")
     );
     Err(Refusal::about("minutehand.template", problem))

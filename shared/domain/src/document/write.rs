@@ -57,13 +57,11 @@ impl JobDocument {
         if bytes <= JOB_BYTES_MAX {
             return Ok(split);
         }
-        Err(Refusal::new(
-            Code::JobTooLarge,
-            format!(
-                "The job has {bytes} bytes; at most {JOB_BYTES_MAX} are allowed. Shorten its body, \
-                 headers or messages."
-            ),
-        ))
+        let message = format!(
+            "The job has {bytes} bytes; at most {JOB_BYTES_MAX} are allowed. Shorten its body, \
+             headers or messages."
+        );
+        Err(Refusal::new(Code::JobTooLarge, message))
     }
 
     /// The document without its secrets, as the store keeps it, however long it is.
