@@ -104,25 +104,18 @@ impl Recurrence {
             &["timeZone"],
         ])?;
         let frequency = read_frequency(frequency)?;
-        let interval_max = frequency.interval_max();
-        let interval = match interval {
-            Some(json) => whole(json, 1..=i64::from(interval_max)).ok_or_else(|| {
-                let name = frequency.name();
-                Refused::not_allowed(
-                    "recurrence.interval",
-                    json,
-                    format!("with frequency '{name}' use a whole number from 1 to {interval_max}"),
-                )
-                .or(Fix::nearest_of(json, 1..=i64::from(interval_max)))
-            })?,
-            None => 1,
-        };
+        let interval = interval.map(|json| {
+            read_whole("recurrence.interval", json, frequency.interval_max(), Some(frequency))
+        });
+        let interval = interval.transpose()?.unwrap_or(1);
         let time_zone = time_zone.map(read_time_zone).transpose()?;
         let zone = time_zone.as_ref().map(|name| &name.zone);
         Ok(Self {
             frequency,
-            interval: u32::try_from(interval).unwrap_or(interval_max),
-            count: count.map(read_count).transpose()?,
+            interval,
+            count: count
+                .map(|json| read_whole("recurrence.count", json, i32::MAX.cast_unsigned(), None))
+                .transpose()?,
             end_time: end_time
                 .map(|json| read_date("recurrence.endTime", json, zone))
                 .transpose()?,
@@ -167,13 +160,8 @@ pub(crate) fn read_timing(
 }
 
 fn read_date(field: &str, json: &Value, zone: Option<&Zone>) -> Result<DateTime<Utc>, Refused> {
-    let text = json.as_str().ok_or_else(|| {
-        Refused::not_allowed(
-            field,
-            json,
-            "use a date in quotation marks, such as \"2027-01-31T09:30:00Z\"",
-        )
-    })?;
+    let allowed = "use a date in quotation marks, such as \"2027-01-31T09:30:00Z\"";
+    let text = json.as_str().ok_or_else(|| Refused::not_allowed(field, json, allowed))?;
     WrittenDate::parse(text)
         .and_then(|date| date.instant(zone))
         .map_err(|error| Refused::not_allowed(field, json, error.to_string()))
@@ -194,17 +182,20 @@ fn read_frequency(json: Option<&Value>) -> Result<Frequency, Refused> {
     })
 }
 
-fn read_count(json: &Value) -> Result<u32, Refused> {
-    whole(json, 1..=i64::from(i32::MAX)).and_then(|count| u32::try_from(count).ok()).ok_or_else(
-        || {
-            Refused::not_allowed(
-                "recurrence.count",
-                json,
-                "use a whole number from 1 to 2147483647",
-            )
-            .or(Fix::nearest_of(json, 1..=i64::from(i32::MAX)))
-        },
-    )
+/// Reads a number that may be at most `max`, perhaps because of a frequency.
+fn read_whole(
+    field: &str,
+    json: &Value,
+    max: u32,
+    with: Option<Frequency>,
+) -> Result<u32, Refused> {
+    let range = 1..=i64::from(max);
+    let number = whole(json, range.clone()).and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| {
+        let with = with.map(|it| format!("with frequency '{}' ", it.name())).unwrap_or_default();
+        let allowed = format!("{with}use a whole number from 1 to {max}");
+        Refused::not_allowed(field, json, allowed).or(Fix::nearest_of(json, range))
+    })
 }
 
 fn read_time_zone(json: &Value) -> Result<TimeZoneName, Refused> {
