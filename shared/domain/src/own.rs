@@ -4,8 +4,6 @@
 //! of its functions passes by the authentication of the gateway, and an event on its bus says what
 //! happened to a job. IAM refuses them, too; this check says so when a job is saved.
 
-use std::fmt;
-
 use url::Url;
 
 use crate::action::{EventBridge, Lambda, Sqs, Target};
@@ -22,15 +20,9 @@ pub struct OwnResources {
 }
 
 /// An own resource that a job names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0} belongs to the scheduler itself, and no job may send to it.")]
 pub struct IsOwn(String);
-
-impl fmt::Display for IsOwn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(resource) = self;
-        write!(f, "{resource} belongs to the scheduler itself, and no job may send to it.")
-    }
-}
 
 impl OwnResources {
     /// Adds the ARN of a queue, a function or a bus.

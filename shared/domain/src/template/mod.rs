@@ -12,8 +12,6 @@
 
 mod escape;
 
-use std::fmt::Write as _;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_recurrence::zone::Zone;
 use minutehand_recurrence::{format_instant, meant, named};
@@ -141,17 +139,13 @@ pub struct Template {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Literal(String),
-    Named { name: Placeholder, format: Option<Format>, escaping: Escaping },
-}
-
-/// How a value is escaped: by the place, and in JSON by whether it stands in a string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Escaping {
-    Nothing,
-    Url,
-    Header,
-    InJsonString,
-    AsJson,
+    /// The value is escaped by the place, and in JSON by whether it stands in a string.
+    Named {
+        name: Placeholder,
+        format: Option<Format>,
+        place: TemplatePlace,
+        is_in_string: bool,
+    },
 }
 
 /// Why a text is not a template, as the end of a sentence whose subject is the text.
@@ -216,14 +210,8 @@ impl Template {
             let (written, after) = after.split_once(CLOSE).ok_or(TemplateError::Open)?;
             let (name, format) = read_name(written, names)?;
             parts.push(Part::Literal(std::mem::take(&mut literal)));
-            let escaping = match place {
-                TemplatePlace::Text => Escaping::Nothing,
-                TemplatePlace::Url => Escaping::Url,
-                TemplatePlace::Header => Escaping::Header,
-                TemplatePlace::Json if is_in_string(&parts) => Escaping::InJsonString,
-                TemplatePlace::Json => Escaping::AsJson,
-            };
-            parts.push(Part::Named { name, format, escaping });
+            let is_in_string = place == TemplatePlace::Json && is_in_string(&parts);
+            parts.push(Part::Named { name, format, place, is_in_string });
             rest = after;
         }
         literal.push_str(rest);
@@ -249,8 +237,8 @@ impl Template {
         for part in &self.parts {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
-                Part::Named { name, format, escaping } => {
-                    push(&mut text, value(*name), *format, *escaping, zone);
+                Part::Named { name, format, place, is_in_string } => {
+                    push(&mut text, value(*name), *format, (*place, *is_in_string), zone);
                 }
             }
         }
@@ -332,31 +320,28 @@ fn push(
     text: &mut String,
     value: PlaceholderValue<'_>,
     format: Option<Format>,
-    escaping: Escaping,
+    (place, is_in_string): (TemplatePlace, bool),
     zone: Option<Zone>,
 ) {
     let is_number = matches!(value, PlaceholderValue::Number(_)) || format == Some(Format::Unix);
     let written = match value {
-        PlaceholderValue::Absent if escaping == Escaping::AsJson => return text.push_str("null"),
-        PlaceholderValue::Absent => return,
+        PlaceholderValue::Absent if place != TemplatePlace::Json || is_in_string => return,
+        PlaceholderValue::Absent => return text.push_str("null"),
         PlaceholderValue::Text(value) => value.to_owned(),
         PlaceholderValue::Number(number) => number.to_string(),
         PlaceholderValue::Instant(at) => write_instant(at, format, zone),
     };
-    match escaping {
-        Escaping::Nothing => text.push_str(&written),
-        Escaping::Url => text.push_str(&percent_encoded(&written)),
-        Escaping::Header => text.push_str(&without_controls(&written)),
-        Escaping::AsJson if is_number => text.push_str(&written),
-        Escaping::AsJson => {
-            // Writing to a `String` cannot fail.
-            let _ = write!(text, "{}", Json::from(written));
-        }
-        Escaping::InJsonString => {
+    match place {
+        TemplatePlace::Text => text.push_str(&written),
+        TemplatePlace::Url => text.push_str(&percent_encoded(&written)),
+        TemplatePlace::Header => text.push_str(&without_controls(&written)),
+        TemplatePlace::Json if is_in_string => {
             let quoted = Json::from(written).to_string();
             let inner = quoted.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
             text.push_str(inner.unwrap_or_default());
         }
+        TemplatePlace::Json if is_number => text.push_str(&written),
+        TemplatePlace::Json => text.push_str(&Json::from(written).to_string()),
     }
 }
 
