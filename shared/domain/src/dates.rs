@@ -113,8 +113,9 @@ fn texts<'a>(
     max: usize,
     allowed: &str,
 ) -> Result<Option<Vec<&'a str>>, Refusal> {
-    let texts = |value: &'a Value| value.as_array()?.iter().map(Value::as_str).collect();
-    let texts: Option<Vec<_>> = fields.read(name, texts, &format!("use {allowed}"))?;
+    let texts =
+        |value: &'a Value| value.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
+    let texts = fields.read(name, texts, &format!("use {allowed}"))?;
     match &texts {
         Some(texts) if fields.limiting_plan().is_some() && texts.len() > max => {
             Err(fields.about(name, format!("has {} entries; use at most {max}.", texts.len())))

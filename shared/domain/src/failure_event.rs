@@ -249,6 +249,7 @@ fn message(record: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attempt::Outcome;
     use crate::cause::CauseKind;
 
     fn at(second: i64) -> DateTime<Utc> {

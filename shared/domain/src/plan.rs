@@ -104,10 +104,8 @@ impl MaxRecurrence {
             Frequency::Month => TimeDelta::days(28),
             Frequency::Year => TimeDelta::days(365),
         };
-        i32::try_from(self.interval)
-            .ok()
-            .and_then(|n| unit.checked_mul(n))
-            .unwrap_or(TimeDelta::MAX)
+        let interval = i32::try_from(self.interval).ok();
+        interval.and_then(|n| unit.checked_mul(n)).unwrap_or(TimeDelta::MAX)
     }
 }
 

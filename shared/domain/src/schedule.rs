@@ -279,7 +279,7 @@ impl Schedule {
     /// In words.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let mut sentence = match self.goes_on {
+        let sentence = match self.goes_on {
             // By the calendar alone, a one-time job whose instant is over runs when it is enabled.
             Some(last) if self.timetable.runs_once() => {
                 Timetable::once(Some(last.at), last.at).sentence()
@@ -288,18 +288,17 @@ impl Schedule {
         };
         let Some(exceptions) = &self.exceptions else { return sentence };
         let [excluded, extra] = exceptions.counts();
-        if excluded > 0 {
-            sentence += &format!("; except on {}", numbered(excluded, "date"));
-        }
-        if extra > 0 {
-            sentence += &format!("; also on {}", numbered(extra, "extra date"));
-        }
-        sentence
+        let excluded = numbered("; except on", excluded, "date");
+        sentence + &excluded + &numbered("; also on", extra, "extra date")
     }
 }
 
-fn numbered(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+fn numbered(before: &str, n: usize, what: &str) -> String {
+    match n {
+        0 => String::new(),
+        1 => format!("{before} 1 {what}"),
+        n => format!("{before} {n} {what}s"),
+    }
 }
 
 fn hash(exceptions: &Exceptions) -> u32 {

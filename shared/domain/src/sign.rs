@@ -4,6 +4,8 @@
 //! carries one signature for each secret. Two secrets let a target change from one to the other: while
 //! both sign, it may know either.
 
+use std::ops::RangeInclusive;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;

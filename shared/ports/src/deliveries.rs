@@ -3,6 +3,7 @@
 //! On AWS, Lambda receives the messages and hands them over as events, so SQS implements
 //! [`DispatchQueue`](crate::DispatchQueue) only.
 
+use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -38,6 +39,13 @@ pub struct ReceiptHandle {
     pub id: i64,
     /// Its delivery.
     pub delivery: i64,
+}
+
+impl fmt::Display for ReceiptHandle {
+    /// The message and its delivery, for the log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.id, self.delivery)
+    }
 }
 
 /// The side of the queue from which workers in the process take messages.

@@ -306,7 +306,7 @@ impl Model for Owing {
 impl PingRequest {
     /// What it does by a book, and the book after it. The last pings make no difference.
     fn decide(&self, book: &str) -> (String, PingDoes) {
-        let book = PingBook::read(&book).unwrap();
+        let book = PingBook::read(book).unwrap();
         let minute = |of: usize| at(60 * i64::try_from(of).unwrap());
         let book = self.over.iter().fold(book, |book, of| book.without(minute(*of)));
         let (kind, text) = (KINDS[usize::from(self.kind)], self.number.to_string());

@@ -53,7 +53,8 @@ impl ActionType for EventBridge {
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let texts = |all: &Value| {
-            all.as_array()?.iter().map(|one| one.as_str().map(str::to_owned)).collect()
+            let texts = all.as_array()?.iter().map(|one| one.as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<_>>>()
         };
         Ok(Self {
             bus: fields.owned("eventBusName")?,

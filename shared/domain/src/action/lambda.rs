@@ -57,11 +57,8 @@ impl ActionType for Lambda {
     }
 
     fn texts(payload: &mut Self) -> Vec<Text<'_>> {
-        payload
-            .payload
-            .iter_mut()
-            .map(|text| Text::new("payload", TemplatePlace::Json, text))
-            .collect()
+        let text = payload.payload.iter_mut();
+        text.map(|text| Text::new("payload", TemplatePlace::Json, text)).collect()
     }
 
     fn set_event(lambda: &mut Self, event: String) {

@@ -172,11 +172,8 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
         });
         let custom =
             Text::values("customMessageProperties", TemplatePlace::Header, custom.as_mut());
-        [Text::new("message", place_of(message), message)]
-            .into_iter()
-            .chain(brokered)
-            .chain(custom)
-            .collect()
+        let message = Text::new("message", place_of(message), message);
+        [message].into_iter().chain(brokered).chain(custom).collect()
     }
 
     fn set_event(bus: &mut ServiceBus, event: String) {

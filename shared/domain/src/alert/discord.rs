@@ -17,11 +17,8 @@ const RED: u32 = 0x00D8_3C3E;
 const GREEN: u32 = 0x002D_7D46;
 
 pub(super) fn body(text: &AlertText) -> Value {
-    let fields: Vec<Value> = text
-        .facts
-        .iter()
-        .map(|(name, value)| json!({"name": name, "value": escaped(value, VALUE_CHARS_MAX)}))
-        .collect();
+    let field = |(name, value): &(&str, String)| json!({"name": name, "value": escaped(value, VALUE_CHARS_MAX)});
+    let fields: Vec<Value> = text.facts.iter().map(field).collect();
     let mut embed = json!({
         "color": if text.is_good { GREEN } else { RED },
         "fields": fields,

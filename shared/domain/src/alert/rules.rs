@@ -31,7 +31,8 @@ pub enum AlertUse {
 }
 
 impl AlertUse {
-    /// As it is stored; `None` is not stored. Earlier versions read all from 2 on as rules.
+    /// As it is stored: its place among them; `None` is not stored. Earlier versions read all from 2 on as
+    /// rules.
     #[must_use]
     pub const fn to_number(self) -> Option<u32> {
         match self {

@@ -18,11 +18,9 @@ const TEXT_CHARS_MAX: usize = 4_000;
 
 pub(super) fn body(text: &AlertText) -> Value {
     let mark = if text.is_good { ":white_check_mark:" } else { ":red_circle:" };
-    let lines: Vec<String> = text
-        .facts
-        .iter()
-        .map(|(name, value)| format!("*{name}:* {}", escaped(value, SECTION_CHARS_MAX)))
-        .collect();
+    let line =
+        |(name, value): &(&str, String)| format!("*{name}:* {}", escaped(value, SECTION_CHARS_MAX));
+    let lines: Vec<String> = text.facts.iter().map(line).collect();
     let mut blocks = vec![
         json!({"type": "header", "text": {
             "type": "plain_text", "text": escaped(&text.title, HEADER_CHARS_MAX),

@@ -1,7 +1,7 @@
 //! The trouble of a collection whose alerts do not arrive.
 
 use chrono::{DateTime, Utc};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::attempt::{Attempt, Record};
 use crate::attempt_key::attempt_key;

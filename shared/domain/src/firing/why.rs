@@ -346,10 +346,8 @@ fn by_left_out(facts: &WhyFacts<'_>) -> Option<Why> {
 
 fn by_creation(facts: &WhyFacts<'_>) -> Option<Why> {
     // The anchor of a schedule, which may be the first occurrence, is cut to whole seconds.
-    facts
-        .created_at
-        .filter(|created| facts.at.timestamp() < created.timestamp())
-        .map(|at| Why::NotCreated { at })
+    let created = facts.created_at.filter(|at| facts.at.timestamp() < at.timestamp());
+    created.map(|at| Why::NotCreated { at })
 }
 
 fn by_history(facts: &WhyFacts<'_>) -> Option<Why> {

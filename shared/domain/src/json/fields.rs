@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn in_plan(self, plan: Plan) -> Self {
         let reading = match self.reading {
             Reading::Request(_) => Reading::Request(plan),
-            stored @ (Reading::Stored | Reading::StoredWithoutSecrets) => stored,
+            stored => stored,
         };
         Self { reading, ..self }
     }
@@ -146,7 +146,7 @@ impl<'a> Fields<'a> {
         self.object(name)?.ok_or_else(|| self.missing(name, "it must be a JSON object"))
     }
 
-    /// A value that `read` reads, if it is `allowed`.
+    /// What `read` makes of a value; `allowed` says which values it reads.
     pub(crate) fn read<T>(
         &self,
         name: &str,
@@ -269,13 +269,8 @@ impl<'a> Fields<'a> {
             let text = value.as_str().ok_or_else(|| object.wrong(key, "use a JSON string"))?;
             Ok((key.clone(), text.to_owned()))
         };
-        object
-            .map
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(pair)
-            .collect::<Result<_, _>>()
-            .map(Some)
+        let pairs = object.map.iter().filter(|(_, value)| !value.is_null()).map(pair);
+        pairs.collect::<Result<_, _>>().map(Some)
     }
 
     /// A secret that must be present and not empty. A message never repeats what was sent instead.

@@ -62,8 +62,9 @@ impl ObjectBuilder {
         Self(map.into_iter().map(|(name, value)| (name.into(), Node::Plain(value))).collect())
     }
 
-    fn push(mut self, name: impl Into<Cow<'static, str>>, node: Node) -> Self {
-        self.0.push((name.into(), node));
+    /// Adds a property, if there is one.
+    fn push(mut self, name: impl Into<Cow<'static, str>>, node: impl Into<Option<Node>>) -> Self {
+        self.0.extend(node.into().map(|node| (name.into(), node)));
         self
     }
 
@@ -72,10 +73,7 @@ impl ObjectBuilder {
     }
 
     pub(crate) fn maybe(self, name: &'static str, value: Option<impl Into<Value>>) -> Self {
-        match value {
-            Some(value) => self.set(name, value),
-            None => self,
-        }
+        self.push(name, value.map(|value| Node::Plain(value.into())))
     }
 
     /// Sets a value that the service found out itself.
@@ -85,10 +83,7 @@ impl ObjectBuilder {
 
     /// Sets a value that the service found out itself, if there is one.
     pub(crate) fn maybe_found(self, name: &'static str, value: Option<impl Into<Value>>) -> Self {
-        match value {
-            Some(value) => self.found(name, value),
-            None => self,
-        }
+        self.push(name, value.map(|value| Node::Found(value.into())))
     }
 
     /// Sets a value that clients get in another form than the store.
@@ -97,10 +92,7 @@ impl ObjectBuilder {
     }
 
     pub(crate) fn duration(self, name: &'static str, span: Option<Span>) -> Self {
-        match span {
-            Some(span) => self.push(name, Node::Duration(span)),
-            None => self,
-        }
+        self.push(name, span.map(Node::Duration))
     }
 
     pub(crate) fn secret(self, name: &'static str, secret: &Secret) -> Self {
@@ -117,17 +109,12 @@ impl ObjectBuilder {
     ) -> Self {
         let (whole, shown) = (whole.into(), shown.into());
         let is_secret = whole != shown;
-        self.push(
-            name,
-            if is_secret { Node::Withheld { whole, shown } } else { Node::Plain(whole) },
-        )
+        let node = if is_secret { Node::Withheld { whole, shown } } else { Node::Plain(whole) };
+        self.push(name, node)
     }
 
     pub(crate) fn object(self, name: &'static str, object: Option<Self>) -> Self {
-        match object {
-            Some(object) => self.push(name, Node::Object(object)),
-            None => self,
-        }
+        self.push(name, object.map(Node::Object))
     }
 
     /// Sets an object whose names the user chose.

@@ -86,10 +86,8 @@ impl CounterUpdate {
     /// What all attempts of this update add to the counters.
     #[must_use]
     pub fn sum(&self) -> CountersAdd {
-        self.counted
-            .iter()
-            .map(|counted| counted.add)
-            .fold(CountersAdd::default(), CountersAdd::and)
+        let adds = self.counted.iter().map(|counted| counted.add);
+        adds.fold(CountersAdd::default(), CountersAdd::and)
     }
 
     /// What it adds to the counts of quarters, for a store that has some.
