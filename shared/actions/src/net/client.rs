@@ -12,7 +12,6 @@
 //! connection.
 
 use std::future::Future;
-use std::io;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +30,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use minutehand_domain::action::ClientCertificate;
 use rustls::ClientConfig;
 use sha2::{Digest as _, Sha256};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Notify, OnceCell};
 
 use super::dial::{DialError, Dialer, Stream};
@@ -168,7 +166,7 @@ impl InterimAnswers {
 struct Connector(Dialer);
 
 impl tower::Service<Uri> for Connector {
-    type Response = TokioIo<HttpStream>;
+    type Response = TokioIo<Box<dyn Stream>>;
     type Error = DialError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, DialError>> + Send>>;
 
@@ -182,58 +180,14 @@ impl tower::Service<Uri> for Connector {
             let is_tls = to.scheme() == Some(&Scheme::HTTPS);
             let port = to.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
             let stream = dialer.open(to.host().unwrap_or_default(), port, is_tls).await?;
-            Ok(TokioIo::new(HttpStream(stream)))
+            Ok(TokioIo::new(stream))
         })
     }
 }
 
-/// A connection of a client.
-#[derive(Debug)]
-struct HttpStream(Box<dyn Stream>);
-
-impl Connection for HttpStream {
+impl Connection for Box<dyn Stream> {
     fn connected(&self) -> Connected {
         Connected::new()
-    }
-}
-
-impl AsyncRead for HttpStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for HttpStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(context, bytes)
     }
 }
 
