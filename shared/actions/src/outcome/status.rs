@@ -6,84 +6,17 @@ use http::StatusCode;
 /// status, this is the name in the HTTP standard.
 pub(crate) fn status_name(status: StatusCode) -> String {
     let name = match status.as_u16() {
-        100 => "Continue",
-        101 => "SwitchingProtocols",
-        102 => "Processing",
-        103 => "EarlyHints",
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        203 => "NonAuthoritativeInformation",
-        204 => "NoContent",
-        205 => "ResetContent",
-        206 => "PartialContent",
-        207 => "MultiStatus",
-        208 => "AlreadyReported",
-        226 => "IMUsed",
-        300 => "MultipleChoices",
-        301 => "MovedPermanently",
-        302 => "Found",
-        303 => "SeeOther",
-        304 => "NotModified",
-        305 => "UseProxy",
         306 => "Unused",
-        307 => "TemporaryRedirect",
-        308 => "PermanentRedirect",
-        400..500 => return client_error(status),
-        500..600 => return server_error(status),
-        _ => return status.as_u16().to_string(),
-    };
-    name.to_owned()
-}
-
-fn client_error(status: StatusCode) -> String {
-    let name = match status.as_u16() {
-        400 => "BadRequest",
-        401 => "Unauthorized",
-        402 => "PaymentRequired",
-        403 => "Forbidden",
-        404 => "NotFound",
-        405 => "MethodNotAllowed",
-        406 => "NotAcceptable",
-        407 => "ProxyAuthenticationRequired",
-        408 => "RequestTimeout",
-        409 => "Conflict",
-        410 => "Gone",
-        411 => "LengthRequired",
-        412 => "PreconditionFailed",
+        // Names that are older than those of the current standard.
         413 => "RequestEntityTooLarge",
         414 => "RequestUriTooLong",
-        415 => "UnsupportedMediaType",
         416 => "RequestedRangeNotSatisfiable",
-        417 => "ExpectationFailed",
-        421 => "MisdirectedRequest",
-        422 => "UnprocessableEntity",
-        423 => "Locked",
-        424 => "FailedDependency",
-        426 => "UpgradeRequired",
-        428 => "PreconditionRequired",
-        429 => "TooManyRequests",
-        431 => "RequestHeaderFieldsTooLarge",
-        451 => "UnavailableForLegalReasons",
-        other => return other.to_string(),
-    };
-    name.to_owned()
-}
-
-fn server_error(status: StatusCode) -> String {
-    let name = match status.as_u16() {
-        500 => "InternalServerError",
-        501 => "NotImplemented",
-        502 => "BadGateway",
-        503 => "ServiceUnavailable",
-        504 => "GatewayTimeout",
         505 => "HttpVersionNotSupported",
-        506 => "VariantAlsoNegotiates",
-        507 => "InsufficientStorage",
-        508 => "LoopDetected",
-        510 => "NotExtended",
-        511 => "NetworkAuthenticationRequired",
-        other => return other.to_string(),
+        number @ (418 | 425) => return number.to_string(),
+        number => {
+            let reason = status.canonical_reason().map(|reason| reason.replace([' ', '-'], ""));
+            return reason.unwrap_or_else(|| number.to_string());
+        }
     };
     name.to_owned()
 }
@@ -107,6 +40,79 @@ mod tests {
             names(&[500, 503, 509, 599, 600, 999]),
             "InternalServerError ServiceUnavailable 509 599 600 999"
         );
+    }
+
+    const NAMES: [(u16, &str); 61] = [
+        (100, "Continue"),
+        (101, "SwitchingProtocols"),
+        (102, "Processing"),
+        (103, "EarlyHints"),
+        (200, "OK"),
+        (201, "Created"),
+        (202, "Accepted"),
+        (203, "NonAuthoritativeInformation"),
+        (204, "NoContent"),
+        (205, "ResetContent"),
+        (206, "PartialContent"),
+        (207, "MultiStatus"),
+        (208, "AlreadyReported"),
+        (226, "IMUsed"),
+        (300, "MultipleChoices"),
+        (301, "MovedPermanently"),
+        (302, "Found"),
+        (303, "SeeOther"),
+        (304, "NotModified"),
+        (305, "UseProxy"),
+        (306, "Unused"),
+        (307, "TemporaryRedirect"),
+        (308, "PermanentRedirect"),
+        (400, "BadRequest"),
+        (401, "Unauthorized"),
+        (402, "PaymentRequired"),
+        (403, "Forbidden"),
+        (404, "NotFound"),
+        (405, "MethodNotAllowed"),
+        (406, "NotAcceptable"),
+        (407, "ProxyAuthenticationRequired"),
+        (408, "RequestTimeout"),
+        (409, "Conflict"),
+        (410, "Gone"),
+        (411, "LengthRequired"),
+        (412, "PreconditionFailed"),
+        (413, "RequestEntityTooLarge"),
+        (414, "RequestUriTooLong"),
+        (415, "UnsupportedMediaType"),
+        (416, "RequestedRangeNotSatisfiable"),
+        (417, "ExpectationFailed"),
+        (421, "MisdirectedRequest"),
+        (422, "UnprocessableEntity"),
+        (423, "Locked"),
+        (424, "FailedDependency"),
+        (426, "UpgradeRequired"),
+        (428, "PreconditionRequired"),
+        (429, "TooManyRequests"),
+        (431, "RequestHeaderFieldsTooLarge"),
+        (451, "UnavailableForLegalReasons"),
+        (500, "InternalServerError"),
+        (501, "NotImplemented"),
+        (502, "BadGateway"),
+        (503, "ServiceUnavailable"),
+        (504, "GatewayTimeout"),
+        (505, "HttpVersionNotSupported"),
+        (506, "VariantAlsoNegotiates"),
+        (507, "InsufficientStorage"),
+        (508, "LoopDetected"),
+        (510, "NotExtended"),
+        (511, "NetworkAuthenticationRequired"),
+    ];
+
+    #[test]
+    fn every_name_is_that_of_dotnet() {
+        for code in 100..1_000_u16 {
+            let name = NAMES.iter().find(|(named, _)| *named == code).map(|(_, name)| *name);
+            let expected = name.map_or_else(|| code.to_string(), str::to_owned);
+            assert_eq!(status_name(StatusCode::from_u16(code).unwrap()), expected);
+        }
     }
 
     #[test]
