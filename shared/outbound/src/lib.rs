@@ -15,7 +15,7 @@ mod sign;
 mod tls;
 
 pub use backoff::{Pauses, chance};
-pub use credentials::{AwsEnvironment, NoCredentials, Provider, SourceKind, region_of_profile};
+pub use credentials::{AwsEnvironment, NoCredentials, Provider, region_of_profile};
 pub use heartbeat::{HeartbeatUrl, NoHeartbeatUrl, PingFailed};
 pub use pool::{Exchange, Pool, connections, exchange, pool};
 pub use sign::{Payload, SigningScope, Unsigned, signature, texts};

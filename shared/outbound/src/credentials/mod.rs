@@ -32,6 +32,8 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
+pub use profile::region_of_profile;
+
 use container::Container;
 use machine::Machine;
 use profile::Profile;
@@ -52,36 +54,10 @@ pub struct AwsEnvironment<'a> {
     pub home: Option<PathBuf>,
 }
 
-/// The region of the profile that the environment names, or of the default one.
-///
-/// # Errors
-///
-/// If a file of profiles cannot be read.
-pub fn region_of_profile(
-    environment: &AwsEnvironment<'_>,
-) -> Result<Option<String>, NoCredentials> {
-    Profile::region(environment)
-}
-
 impl AwsEnvironment<'_> {
     fn get(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
-}
-
-/// Which source was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SourceKind {
-    /// Keys in the environment.
-    Keys,
-    /// A role for the token of a workload.
-    WebIdentity,
-    /// A profile.
-    Profile,
-    /// The container's.
-    Container,
-    /// The machine's role.
-    Machine,
 }
 
 /// Why there are no credentials, and what to do. It contains none.
@@ -110,10 +86,17 @@ pub struct Provider {
     kept: Arc<Mutex<Option<Kept>>>,
 }
 
-/// Omits the credentials.
+/// Names the source that was chosen, and omits the credentials.
 impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Provider").field(&self.kind()).finish()
+        let source = match *self.source {
+            Source::Keys(_) => "Keys",
+            Source::WebIdentity(_) => "WebIdentity",
+            Source::Profile(_) => "Profile",
+            Source::Container(_) => "Container",
+            Source::Machine(_) => "Machine",
+        };
+        write!(f, "Provider({source})")
     }
 }
 
@@ -132,18 +115,6 @@ impl Provider {
     pub fn new(environment: &AwsEnvironment<'_>) -> Result<Self, NoCredentials> {
         let source = choose(environment)?;
         Ok(Self { source: Arc::new(source), kept: Arc::default() })
-    }
-
-    /// Which source was chosen.
-    #[must_use]
-    pub fn kind(&self) -> SourceKind {
-        match *self.source {
-            Source::Keys(_) => SourceKind::Keys,
-            Source::WebIdentity(_) => SourceKind::WebIdentity,
-            Source::Profile(_) => SourceKind::Profile,
-            Source::Container(_) => SourceKind::Container,
-            Source::Machine(_) => SourceKind::Machine,
-        }
     }
 
     /// Credentials that are valid now.

@@ -59,15 +59,6 @@ impl Profile {
         Ok(Some(Self { name, files: [credentials, config] }))
     }
 
-    /// The region of the profile that the environment names, or of the default one.
-    pub(super) fn region(
-        environment: &AwsEnvironment<'_>,
-    ) -> Result<Option<String>, NoCredentials> {
-        let Some(profile) = Self::named(environment)? else { return Ok(None) };
-        let region = profile.find()?.and_then(|mut found| found.remove("region"));
-        Ok(region.filter(|region| !region.is_empty()))
-    }
-
     /// Its keys, as they are now.
     pub(super) fn read(&self) -> Result<Credentials, NoCredentials> {
         let Self { name, files: [credentials, config] } = self;
@@ -113,6 +104,19 @@ impl Profile {
             }
         })
     }
+}
+
+/// The region of the profile that the environment names, or of the default one.
+///
+/// # Errors
+///
+/// If a file of profiles cannot be read.
+pub fn region_of_profile(
+    environment: &AwsEnvironment<'_>,
+) -> Result<Option<String>, NoCredentials> {
+    let Some(profile) = Profile::named(environment)? else { return Ok(None) };
+    let region = profile.find()?.and_then(|mut found| found.remove("region"));
+    Ok(region.filter(|region| !region.is_empty()))
 }
 
 /// The text of a file; empty if it does not exist.

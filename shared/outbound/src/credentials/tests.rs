@@ -80,16 +80,17 @@ fn the_first_source_that_is_there_counts() {
     let container = [("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/x")];
     let all: Vec<_> = [&keys[..], &identity, &container].concat();
     let home = Some(dir.path());
-    let kind = |variables: &[(&str, &str)], home| provider(variables, home).unwrap().kind();
-    assert_eq!(kind(&all, home), SourceKind::Keys);
-    assert_eq!(kind(&all[2..], home), SourceKind::WebIdentity);
-    assert_eq!(kind(&container, home), SourceKind::Profile);
-    assert_eq!(kind(&container, None), SourceKind::Container);
-    assert_eq!(kind(&[], None), SourceKind::Machine);
+    let kind =
+        |variables: &[(&str, &str)], home| format!("{:?}", provider(variables, home).unwrap());
+    assert_eq!(kind(&all, home), "Provider(Keys)");
+    assert_eq!(kind(&all[2..], home), "Provider(WebIdentity)");
+    assert_eq!(kind(&container, home), "Provider(Profile)");
+    assert_eq!(kind(&container, None), "Provider(Container)");
+    assert_eq!(kind(&[], None), "Provider(Machine)");
     // A default profile without keys, as `aws configure set region` leaves it, is none.
     fs::write(dir.path().join(".aws/credentials"), "").unwrap();
     fs::write(dir.path().join(".aws/config"), "[default]\nregion = eu-west-1\n").unwrap();
-    assert_eq!(kind(&container, home), SourceKind::Container);
+    assert_eq!(kind(&container, home), "Provider(Container)");
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn what_is_incomplete_is_said_with_what_to_do() {
     }
     // An empty variable is none.
     let empty = [("AWS_ACCESS_KEY_ID", ""), ("AWS_PROFILE", "")];
-    assert_eq!(provider(&empty, None).unwrap().kind(), SourceKind::Machine);
+    assert_eq!(format!("{:?}", provider(&empty, None).unwrap()), "Provider(Machine)");
 }
 
 #[tokio::test]
