@@ -8,6 +8,7 @@
 //! ```
 
 use std::fmt::Debug;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -45,12 +46,12 @@ where
         Dispatcher::new(store.clone(), store.clone(), queue.clone(), events, clock.clone());
     ManagePorts {
         collections: store.clone(),
-        cloud_services: Arc::new(NoCloudServices),
+        cloud_services: Arc::new(Unused::<dyn CloudServices>::default()),
         jobs: store.clone(),
         alerts: store.clone(),
         open: store.clone(),
         history: store,
-        browse: Arc::new(NothingToBrowse),
+        browse: Arc::new(Unused::<dyn Browse>::default()),
         queue,
         dead_letters: Arc::new(()),
         hanging: Arc::new(()),
@@ -106,26 +107,32 @@ impl IdSource for CountedIds {
     }
 }
 
-/// Fails every read for people: for tests that make none.
-#[derive(Debug, Clone, Copy)]
-pub struct NothingToBrowse;
+/// Refuses every call of a port: for tests that make none.
+pub struct Unused<P: ?Sized>(PhantomData<Arc<P>>);
 
-impl Layer for NothingToBrowse {
-    type Inner = dyn Browse;
+impl<P: ?Sized> Default for Unused<P> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
 
-    fn inner(&self) -> Arc<dyn Browse> {
-        Arc::new(*self)
+impl<P: ?Sized + Send + Sync + 'static> Layer for Unused<P> {
+    type Inner = P;
+
+    #[expect(clippy::panic, reason = "a test says by it what went wrong")]
+    fn inner(&self) -> Arc<P> {
+        panic!("this test does not use that port")
     }
 
     async fn try_call<'a, T: Debug + Send + 'a>(
         &'a self,
-        _call: impl Call<'a, dyn Browse, Result<T, StoreError>>,
+        _call: impl Call<'a, P, Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        Err(StoreError::Refused("this test does not browse".into()))
+        Err(StoreError::Refused("this test does not use that port".into()))
     }
 }
 
-impl BrowseLayer for NothingToBrowse {
+impl BrowseLayer for Unused<dyn Browse> {
     fn names_max(&self) -> usize {
         0
     }
@@ -135,27 +142,9 @@ impl BrowseLayer for NothingToBrowse {
     }
 }
 
-/// Knows no cloud service, and refuses to store any: for tests that are not about them.
-#[derive(Debug, Clone, Copy)]
-pub struct NoCloudServices;
-
-impl Layer for NoCloudServices {
-    type Inner = dyn CloudServices;
-
-    fn inner(&self) -> Arc<dyn CloudServices> {
-        Arc::new(*self)
-    }
-
-    async fn try_call<'a, T: Debug + Send + 'a>(
-        &'a self,
-        _call: impl Call<'a, dyn CloudServices, Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        Err(StoreError::Refused("this test stores no cloud services".into()))
-    }
-}
-
+/// Knows no cloud service.
 #[async_trait]
-impl CloudServicesLayer for NoCloudServices {
+impl CloudServicesLayer for Unused<dyn CloudServices> {
     async fn find(&self, _place: &ResourceGroup) -> Result<Option<CloudServiceRecord>, StoreError> {
         Ok(None)
     }
@@ -169,51 +158,13 @@ impl CloudServicesLayer for NoCloudServices {
     }
 }
 
-/// Has nothing that could be moved: for tests that move nothing.
-#[derive(Debug, Clone, Copy)]
-pub struct NothingToMove;
-
-impl Layer for NothingToMove {
-    type Inner = dyn Installation;
-
-    fn inner(&self) -> Arc<dyn Installation> {
-        Arc::new(*self)
-    }
-
-    async fn try_call<'a, T: Debug + Send + 'a>(
-        &'a self,
-        _call: impl Call<'a, dyn Installation, Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        Err(StoreError::Refused("this test moves nothing".into()))
-    }
-}
-
-impl InstallationLayer for NothingToMove {
+impl InstallationLayer for Unused<dyn Installation> {
     fn timer_shards(&self) -> u32 {
         0
     }
 }
 
-/// Has no jobs: for tests of timers that are of none.
-#[derive(Debug, Clone, Copy)]
-pub struct NoSnapshots;
-
-impl Layer for NoSnapshots {
-    type Inner = dyn Snapshots;
-
-    fn inner(&self) -> Arc<dyn Snapshots> {
-        Arc::new(*self)
-    }
-
-    async fn try_call<'a, T: Debug + Send + 'a>(
-        &'a self,
-        _call: impl Call<'a, dyn Snapshots, Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        Err(StoreError::Refused("this test reads no jobs".into()))
-    }
-}
-
-impl SnapshotsLayer for NoSnapshots {}
+impl SnapshotsLayer for Unused<dyn Snapshots> {}
 
 /// Beneath the timers of a test: it knows no path of a collection, and any other call fails the test.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use minutehand_ports::{CloudServices, Installation};
 use minutehand_testkit::conformance::{BackEnd, OpenedStore, SpoiledRow, StorePorts};
-use minutehand_testkit::services::{NoCloudServices, NothingToMove};
+use minutehand_testkit::services::Unused;
 
 use super::memory::Memory;
 use super::time::Time;
@@ -36,8 +37,8 @@ impl OpenedStore for OpenedMemory {
         StorePorts {
             store: self.0.clone(),
             browse: Arc::new(Reader::new(&self.0)),
-            cloud_services: Arc::new(NoCloudServices),
-            installation: Arc::new(NothingToMove),
+            cloud_services: Arc::new(Unused::<dyn CloudServices>::default()),
+            installation: Arc::new(Unused::<dyn Installation>::default()),
             pings: Some(self.0.clone()),
             signs: Some(self.0.clone()),
             brakes: Some(self.0.clone()),

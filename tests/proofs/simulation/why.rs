@@ -7,21 +7,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use minutehand_app::{Manage, ManagePorts};
-use minutehand_domain::collection_place::CollectionPlace;
-use minutehand_domain::failed_occurrence::FailedOccurrence;
 use minutehand_domain::firing::{LeftOut, Why};
-use minutehand_domain::journal::JournalEntry;
-use minutehand_domain::name::{Name, PathSegment};
-use minutehand_domain::work_item::JobRef;
+use minutehand_domain::name::Name;
 use minutehand_ports::store::{
-    CollectionRecord, CountedQuarters, Due, HistoryEntry, JobRecord, Page, PageRequest,
-    PresentAttempt, PresentAttempts, PulseRecord, ResourceGroup,
+    BrowseLayer, CollectionRecord, CountedQuarters, HistoryEntry, JobRecord, Layer, PageRequest,
+    PulseRecord, ResourceGroup,
 };
 use minutehand_ports::{Browse, Collections, History, Jobs, Pulses, StoreError};
 use minutehand_testkit::SetClock;
-use minutehand_testkit::services::{NothingToBrowse, manage_ports};
+use minutehand_testkit::services::{Unused, manage_ports};
 
 use super::judge::{Question, Run};
 use super::memory::Memory;
@@ -95,12 +91,16 @@ impl Reader {
     }
 }
 
-#[async_trait]
-impl Browse for Reader {
-    async fn subscriptions(&self, page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
-        NothingToBrowse.subscriptions(page).await
-    }
+impl Layer for Reader {
+    type Inner = Unused<dyn Browse>;
 
+    fn inner(&self) -> Arc<Unused<dyn Browse>> {
+        Arc::default()
+    }
+}
+
+#[async_trait]
+impl BrowseLayer for Reader {
     async fn collection(
         &self,
         place: &ResourceGroup,
@@ -109,22 +109,8 @@ impl Browse for Reader {
         Collections::find(self.memory.as_ref(), place, name).await
     }
 
-    async fn collection_path(&self, uid: &str) -> Result<Option<CollectionPlace>, StoreError> {
-        Browse::collection_path(&NothingToBrowse, uid).await
-    }
-
     async fn job(&self, uid: &str, name: &Name) -> Result<Option<JobRecord>, StoreError> {
         Jobs::find(self.memory.as_ref(), uid, name).await
-    }
-
-    async fn jobs(
-        &self,
-        collection_uid: &str,
-        prefix: &str,
-        now: DateTime<Utc>,
-        page: PageRequest,
-    ) -> Result<Page<JobRecord>, StoreError> {
-        NothingToBrowse.jobs(collection_uid, prefix, now, page).await
     }
 
     async fn attempts(
@@ -134,46 +120,6 @@ impl Browse for Reader {
     ) -> Result<Vec<HistoryEntry>, StoreError> {
         let found = self.attempts.get(&(job_uid.to_owned(), micros(nominal_at)));
         Ok(found.cloned().unwrap_or_default())
-    }
-
-    async fn attempts_before(
-        &self,
-        job_uid: &str,
-        before: Option<DateTime<Utc>>,
-        items_max: u32,
-    ) -> Result<Vec<HistoryEntry>, StoreError> {
-        NothingToBrowse.attempts_before(job_uid, before, items_max).await
-    }
-
-    async fn job_names(
-        &self,
-        collection_uid: &str,
-        prefix: &str,
-        now: DateTime<Utc>,
-        page: PageRequest,
-    ) -> Result<Page<Name>, StoreError> {
-        NothingToBrowse.job_names(collection_uid, prefix, now, page).await
-    }
-
-    fn names_max(&self) -> usize {
-        0
-    }
-
-    async fn present(
-        &self,
-        now: DateTime<Utc>,
-        work_now: DateTime<Utc>,
-    ) -> Result<Option<PresentAttempts>, StoreError> {
-        NothingToBrowse.present(now, work_now).await
-    }
-
-    async fn present_of(
-        &self,
-        job: &JobRef,
-        now: DateTime<Utc>,
-        work_now: DateTime<Utc>,
-    ) -> Result<Vec<PresentAttempt>, StoreError> {
-        NothingToBrowse.present_of(job, now, work_now).await
     }
 
     async fn left_out(
@@ -188,15 +134,6 @@ impl Browse for Reader {
         Ok(rows.take(usize::try_from(items_max).unwrap()).collect())
     }
 
-    async fn failures(
-        &self,
-        subscription: &PathSegment,
-        day: NaiveDate,
-        page: PageRequest,
-    ) -> Result<Page<FailedOccurrence>, StoreError> {
-        NothingToBrowse.failures(subscription, day, page).await
-    }
-
     async fn quarters(
         &self,
         collection_uid: &str,
@@ -205,36 +142,7 @@ impl Browse for Reader {
         Ok(self.memory.read_quarters(collection_uid, between))
     }
 
-    async fn collections(
-        &self,
-        subscription: &PathSegment,
-        page: PageRequest,
-    ) -> Result<Page<CollectionRecord>, StoreError> {
-        NothingToBrowse.collections(subscription, page).await
-    }
-
-    fn timer_shards(&self) -> u32 {
-        0
-    }
-
-    async fn timers(
-        &self,
-        shard: u32,
-        until: DateTime<Utc>,
-        page: PageRequest,
-    ) -> Result<Page<Due>, StoreError> {
-        NothingToBrowse.timers(shard, until, page).await
-    }
-
     async fn pulses(&self) -> Result<PulseRecord, StoreError> {
         self.memory.read_pulses().await
-    }
-
-    async fn journal(
-        &self,
-        collection_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<JournalEntry>, StoreError> {
-        NothingToBrowse.journal(collection_uid, page).await
     }
 }

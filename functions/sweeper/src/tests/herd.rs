@@ -17,9 +17,9 @@ use minutehand_domain::work_item::WorkItem;
 use minutehand_ports::store::{
     Advance, Due, DueTimer, Layer, Page, PageRequest, PulseOf, StoreError, TimerKey, TimersLayer,
 };
-use minutehand_ports::{Clock, DispatchQueue, QueueError, QueueMessage};
+use minutehand_ports::{Clock, DispatchQueue, QueueError, QueueMessage, Snapshots};
 use minutehand_store_dynamodb::WRITES_IN_FLIGHT_MAX;
-use minutehand_testkit::services::{NoOutages, NoSnapshots, NoTimers};
+use minutehand_testkit::services::{NoOutages, NoTimers, Unused};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
@@ -219,7 +219,7 @@ impl DispatchQueue for Throttling {
 async fn sweep(timers: usize) -> (f64, usize, usize) {
     let table = Arc::new(Throttling::with_herd(timers));
     let heartbeat = Heartbeat::new(Arc::new(NoOutages), table.clone(), PulseOf::Sweepers);
-    let (jobs, events) = (Arc::new(NoSnapshots), Arc::new(()));
+    let (jobs, events) = (Arc::new(Unused::<dyn Snapshots>::default()), Arc::new(()));
     let dispatcher = Dispatcher::new(table.clone(), jobs, table.clone(), events, table.clone());
     let sweeper = Sweeper::new(table.clone(), dispatcher, Arc::new(heartbeat), table.clone())
         .with_concurrent_pages(CONCURRENT_PAGES)

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use minutehand_ports::store::{Advance, DueTimer, Layer, Page, PulseOf, TimerKey, TimersLayer};
-use minutehand_ports::{DispatchQueue, QueueError, QueueMessage, StoreError};
+use minutehand_ports::{DispatchQueue, QueueError, QueueMessage, Snapshots, StoreError};
 use minutehand_testkit::SetClock;
-use minutehand_testkit::services::{NoOutages, NoSnapshots, NoTimers};
+use minutehand_testkit::services::{NoOutages, NoTimers, Unused};
 
 use super::super::*;
 
@@ -96,7 +96,7 @@ fn at(second: i64) -> DateTime<Utc> {
 fn sweeper() -> (Arc<TwoShards>, Arc<SetClock>, Sweeper) {
     let (store, clock) = (Arc::new(TwoShards::default()), Arc::new(SetClock::at(at(0))));
     let heartbeat = Heartbeat::new(Arc::new(NoOutages), clock.clone(), PulseOf::Sweepers);
-    let (jobs, events) = (Arc::new(NoSnapshots), Arc::new(()));
+    let (jobs, events) = (Arc::new(Unused::<dyn Snapshots>::default()), Arc::new(()));
     let dispatcher = Dispatcher::new(store.clone(), jobs, store.clone(), events, clock.clone());
     let sweeper = Sweeper::new(store.clone(), dispatcher, Arc::new(heartbeat), clock.clone());
     (store, clock, sweeper)
