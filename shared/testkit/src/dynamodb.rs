@@ -9,15 +9,11 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Region, StalledStreamProtectionConfig};
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use dynoxide::DynoxideError;
@@ -33,8 +29,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
-/// The endpoint of the SDK's requests; the top-level domain is reserved and never resolves.
-const ENDPOINT: &str = "http://dynamodb.invalid";
+use crate::fake_client;
 
 /// A DynamoDB that runs until it and every client of it are dropped.
 #[derive(Debug)]
@@ -77,17 +72,7 @@ impl LocalDynamo {
     /// caller is cancelled.
     #[must_use]
     pub fn client(&self) -> Client {
-        let config = Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .http_client(self.connector.clone())
-            .endpoint_url(ENDPOINT)
-            .region(Region::from_static("local"))
-            .allow_no_auth()
-            .retry_config(RetryConfig::disabled())
-            .timeout_config(TimeoutConfig::disabled())
-            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-            .build();
-        Client::from_conf(config)
+        fake_client!(aws_sdk_dynamodb, self.connector)
     }
 
     /// The connector of [`client`](Self::client), for requests that go past the client.
@@ -116,16 +101,6 @@ impl Connector {
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         HttpConnectorFuture::new(self.clone().answer(request))
-    }
-}
-
-impl HttpClient for Connector {
-    fn http_connector(
-        &self,
-        _settings: &HttpConnectorSettings,
-        _components: &RuntimeComponents,
-    ) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
     }
 }
 
