@@ -160,17 +160,7 @@ impl PostgresServer {
         self.start_again();
     }
 
-    /// Ends the server as if it crashed, and starts it again on the same port.
-    ///
-    /// # Panics
-    ///
-    /// If it does not start again.
-    pub fn crash_and_restart(&mut self) {
-        self.quit();
-        self.start_again();
-    }
-
-    /// Starts the server again that was ended.
+    /// Starts the server again that was ended, on the same port.
     ///
     /// # Panics
     ///
@@ -180,7 +170,7 @@ impl PostgresServer {
         self.child = serve(&self.programs, &data, self.port, (&self.settings, &self.log));
     }
 
-    /// Ends the server at once.
+    /// Ends the server at once, as if it crashed.
     pub fn quit(&mut self) {
         // It may have ended by itself.
         let _ = kill_process(Pid::from_child(&self.child), Signal::QUIT);

@@ -22,7 +22,8 @@ async fn after_a_crash_of_the_database_everything_that_was_answered_is_there_and
     let ((receiver, _), (sender, _)) = (queue(&here).await, queue(&there).await);
     send(&sender, "before").await;
     assert_eq!(receive(&receiver).await, "before");
-    server.crash_and_restart();
+    server.quit();
+    server.start_again();
     let mut failed = 0;
     let stored = loop {
         match here.read(script(vec![on("SELECT key FROM subscriptions", &[])])).await {
@@ -69,7 +70,8 @@ async fn after_a_crash_of_the_database_a_process_gives_signs_again_within_two_se
     let Some(mut server) = PostgresServer::start() else { return };
     let database = connect(&server.address("127.0.0.1")).await;
     let before = database.process();
-    server.crash_and_restart();
+    server.quit();
+    server.start_again();
     // By the database's clock: ticks since it has been there.
     let first = "SELECT (seen_at - extract(epoch FROM pg_postmaster_start_time()) * 10000000)::bigint FROM signs";
     let mut failed = 0;
