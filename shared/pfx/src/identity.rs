@@ -1,7 +1,5 @@
 //! Selects the private key, its certificate, and the chain of issuers.
 
-use std::fmt::Write as _;
-
 use chrono::DateTime;
 use const_oid::db::{rfc5753, rfc5912};
 use der::{Decode, Encode};
@@ -57,7 +55,7 @@ pub(crate) fn identify(contents: Contents) -> Result<OpenedCertificate, PfxError
         .ok_or(PfxError::Damaged { what: "the expiry of the certificate" })?;
 
     Ok(OpenedCertificate {
-        thumbprint: thumbprint(&leaf.der),
+        thumbprint: name::hex(&Sha1::digest(&leaf.der)),
         subject: name::format_like_dotnet(leaf.tbs().subject()),
         expires_at,
         chain: chain(leaf, others),
@@ -126,13 +124,4 @@ fn chain(leaf: Certificate, mut others: Vec<Certificate>) -> Vec<Vec<u8>> {
         chain.push(last.der);
     }
     chain
-}
-
-fn thumbprint(der: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in Sha1::digest(der) {
-        // Writing to a `String` cannot fail.
-        let _ = write!(text, "{byte:02X}");
-    }
-    text
 }

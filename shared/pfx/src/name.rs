@@ -88,15 +88,18 @@ fn text(value: &Any) -> String {
             });
             char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
         }
-        _ => {
-            let mut hex = String::from("#");
-            for byte in value.to_der().unwrap_or_default() {
-                // Writing to a `String` cannot fail.
-                let _ = write!(hex, "{byte:02X}");
-            }
-            hex
-        }
+        _ => format!("#{}", hex(&value.to_der().unwrap_or_default())),
     }
+}
+
+/// Returns bytes in upper-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a `String` cannot fail.
+        let _ = write!(hex, "{byte:02X}");
+    }
+    hex
 }
 
 #[cfg(test)]
