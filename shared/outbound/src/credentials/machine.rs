@@ -52,7 +52,8 @@ impl Machine {
                 "AWS_EC2_METADATA_SERVICE_ENDPOINT is {endpoint}, not an http URL"
             )));
         }
-        let service = Service::new(false, TIME_MAX)?.that_may_be_missing();
+        let mut service = Service::new(false, TIME_MAX)?;
+        service.repeats_timeouts = false;
         Ok(Self { endpoint: endpoint.trim_end_matches('/').to_owned(), service })
     }
 

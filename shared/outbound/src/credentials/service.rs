@@ -20,7 +20,7 @@ pub(super) struct Service {
     pool: Pool,
     time_max: Duration,
     /// Whether a request that timed out is sent again. That does not help where there is no such service.
-    repeats_timeouts: bool,
+    pub(super) repeats_timeouts: bool,
 }
 
 impl Service {
@@ -29,11 +29,6 @@ impl Service {
         let pool = pool(is_https, time_max);
         let pool = pool.map_err(|error| NoCredentials::new(error.to_string()))?;
         Ok(Self { pool, time_max, repeats_timeouts: true })
-    }
-
-    /// The same service, if it may be missing.
-    pub(super) fn that_may_be_missing(self) -> Self {
-        Self { repeats_timeouts: false, ..self }
     }
 
     /// Sends a request, and again while the service fails or does not answer. Returns the last answer.
