@@ -13,11 +13,11 @@ pub const BACK_ENDS: [&str; 7] = [
     "PostgreSQL",
 ];
 
-/// Something that a back end does not do as the others.
+/// Something that back ends do not do as the others.
 #[derive(Debug, Clone, Copy)]
 pub struct Difference {
-    /// The back end, by the name in [`BACK_ENDS`].
-    pub back_end: &'static str,
+    /// The back ends, by their names in [`BACK_ENDS`].
+    pub back_ends: &'static [&'static str],
     /// The behaviours that do not hold there, each as `group::name`, or `group::*` for all of a group.
     /// None if the suite does not see it.
     pub behaviours: &'static [&'static str],
@@ -30,7 +30,7 @@ impl Difference {
     pub(super) fn is_of<S>(&self, back_end: &str, behaviour: &Behaviour<S>) -> bool {
         let (name, all) = (format!("{behaviour:?}"), format!("{}::*", behaviour.group));
         let is_listed = |it: &&str| **it == name || **it == all;
-        self.back_end == back_end && self.behaviours.iter().any(is_listed)
+        self.back_ends.contains(&back_end) && self.behaviours.iter().any(is_listed)
     }
 }
 
@@ -39,37 +39,37 @@ impl Difference {
 /// What is said of AWS is what its documentation says: the suite has not been run there.
 pub const DIFFERENCES: &[Difference] = &[
     Difference {
-        back_end: "DynamoDB elsewhere",
+        back_ends: &["DynamoDB elsewhere"],
         behaviours: &[],
         reason: "ministack tells no units of batch reads, and answers more than 16 MB of one at once; \
                  tests of prices and of cut batches run on the DynamoDB in the process alone",
     },
     Difference {
-        back_end: "DynamoDB elsewhere",
+        back_ends: &["DynamoDB elsewhere"],
         behaviours: &[],
         reason: "AWS refuses a transaction that meets another one, since nothing waits for a lock; \
                  the suite asks again in every test",
     },
     Difference {
-        back_end: "DynamoDB elsewhere",
+        back_ends: &["DynamoDB elsewhere"],
         behaviours: &[],
         reason: "an index on AWS follows its table a moment later; \
                  the tests that look into the index look at once, and may be too early there",
     },
     Difference {
-        back_end: "DynamoDB elsewhere",
+        back_ends: &["DynamoDB elsewhere"],
         behaviours: &[],
         reason: "AWS takes seconds to create a table, and checks credentials; \
                  the tests are made for emulators, and do not wait",
     },
     Difference {
-        back_end: "DynamoDB elsewhere",
+        back_ends: &["DynamoDB elsewhere"],
         behaviours: &[],
         reason: "AWS refuses a position that is longer than a sort key can be; \
                  a unit test of the store shows that it sends none",
     },
     Difference {
-        back_end: "simulation",
+        back_ends: &["simulation"],
         behaviours: &[
             "browse::a_subscription_is_listed_once_it_has_had_a_collection",
             "browse::a_collection_is_found_by_name_and_its_path_by_id",
@@ -97,61 +97,39 @@ pub const DIFFERENCES: &[Difference] = &[
         reason: "people who read, the classic API, and moves have no part in a simulated run",
     },
     Difference {
-        back_end: "DynamoDB",
+        back_ends: &["DynamoDB", "DynamoDB elsewhere"],
         behaviours: &["pings::what_was_left_out_as_not_watched_is_not_opened"],
         reason: "on AWS the API counts as always there, so nothing is left out for that reason; \
                  the check would cost two more write units at each ping",
     },
     Difference {
-        back_end: "DynamoDB",
+        back_ends: &["DynamoDB", "DynamoDB elsewhere"],
         behaviours: &["quarters::*"],
         reason: "a count of quarters is one more write at each firing; \
                  what people see is computed from what is stored anyway",
     },
     Difference {
-        back_end: "DynamoDB elsewhere",
-        behaviours: &["pings::what_was_left_out_as_not_watched_is_not_opened"],
-        reason: "on AWS the API counts as always there, so nothing is left out for that reason; \
-                 the check would cost two more write units at each ping",
-    },
-    Difference {
-        back_end: "DynamoDB elsewhere",
-        behaviours: &["quarters::*"],
-        reason: "a count of quarters is one more write at each firing; \
-                 what people see is computed from what is stored anyway",
-    },
-    Difference {
-        back_end: "simulation",
+        back_ends: &["simulation"],
         behaviours: &["damage::*"],
         reason: "a row in memory is a value, which cannot be unreadable",
     },
     Difference {
-        back_end: "DynamoDB",
+        back_ends: &["DynamoDB", "DynamoDB elsewhere"],
         behaviours: &["pings::signs_are_written_on_those_that_were_read"],
         reason: "the API on AWS counts as always there, so nothing gives signs",
     },
     Difference {
-        back_end: "DynamoDB elsewhere",
-        behaviours: &["pings::signs_are_written_on_those_that_were_read"],
-        reason: "the API on AWS counts as always there, so nothing gives signs",
-    },
-    Difference {
-        back_end: "SQLite in memory",
+        back_ends: &["SQLite in memory", "SQLite in a file"],
         behaviours: &["brakes::*"],
         reason: "a machine knows what its own calls have shown",
     },
     Difference {
-        back_end: "SQLite in a file",
-        behaviours: &["brakes::*"],
-        reason: "a machine knows what its own calls have shown",
-    },
-    Difference {
-        back_end: "PostgreSQL",
+        back_ends: &["PostgreSQL"],
         behaviours: &["brakes::*"],
         reason: "a process that runs all the time knows what its own calls have shown",
     },
     Difference {
-        back_end: "SQS",
+        back_ends: &["SQS"],
         behaviours: &["deliveries::*"],
         reason: "Lambda receives, and hands messages over as events; the clock of SQS cannot be set",
     },
