@@ -3,8 +3,8 @@
 //!
 //! Each behaviour of stores is a function of a [`Subject`], a store with nothing in it, which it uses
 //! through the ports alone. A [`BackEnd`] is a value that makes such stores. Behaviours of queues are
-//! functions of a [`QueueSubject`] in the same way, and [`queue_conformance!`](crate::queue_conformance!)
-//! makes tests of them. [`conformance!`](crate::conformance!)
+//! functions of a [`QueueSubject`] in the same way, and `queue_conformance!`
+//! makes tests of them. `conformance!`
 //! makes a test of each behaviour on one back end:
 //!
 //! ```text
@@ -30,8 +30,8 @@
 //! # Adding behaviours
 //!
 //! One file is one group: its `behaviours!` at the top lists the functions that are tests, and one
-//! that is missing there is reported as dead code. A new file is named three times more: as a module, in
-//! [`behaviours`] and in [`conformance!`](crate::conformance!).
+//! that is missing there is reported as dead code. A new file is named twice more: as a module, and in the
+//! `groups!` below.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -55,16 +55,10 @@ use tokio::runtime;
 
 /// Makes the functions named the behaviours of this group.
 macro_rules! behaviours {
-    ($dollar:tt $group:ident as $tests:ident: $($name:ident,)+) => {
-        behaviours! { $dollar $group of Subject by check as $tests: $($name,)+ }
+    ($dollar:tt $group:ident: $($name:ident,)+) => {
+        behaviours! { $dollar $group of Subject by check: $($name,)+ }
     };
-    ($dollar:tt $group:ident of QueueSubject as $tests:ident: $($name:ident,)+) => {
-        behaviours! { $dollar $group of QueueSubject by check_queue as $tests: $($name,)+ }
-    };
-    (
-        $dollar:tt $group:ident of $subject:ident by $check:ident as $tests:ident:
-        $($name:ident,)+
-    ) => {
+    ($dollar:tt $group:ident of $subject:ident by $check:ident: $($name:ident,)+) => {
         /// The behaviours of this group.
         pub const BEHAVIOURS: &[
             $crate::conformance::Behaviour<$crate::conformance::$subject>
@@ -78,7 +72,7 @@ macro_rules! behaviours {
 
         #[doc(hidden)]
         #[macro_export]
-        macro_rules! $tests {
+        macro_rules! $group {
             ($dollar back_end:expr) => {
                 mod $group {
                     $(
@@ -89,6 +83,28 @@ macro_rules! behaviours {
                         }
                     )+
                 }
+            };
+        }
+    };
+}
+
+/// Makes a function that lists the behaviours of these groups, and a macro that makes their tests.
+macro_rules! groups {
+    (
+        $dollar:tt $(#[$about_all:meta])* $all:ident: $subject:ident,
+        $(#[$about_tests:meta])* $tests:ident: $($group:ident,)+
+    ) => {
+        $(#[$about_all])*
+        #[must_use]
+        pub fn $all() -> Vec<Behaviour<$subject>> {
+            [$($group::BEHAVIOURS,)+].concat()
+        }
+
+        $(#[$about_tests])*
+        #[macro_export]
+        macro_rules! $tests {
+            ($dollar back_end:expr) => {
+                $($dollar crate::$group!($dollar back_end);)+
             };
         }
     };
@@ -140,6 +156,7 @@ pub use queues::{OpenedQueue, QueueBackEnd, QueueSubject};
 pub use subject::{Subject, at_once, whole_list};
 
 /// Something that every back end has to do: every store, or every queue.
+#[derive(Clone)]
 pub struct Behaviour<S: 'static = Subject> {
     /// The file that has it.
     pub group: &'static str,
@@ -149,63 +166,32 @@ pub struct Behaviour<S: 'static = Subject> {
     pub hold: for<'a> fn(&'a S) -> Pin<Box<dyn Future<Output = ()> + 'a>>,
 }
 
-impl<S> Clone for Behaviour<S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S> Copy for Behaviour<S> {}
-
 impl<S> fmt::Debug for Behaviour<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}::{}", self.group, self.name)
     }
 }
 
-/// All behaviours of queues.
-#[must_use]
-pub fn queue_behaviours() -> Vec<Behaviour<QueueSubject>> {
-    [deliveries::BEHAVIOURS, sending::BEHAVIOURS].concat()
+groups! { $
+    /// All behaviours of queues.
+    queue_behaviours: QueueSubject,
+
+    /// Makes a test of every behaviour of queues on a back end, in one module for each group.
+    ///
+    /// Takes an expression that is valid in any module, and is a [`QueueBackEnd`].
+    queue_conformance: deliveries, sending,
 }
 
-/// All behaviours of stores.
-#[must_use]
-pub fn behaviours() -> Vec<Behaviour> {
-    let groups = [
-        alerts::BEHAVIOURS,
-        brakes::BEHAVIOURS,
-        browse::BEHAVIOURS,
-        claims::BEHAVIOURS,
-        cloud_services::BEHAVIOURS,
-        collections::BEHAVIOURS,
-        counting::BEHAVIOURS,
-        counts::BEHAVIOURS,
-        crashes::BEHAVIOURS,
-        damage::BEHAVIOURS,
-        failures::BEHAVIOURS,
-        firing_races::BEHAVIOURS,
-        history::BEHAVIOURS,
-        installation::BEHAVIOURS,
-        jobs::BEHAVIOURS,
-        lists::BEHAVIOURS,
-        open_attempts::BEHAVIOURS,
-        pings::BEHAVIOURS,
-        pulses::BEHAVIOURS,
-        quarters::BEHAVIOURS,
-        races::BEHAVIOURS,
-        recording::BEHAVIOURS,
-        removal::BEHAVIOURS,
-        retries::BEHAVIOURS,
-        seats::BEHAVIOURS,
-        slots::BEHAVIOURS,
-        snapshots::BEHAVIOURS,
-        sweeps::BEHAVIOURS,
-        timers::BEHAVIOURS,
-        turns::BEHAVIOURS,
-        values::BEHAVIOURS,
-    ];
-    groups.concat()
+groups! { $
+    /// All behaviours of stores.
+    behaviours: Subject,
+
+    /// Makes a test of every behaviour on a back end, in one module for each group.
+    ///
+    /// Takes an expression that is valid in any module, and is a [`BackEnd`].
+    conformance: alerts, brakes, browse, claims, cloud_services, collections, counting, counts, crashes,
+    damage, failures, firing_races, history, installation, jobs, lists, open_attempts, pings, pulses,
+    quarters, races, recording, removal, retries, seats, slots, snapshots, sweeps, timers, turns, values,
 }
 
 /// Checks one behaviour of a store, named by its group and its own name, on a back end.
@@ -300,55 +286,4 @@ async fn holds<S>(behaviour: &Behaviour<S>, subject: &S) -> bool {
         }
     })
     .await
-}
-
-/// Makes a test of every behaviour on a back end, in one module for each group.
-///
-/// Takes an expression that is valid in any module, and is a [`BackEnd`].
-#[macro_export]
-macro_rules! conformance {
-    ($back_end:expr) => {
-        $crate::conformance_of_alerts!($back_end);
-        $crate::conformance_of_brakes!($back_end);
-        $crate::conformance_of_browse!($back_end);
-        $crate::conformance_of_claims!($back_end);
-        $crate::conformance_of_cloud_services!($back_end);
-        $crate::conformance_of_collections!($back_end);
-        $crate::conformance_of_counting!($back_end);
-        $crate::conformance_of_counts!($back_end);
-        $crate::conformance_of_crashes!($back_end);
-        $crate::conformance_of_damage!($back_end);
-        $crate::conformance_of_failures!($back_end);
-        $crate::conformance_of_firing_races!($back_end);
-        $crate::conformance_of_history!($back_end);
-        $crate::conformance_of_installation!($back_end);
-        $crate::conformance_of_jobs!($back_end);
-        $crate::conformance_of_lists!($back_end);
-        $crate::conformance_of_open_attempts!($back_end);
-        $crate::conformance_of_pings!($back_end);
-        $crate::conformance_of_pulses!($back_end);
-        $crate::conformance_of_quarters!($back_end);
-        $crate::conformance_of_races!($back_end);
-        $crate::conformance_of_recording!($back_end);
-        $crate::conformance_of_removal!($back_end);
-        $crate::conformance_of_retries!($back_end);
-        $crate::conformance_of_seats!($back_end);
-        $crate::conformance_of_slots!($back_end);
-        $crate::conformance_of_snapshots!($back_end);
-        $crate::conformance_of_sweeps!($back_end);
-        $crate::conformance_of_timers!($back_end);
-        $crate::conformance_of_turns!($back_end);
-        $crate::conformance_of_values!($back_end);
-    };
-}
-
-/// Makes a test of every behaviour of queues on a back end, in one module for each group.
-///
-/// Takes an expression that is valid in any module, and is a [`QueueBackEnd`].
-#[macro_export]
-macro_rules! queue_conformance {
-    ($back_end:expr) => {
-        $crate::conformance_of_deliveries!($back_end);
-        $crate::conformance_of_sending!($back_end);
-    };
 }

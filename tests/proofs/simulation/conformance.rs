@@ -39,7 +39,7 @@ impl OpenedStore for OpenedMemory {
             browse: Arc::new(Reader::new(&self.0)),
             cloud_services: Arc::new(Unused::<dyn CloudServices>::default()),
             installation: Arc::new(Unused::<dyn Installation>::default()),
-            pings: Some(self.0.clone()),
+            pings: self.0.clone(),
             signs: Some(self.0.clone()),
             brakes: Some(self.0.clone()),
             hanging: Some(self.0.clone()),

@@ -61,7 +61,11 @@ impl OpenedTable {
 impl OpenedStore for OpenedTable {
     fn ports(&self) -> StorePorts {
         let store = Arc::new(self.store());
-        StorePorts::new(store.clone()).with_pings(store.clone()).with_brakes(store)
+        StorePorts {
+            brakes: Some(store.clone()),
+            hanging: Some(store.clone()),
+            ..StorePorts::new(store)
+        }
     }
 
     async fn spoil(&self, row: SpoiledRow<'_>) {

@@ -37,8 +37,8 @@ fn assert_requests(made: &BTreeMap<String, u32>, allowed: &[(&str, u32)]) {
 async fn a_thousand_jobs_of_16_kilobytes_are_listed_by_queries() {
     let subject = World::new().await;
     let (jc, names) = (subject.collection("jc").await, numbered("j", 1_000));
-    at_once(WORKERS, |worker| {
-        let (subject, jc, names) = (subject.to_owned(), jc.clone(), share(&names, worker));
+    at_once(WORKERS, (subject.to_owned(), jc.clone()), |(subject, jc), worker| {
+        let names = share(&names, worker);
         async move {
             for name in names {
                 let mut long = job(&name);
@@ -66,8 +66,8 @@ async fn a_thousand_jobs_of_16_kilobytes_are_listed_by_queries() {
 async fn a_thousand_collections_are_listed_by_queries() {
     let subject = World::new().await;
     let names = numbered("jc", 1_000);
-    at_once(WORKERS, |worker| {
-        let (subject, names) = (subject.clone(), share(&names, worker));
+    at_once(WORKERS, subject.clone(), |subject, worker| {
+        let names = share(&names, worker);
         async move {
             for name in names {
                 // Every hundredth is in a group of its own.

@@ -157,7 +157,7 @@ impl OpenedQueue for OpenedSqlQueue {
 impl OpenedStore for OpenedDatabase {
     fn ports(&self) -> StorePorts {
         let store = Arc::new(SqlStore::new(self.database.clone()));
-        StorePorts::new(store.clone()).with_pings(store.clone()).with_signs(store)
+        StorePorts { signs: Some(store.clone()), ..StorePorts::new(store) }
     }
 
     async fn spoil(&self, row: SpoiledRow<'_>) {

@@ -2,15 +2,13 @@
 
 use chrono::TimeDelta;
 use minutehand_domain::alert::AlertUse;
-use minutehand_domain::document::load_collection_shown;
-use minutehand_ports::store::{AlertRead, AlertWrite, Saved};
-use minutehand_ports::{Collections, Snapshots};
+use minutehand_ports::store::{AlertRead, AlertWrite};
 
-use super::firing::{JOB, at, job_ref};
+use super::firing::{JOB, at};
 use super::subject::at_once;
 use super::{Subject, firing::COLLECTION};
 
-behaviours! { $ alerts as conformance_of_alerts:
+behaviours! { $ alerts:
     a_state_reads_back_and_is_stored_only_on_the_one_that_was_read,
     of_workers_that_store_a_state_at_once_one_does,
     the_state_of_a_collection_is_not_that_of_a_job,
@@ -43,14 +41,11 @@ async fn a_state_reads_back_and_is_stored_only_on_the_one_that_was_read(subject:
 
 async fn of_workers_that_store_a_state_at_once_one_does(subject: &Subject) {
     for as_read in 0..3 {
-        let stored = at_once(8, |n| {
-            let store = subject.store.clone();
-            async move {
-                let write = write(JOB, as_read, &format!("state {n}"));
-                store.write_alert(&write).await.unwrap()
-            }
-        });
-        let stored = stored.await;
+        let stored = at_once(8, subject.clone(), |subject, n| async move {
+            let write = write(JOB, as_read, &format!("state {n}"));
+            subject.store.write_alert(&write).await.unwrap()
+        })
+        .await;
         assert_eq!(stored.iter().filter(|stored| **stored).count(), 1, "{stored:?}");
         assert_eq!(subject.store.read_alert(JOB).await.unwrap().number, as_read + 1);
     }
@@ -65,9 +60,7 @@ async fn the_state_of_a_collection_is_not_that_of_a_job(subject: &Subject) {
 
 async fn a_snapshot_shows_whether_its_collection_has_a_format_or_rules(subject: &Subject) {
     subject.and_job().await;
-    let shown =
-        async || Snapshots::read(&*subject.store, &job_ref()).await.unwrap().unwrap().alert_use;
-    assert_eq!(shown().await, AlertUse::None);
+    assert_eq!(subject.snapshot().await.alert_use, AlertUse::None);
     let request = r#""type":"Http","request":{"uri":"https://example.org/","method":"POST"}"#;
     for (more, expected) in [
         ("", AlertUse::None),
@@ -78,13 +71,7 @@ async fn a_snapshot_shows_whether_its_collection_has_a_format_or_rules(subject: 
         (r#","alsoTell":{"late":"PT5M"}"#, AlertUse::Incidents),
         (r#","after":2,"alsoTell":{"missed":true}"#, AlertUse::RulesAndIncidents),
     ] {
-        let document =
-            format!(r#"{{"properties":{{"minutehand":{{"onFailure":{{{request}{more}}}}}}}}}"#);
-        let document = serde_json::from_str(&document).unwrap();
-        let mut now =
-            subject.store.read_collection(&job_ref().collection_uid).await.unwrap().unwrap();
-        now.collection.definition = load_collection_shown(&document).unwrap();
-        assert_eq!(Collections::replace(&*subject.store, &now, None).await.unwrap(), Saved::Kept);
-        assert_eq!(shown().await, expected, "{more}");
+        subject.set_failure_action(&format!("{{{request}{more}}}")).await;
+        assert_eq!(subject.snapshot().await.alert_use, expected, "{more}");
     }
 }

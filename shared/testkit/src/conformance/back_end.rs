@@ -26,8 +26,8 @@ pub struct StorePorts {
     pub cloud_services: Arc<dyn CloudServices>,
     /// What moves an installation.
     pub installation: Arc<dyn Installation>,
-    /// Pings, if it takes any.
-    pub pings: Option<Arc<dyn Pings>>,
+    /// Pings.
+    pub pings: Arc<dyn Pings>,
     /// The signs of who takes pings, if it needs any.
     pub signs: Option<Arc<dyn ApiSigns>>,
     /// The brakes of origins, if processes share them.
@@ -37,39 +37,21 @@ pub struct StorePorts {
 }
 
 impl StorePorts {
-    /// One store that implements all of them.
+    /// One store that implements them, without signs and brakes.
     #[must_use]
     pub fn new(
-        store: Arc<impl CoreStore + Browse + CloudServices + Installation + 'static>,
+        store: Arc<impl CoreStore + Browse + CloudServices + Installation + Pings + 'static>,
     ) -> Self {
         Self {
             store: store.clone(),
             browse: store.clone(),
             cloud_services: store.clone(),
-            installation: store,
-            pings: None,
+            installation: store.clone(),
+            pings: store,
             signs: None,
             brakes: None,
             hanging: None,
         }
-    }
-
-    /// The same, of a store that takes pings.
-    #[must_use]
-    pub fn with_pings(self, store: Arc<impl Pings + 'static>) -> Self {
-        Self { pings: Some(store), ..self }
-    }
-
-    /// The same, of a store with signs.
-    #[must_use]
-    pub fn with_signs(self, store: Arc<impl ApiSigns + 'static>) -> Self {
-        Self { signs: Some(store), ..self }
-    }
-
-    /// The same, of a store with brakes.
-    #[must_use]
-    pub fn with_brakes(self, store: Arc<impl Brakes + 'static>) -> Self {
-        Self { brakes: Some(store.clone()), hanging: Some(store), ..self }
     }
 }
 

@@ -7,7 +7,7 @@ use super::Subject;
 use super::firing::at;
 use super::subject::at_once;
 
-behaviours! { $ brakes as conformance_of_brakes:
+behaviours! { $ brakes:
     calls_without_an_answer_are_counted_until_the_origin_answers,
     an_origin_gets_one_call_of_all_that_ask_and_the_next_one_later,
     what_is_forgotten_is_counted_anew,
@@ -53,10 +53,8 @@ async fn calls_without_an_answer_are_counted_until_the_origin_answers(subject: &
 async fn an_origin_gets_one_call_of_all_that_ask_and_the_next_one_later(subject: &Subject) {
     assert!(takes(subject, at(60)).await, "nothing is known of it");
     let brake = counted(subject, ORIGIN, at(60)).await;
-    let asked = at_once(20, |_| {
-        let subject = subject.clone();
-        async move { takes(&subject, at(61)).await }
-    });
+    let asked =
+        at_once(20, subject.clone(), |subject, _| async move { takes(&subject, at(61)).await });
     assert_eq!(asked.await.into_iter().filter(|took| *took).count(), 1);
     let called = brake.called(at(61));
     assert_eq!(called.next_at, at(61) + BRAKED_EVERY);

@@ -8,8 +8,8 @@ use minutehand_domain::journal::{DocumentChange, JournalEntry, JournalRun, Opera
 use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::timing::Timing;
 use minutehand_ports::store::{
-    Claimed, JobRecord, LeaveOpen, LeftOpen, OpenSpan, PageRequest, Pause, PresentAttempt, PulseOf,
-    Recorded, Said, SaveJob, Saved, Standing, WaitsFor,
+    Claimed, JobRecord, LeaveOpen, LeftOpen, OpenSpan, Pause, PresentAttempt, PulseOf, Recorded,
+    Said, SaveJob, Saved, Standing, WaitsFor,
 };
 use minutehand_ports::{Collections, Jobs};
 
@@ -19,9 +19,9 @@ use super::firing::{
     record, retry, scheduled, uid_of,
 };
 use super::records::{collection_in, job, named, now, numbered, segment};
-use super::subject::whole_list;
+use super::subject::{first_page, whole_list};
 
-behaviours! { $ browse as conformance_of_browse:
+behaviours! { $ browse:
     a_subscription_is_listed_once_it_has_had_a_collection,
     a_collection_is_found_by_name_and_its_path_by_id,
     collections_are_listed_by_name_in_pages,
@@ -41,13 +41,9 @@ behaviours! { $ browse as conformance_of_browse:
     the_journal_comes_newest_first_in_pages,
 }
 
-fn page(items_max: u32) -> PageRequest {
-    PageRequest { from: None, items_max }
-}
-
 async fn a_subscription_is_listed_once_it_has_had_a_collection(subject: &Subject) {
     let browse = subject.browse();
-    assert_eq!(browse.subscriptions(page(10)).await.unwrap().items, []);
+    assert_eq!(browse.subscriptions(first_page(10)).await.unwrap().items, []);
     for (subscription, name) in [("b", "one"), ("A", "two"), ("b", "three"), ("c", "four")] {
         subject.with_collection(&collection_in(subscription, "Group", name)).await;
     }
@@ -102,10 +98,7 @@ async fn a_job_is_found_by_its_name(subject: &Subject) {
 
 async fn jobs_are_listed_by_the_beginning_of_their_names(subject: &Subject) {
     assert!(subject.browse().names_max() >= 1_000);
-    let jc = subject.collection("jc").await;
-    for name in ["Abc", "abd", "ab", "b", "a", "AB-1"] {
-        subject.job(&jc, name).await;
-    }
+    let jc = subject.collection_with(&["Abc", "abd", "ab", "b", "a", "AB-1"]).await;
     for (prefix, names) in [
         ("", &["a", "ab", "AB-1", "Abc", "abd", "b"] as &[_]),
         ("aB", &["ab", "AB-1", "Abc", "abd"]),
@@ -133,7 +126,8 @@ async fn jobs_that_have_expired_are_not_listed(subject: &Subject) {
         j.expires_at = Some(now() + TimeDelta::seconds(seconds));
         subject.with_job(&jc, &j).await;
     }
-    let listed = subject.browse().jobs(&jc.collection.uid, "", now(), page(10)).await.unwrap();
+    let listed =
+        subject.browse().jobs(&jc.collection.uid, "", now(), first_page(10)).await.unwrap();
     let listed: Vec<&str> = listed.items.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(listed, ["c"]);
 }
@@ -254,8 +248,8 @@ async fn timers_are_those_of_the_index(subject: &Subject) {
     let browse = subject.browse();
     let mut found = Vec::new();
     for shard in 0..browse.timer_shards() {
-        found.extend(browse.timers(shard, second(60), page(10)).await.unwrap().items);
-        let earlier = browse.timers(shard, second(59), page(10)).await.unwrap();
+        found.extend(browse.timers(shard, second(60), first_page(10)).await.unwrap().items);
+        let earlier = browse.timers(shard, second(59), first_page(10)).await.unwrap();
         assert_eq!(earlier.items, []);
     }
     assert_eq!(found.iter().map(uid_of).collect::<Vec<_>>(), [JOB]);
@@ -331,7 +325,7 @@ async fn a_change_and_its_entry_of_the_journal_are_stored_together(subject: &Sub
         assert_eq!(replace.await.unwrap(), saved);
     }
     assert_eq!(journal(subject, &uid, 10).await, ["r9", "r7", "r5", "r3", "r1"]);
-    let whole = subject.browse().journal(&uid, page(10)).await.unwrap().items;
+    let whole = subject.browse().journal(&uid, first_page(10)).await.unwrap().items;
     assert_eq!(whole.last(), Some(&created));
     let jc = subject.find_collection(&jc).await.unwrap();
     let last = entry(second(11), "r11", None);
@@ -352,7 +346,7 @@ async fn the_entry_of_a_run_is_stored_alone_and_once(subject: &Subject) {
     for entry in [&ran, &redriven, &ran] {
         subject.store.note("c", entry).await.unwrap();
     }
-    assert_eq!(subject.browse().journal("c", page(10)).await.unwrap().items, [redriven, ran]);
+    assert_eq!(subject.browse().journal("c", first_page(10)).await.unwrap().items, [redriven, ran]);
 }
 
 async fn a_pause_and_its_entry_of_the_journal_are_stored_together(subject: &Subject) {
@@ -373,7 +367,7 @@ async fn a_pause_and_its_entry_of_the_journal_are_stored_together(subject: &Subj
         assert_eq!(subject.store.pause(&pause(version, id)).await.unwrap(), is_paused);
     }
     let uid = job_ref().collection_uid;
-    let found = subject.browse().journal(&uid, page(10)).await.unwrap().items;
+    let found = subject.browse().journal(&uid, first_page(10)).await.unwrap().items;
     assert_eq!(found, [pause(1, "r2").entry]);
 }
 

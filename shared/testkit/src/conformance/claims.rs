@@ -11,7 +11,7 @@ fn held_for(seconds: i64) -> Claimed {
     Claimed::Held { left: TimeDelta::seconds(seconds) }
 }
 
-behaviours! { $ claims as conformance_of_claims:
+behaviours! { $ claims:
     an_attempt_is_held_until_its_lease_is_over,
     a_claim_whose_answer_was_lost_is_won_again,
     the_last_claim_of_an_attempt_that_kills_its_workers_is_only_for_recording,

@@ -1,28 +1,17 @@
 //! Cloud services: what is conditional about storing and deleting them.
 
-use minutehand_ports::store::{CloudServiceRecord, CollectionRecord, PageRequest, Saved};
+use minutehand_ports::store::{CloudServiceRecord, CollectionRecord, Saved};
 
-use super::Subject;
-use super::records::{collection, place, segment};
+use super::records::{cloud_service, collection, place, segment};
+use super::{Subject, whole_list};
 
-behaviours! { $ cloud_services as conformance_of_cloud_services:
+behaviours! { $ cloud_services:
     a_cloud_service_is_kept_as_it_was_given,
     only_the_next_version_is_kept,
     a_cloud_service_of_the_same_name_is_another_one,
     only_the_version_that_was_read_is_deleted,
     cloud_services_are_listed_by_name_and_not_among_collections,
     the_label_of_a_collection_comes_and_goes,
-}
-
-fn service(group: &str) -> CloudServiceRecord {
-    CloudServiceRecord {
-        place: place("Sub", group),
-        uid: format!("uid-{group}"),
-        label: "a label".to_owned(),
-        description: String::new(),
-        region: "West US".to_owned(),
-        version: 1,
-    }
 }
 
 /// The next version of a cloud service, with another label.
@@ -34,16 +23,16 @@ fn next(service: &CloudServiceRecord) -> CloudServiceRecord {
 async fn a_cloud_service_is_kept_as_it_was_given(subject: &Subject) {
     let cloud_services = subject.cloud_services();
     assert_eq!(cloud_services.find(&place("Sub", "Group")).await.unwrap(), None);
-    assert_eq!(cloud_services.save(&service("Group")).await.unwrap(), Saved::Kept);
+    assert_eq!(cloud_services.save(&cloud_service("Group")).await.unwrap(), Saved::Kept);
     let found = cloud_services.find(&place("SUB", "GROUP")).await.unwrap().unwrap();
-    assert_eq!(found, service("Group"));
+    assert_eq!(found, cloud_service("Group"));
     assert_eq!(found.place.group.as_str(), "Group");
     assert_eq!(cloud_services.find(&place("Other", "Group")).await.unwrap(), None);
 }
 
 async fn only_the_next_version_is_kept(subject: &Subject) {
     let cloud_services = subject.cloud_services();
-    let first = service("Group");
+    let first = cloud_service("Group");
     assert_eq!(cloud_services.save(&next(&first)).await.unwrap(), Saved::Stale);
     assert_eq!(cloud_services.save(&first).await.unwrap(), Saved::Kept);
     assert_eq!(cloud_services.save(&first).await.unwrap(), Saved::Stale);
@@ -56,7 +45,7 @@ async fn only_the_next_version_is_kept(subject: &Subject) {
 
 async fn a_cloud_service_of_the_same_name_is_another_one(subject: &Subject) {
     let cloud_services = subject.cloud_services();
-    let first = service("Group");
+    let first = cloud_service("Group");
     assert_eq!(cloud_services.save(&first).await.unwrap(), Saved::Kept);
     let namesake = CloudServiceRecord { uid: "another".to_owned(), ..first.clone() };
     assert_eq!(cloud_services.save(&next(&namesake)).await.unwrap(), Saved::Stale);
@@ -66,7 +55,7 @@ async fn a_cloud_service_of_the_same_name_is_another_one(subject: &Subject) {
 
 async fn only_the_version_that_was_read_is_deleted(subject: &Subject) {
     let cloud_services = subject.cloud_services();
-    let first = service("Group");
+    let first = cloud_service("Group");
     assert_eq!(cloud_services.delete(&first).await.unwrap(), Saved::Stale);
     assert_eq!(cloud_services.save(&first).await.unwrap(), Saved::Kept);
     assert_eq!(cloud_services.delete(&next(&first)).await.unwrap(), Saved::Stale);
@@ -79,23 +68,15 @@ async fn cloud_services_are_listed_by_name_and_not_among_collections(subject: &S
     let cloud_services = subject.cloud_services();
     subject.collection("jc").await;
     for group in ["b", "C", "a"] {
-        assert_eq!(cloud_services.save(&service(group)).await.unwrap(), Saved::Kept);
+        assert_eq!(cloud_services.save(&cloud_service(group)).await.unwrap(), Saved::Kept);
     }
-    let elsewhere = CloudServiceRecord { place: place("Other", "d"), ..service("d") };
+    let elsewhere = CloudServiceRecord { place: place("Other", "d"), ..cloud_service("d") };
     assert_eq!(cloud_services.save(&elsewhere).await.unwrap(), Saved::Kept);
-    let (mut names, mut from) = (Vec::new(), None);
-    loop {
-        let page = PageRequest { from, items_max: 2 };
-        let page = cloud_services.list(&segment("sub"), page).await.unwrap();
-        names.extend(page.items.into_iter().map(|service| service.place.group.to_string()));
-        from = page.next;
-        if from.is_none() {
-            break;
-        }
-    }
+    let sub = segment("sub");
+    let listed = whole_list(2, async |page| cloud_services.list(&sub, page).await).await;
+    let names: Vec<_> = listed.iter().map(|service| service.place.group.as_str()).collect();
     assert_eq!(names, ["a", "b", "C"]);
-    let all = PageRequest { from: None, items_max: 10 };
-    assert_eq!(subject.collections_page(&segment("Sub"), None, all).await.unwrap().items.len(), 1);
+    assert_eq!(subject.collection_names(&segment("Sub"), None, 10).await, ["jc"]);
 }
 
 async fn the_label_of_a_collection_comes_and_goes(subject: &Subject) {

@@ -1,15 +1,17 @@
 //! Collections: what is conditional about creating, replacing and deleting them.
 
 use chrono::{DateTime, Utc};
-use minutehand_domain::collection::{Collection, CollectionDefinition, CollectionState};
-use minutehand_ports::store::{CollectionRecord, Due, DueTimer, JobRecord, PageRequest, Saved};
+use minutehand_domain::collection::CollectionState;
+use minutehand_domain::work_item::JobRef;
+use minutehand_ports::store::{CollectionRecord, Due, DueTimer, Saved};
 
 use super::Subject;
 use super::records::{
     at, collection, collection_in, job, job_ref, located, named, now, place, with_document,
 };
+use super::subject::first_page;
 
-behaviours! { $ collections as conformance_of_collections:
+behaviours! { $ collections:
     what_was_never_created_is_not_found,
     a_collection_is_kept_as_it_was_given,
     a_name_matches_in_any_case_and_is_answered_as_first_given,
@@ -38,30 +40,27 @@ behaviours! { $ collections as conformance_of_collections:
 
 /// The same collection, defined otherwise.
 fn moved(record: &CollectionRecord) -> CollectionRecord {
-    let collection = Collection { definition: located("Elsewhere"), ..record.collection.clone() };
-    CollectionRecord { collection, ..record.clone() }
+    let mut record = record.clone();
+    record.collection.definition = located("Elsewhere");
+    record
 }
 
 /// Another collection that has the same name and version.
 fn namesake(record: &CollectionRecord) -> CollectionRecord {
-    let collection = Collection { uid: "another".to_owned(), ..record.collection.clone() };
-    CollectionRecord { collection, ..record.clone() }
+    let mut record = record.clone();
+    "another".clone_into(&mut record.collection.uid);
+    record
 }
 
 fn switched(record: &CollectionRecord, state: CollectionState, on_since: &str) -> CollectionRecord {
-    let definition = CollectionDefinition { state, ..record.collection.definition.clone() };
-    let collection = Collection { definition, ..record.collection.clone() };
-    CollectionRecord { collection, on_since: at(on_since), ..record.clone() }
+    let mut record = CollectionRecord { on_since: at(on_since), ..record.clone() };
+    record.collection.definition.state = state;
+    record
 }
 
 /// Since when the collection of a job is on, as workers see it.
-async fn on_since(
-    subject: &Subject,
-    inside: &CollectionRecord,
-    job: &JobRecord,
-) -> Option<DateTime<Utc>> {
-    let snapshot = subject.store.read(&job_ref(inside, job)).await.unwrap();
-    snapshot.unwrap().collection_on_since
+async fn on_since(subject: &Subject, job: &JobRef) -> Option<DateTime<Utc>> {
+    subject.store.read(job).await.unwrap().unwrap().collection_on_since
 }
 
 async fn what_was_never_created_is_not_found(subject: &Subject) {
@@ -109,9 +108,8 @@ async fn the_sealed_secrets_change_with_the_collection(subject: &Subject) {
         jc.version += 1;
         assert_eq!(subject.find_collection(&jc).await.as_ref(), Some(&jc));
         assert_eq!(subject.read_collection(&jc.collection.uid).await.as_ref(), Some(&jc));
-        let page = PageRequest { from: None, items_max: 10 };
-        let place = &jc.place;
-        let listed = subject.collections_page(&place.subscription, None, page).await.unwrap();
+        let (subscription, page) = (&jc.place.subscription, first_page(10));
+        let listed = subject.collections_page(subscription, None, page).await.unwrap();
         assert_eq!(listed.items.as_slice(), std::slice::from_ref(&jc));
     }
 }
@@ -186,8 +184,7 @@ async fn a_replace_of_a_namesake_is_stale_and_changes_nothing(subject: &Subject)
 }
 
 async fn a_replace_is_stale_once_the_jobs_are_others(subject: &Subject) {
-    let empty = subject.collection("jc").await;
-    let j = subject.job(&empty, "j").await;
+    let (empty, j) = subject.collection_and_job().await;
     assert_eq!(subject.replace_collection(&moved(&empty)).await, Saved::Stale);
     let with_one = subject.find_collection(&empty).await.unwrap();
     assert_eq!(subject.delete_job(&with_one, &j).await, Saved::Kept);
@@ -209,8 +206,7 @@ async fn a_replace_leaves_the_place_the_name_and_the_count(subject: &Subject) {
 }
 
 async fn a_delete_frees_the_name(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    subject.job(&jc, "j").await;
+    let (jc, _) = subject.collection_and_job().await;
     assert_eq!(subject.delete_collection(&jc).await, Saved::Kept);
     assert_eq!(subject.find_collection(&jc).await, None);
     let anew = subject.with_collection(&namesake(&jc)).await;
@@ -240,15 +236,13 @@ async fn a_delete_of_a_namesake_is_stale(subject: &Subject) {
 }
 
 async fn a_delete_is_kept_whatever_jobs_there_are(subject: &Subject) {
-    let empty = subject.collection("jc").await;
-    subject.job(&empty, "j").await;
+    let (empty, _) = subject.collection_and_job().await;
     assert_eq!(subject.delete_collection(&empty).await, Saved::Kept);
     assert_eq!(subject.find_collection(&empty).await, None);
 }
 
 async fn the_jobs_of_a_deleted_collection_are_out_of_reach(subject: &Subject) {
-    let before = subject.collection("jc").await;
-    let j = subject.job(&before, "j").await;
+    let (before, j) = subject.collection_and_job().await;
     assert_eq!(subject.delete_collection(&before).await, Saved::Kept);
     // There is nothing to count off, and nothing comes of trying.
     assert_eq!(subject.delete_job(&before, &j).await, Saved::Stale);
@@ -277,9 +271,8 @@ async fn nothing_is_created_in_a_deleted_collection(subject: &Subject) {
 }
 
 async fn the_switch_follows_the_collection(subject: &Subject) {
-    let mut jc = subject.collection("jc").await;
-    let j = subject.job(&jc, "j").await;
-    assert_eq!(on_since(subject, &jc, &j).await, Some(now()));
+    let (mut jc, j) = subject.collection_and_job().await;
+    assert_eq!(on_since(subject, &job_ref(&jc, &j)).await, Some(now()));
     jc = subject.find_collection(&jc).await.unwrap();
     for (state, on, since) in [
         (CollectionState::Disabled, false, "2027-01-01T12:00:00Z"),
@@ -288,7 +281,7 @@ async fn the_switch_follows_the_collection(subject: &Subject) {
     ] {
         assert_eq!(subject.replace_collection(&switched(&jc, state, since)).await, Saved::Kept);
         jc = subject.find_collection(&jc).await.unwrap();
-        assert_eq!(on_since(subject, &jc, &j).await, on.then(|| at(since)));
+        assert_eq!(on_since(subject, &job_ref(&jc, &j)).await, on.then(|| at(since)));
     }
     assert_eq!(subject.delete_collection(&jc).await, Saved::Kept);
     assert_eq!(subject.store.read(&job_ref(&jc, &j)).await.unwrap(), None);
@@ -308,17 +301,16 @@ async fn the_time_of_a_state_is_kept_and_may_be_unknown(subject: &Subject) {
 }
 
 async fn a_refused_change_leaves_the_switch(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let j = subject.job(&jc, "j").await;
+    let (jc, j) = subject.collection_and_job().await;
     assert_eq!(subject.replace_definition(&jc, &with_document(&j, "{}")).await, Saved::Kept);
-    let before = on_since(subject, &jc, &j).await;
+    let before = on_since(subject, &job_ref(&jc, &j)).await;
     let off = switched(&jc, CollectionState::Disabled, "2030-01-01T00:00:00Z");
     // One job came.
     assert_eq!(subject.replace_collection(&off).await, Saved::Stale);
     assert_eq!(subject.create_collection(&off).await, Saved::Stale);
     let older = CollectionRecord { version: 0, ..off };
     assert_eq!(subject.delete_collection(&older).await, Saved::Stale);
-    assert_eq!(on_since(subject, &jc, &j).await, before);
+    assert_eq!(on_since(subject, &job_ref(&jc, &j)).await, before);
 }
 
 async fn a_deleted_collection_is_due_to_be_purged_at_once(subject: &Subject) {

@@ -1,7 +1,5 @@
 //! Counting: once, and only on what was read.
 
-use std::sync::Arc;
-
 use minutehand_domain::firing::SkipReason;
 use minutehand_domain::job::JobCounters;
 use minutehand_domain::missed::Missed;
@@ -11,10 +9,6 @@ use minutehand_ports::store::{Counted, CounterUpdate, CountersAdd, JobSnapshot};
 
 use super::Subject;
 use super::firing::{JOB, at, job_ref, leaving_out, scheduled};
-
-async fn read(subject: &Subject) -> Arc<JobSnapshot> {
-    subject.store.read(&job_ref()).await.unwrap().unwrap()
-}
 
 async fn count(subject: &Subject, update: &CounterUpdate) -> bool {
     subject.store.add(update).await.unwrap()
@@ -42,7 +36,7 @@ fn one() -> CountersAdd {
     CountersAdd { executions: 1, last_execution_at: Some(at(60)), ..CountersAdd::default() }
 }
 
-behaviours! { $ counting as conformance_of_counting:
+behaviours! { $ counting:
     an_update_fails_if_others_were_counted_since_the_reading,
     a_repeated_update_counts_once,
     each_counter_is_added_to_separately,
@@ -56,16 +50,16 @@ behaviours! { $ counting as conformance_of_counting:
 
 async fn an_update_fails_if_others_were_counted_since_the_reading(subject: &Subject) {
     subject.and_job().await;
-    let before = read(subject).await;
+    let before = subject.snapshot().await;
     assert_eq!(before.recently_counted, RecentlyCounted::default());
     assert!(count(subject, &counting(&before.recently_counted, 60, one())).await);
     // Another attempt was decided on what was there before.
     assert!(!count(subject, &counting(&before.recently_counted, 120, one())).await);
-    let after = read(subject).await;
+    let after = subject.snapshot().await;
     assert!(is_counted(&after, 60));
     assert_eq!(after.counters.executions, 1);
     assert!(count(subject, &counting(&after.recently_counted, 120, one())).await);
-    assert_eq!(read(subject).await.counters.executions, 2);
+    assert_eq!(subject.snapshot().await.counters.executions, 2);
 }
 
 async fn a_repeated_update_counts_once(subject: &Subject) {
@@ -73,7 +67,7 @@ async fn a_repeated_update_counts_once(subject: &Subject) {
     let update = counting(&RecentlyCounted::default(), 60, one());
     assert!(count(subject, &update).await);
     assert!(count(subject, &update).await);
-    assert_eq!(read(subject).await.counters.executions, 1);
+    assert_eq!(subject.snapshot().await.counters.executions, 1);
 }
 
 async fn each_counter_is_added_to_separately(subject: &Subject) {
@@ -87,10 +81,10 @@ async fn each_counter_is_added_to_separately(subject: &Subject) {
         ..CountersAdd::default()
     };
     assert!(count(subject, &counting(&RecentlyCounted::default(), 60, add)).await);
-    let now = read(subject).await;
+    let now = subject.snapshot().await;
     let more = CountersAdd { skipped: 1, ..CountersAdd::default() };
     assert!(count(subject, &counting(&now.recently_counted, 120, more)).await);
-    let now = read(subject).await;
+    let now = subject.snapshot().await;
     let counters = now.counters;
     assert_eq!((counters.executions, counters.failures, counters.faulted), (5, 4, 3));
     assert_eq!(counters.skipped, 3);
@@ -110,13 +104,13 @@ async fn results_and_skips_are_written_with_the_count(subject: &Subject) {
         (300, CountersAdd::skipped(skip(300, 300)), "ofss", Some((240, 300, 2))),
         (360, marked(Mark::Retried), "ofssr", Some((240, 300, 2))),
     ] {
-        let now = read(subject).await;
+        let now = subject.snapshot().await;
         let update = counting(&now.recently_counted, second, add);
         let update = CounterUpdate { counters: now.counters, ..update };
         assert!(count(subject, &update).await);
         // The answer was lost.
         assert!(count(subject, &update).await);
-        let counters = read(subject).await.counters;
+        let counters = subject.snapshot().await.counters;
         assert_eq!(counters.results().letters(), results, "{second}");
         let found = counters.last_skip.map(|it| (it.first, it.last, it.occurrences));
         let last_skip = last_skip.map(|(first, last, n)| (at(first), at(last), n));
@@ -137,30 +131,30 @@ async fn what_is_missed_since_the_last_success_is_written_with_the_count(subject
         (300, failed, 2, Some(240), Some(120)),
         (360, marked(Mark::Retried), 0, None, Some(360)),
     ] {
-        let now = read(subject).await;
+        let now = subject.snapshot().await;
         let update = counting(&now.recently_counted, second, add);
         assert!(count(subject, &CounterUpdate { counters: now.counters, ..update }).await);
         let (since, last_success) = (since.map(at), last_success.map(at));
         let expected = Missed { occurrences, since, last_success };
-        assert_eq!(read(subject).await.counters.missed(), expected, "{second}");
+        assert_eq!(subject.snapshot().await.counters.missed(), expected, "{second}");
     }
 }
 
 async fn skips_that_a_sweeper_counts_meanwhile_are_among_the_results(subject: &Subject) {
     subject.and_job().await;
-    let before = read(subject).await;
+    let before = subject.snapshot().await;
     let advance = leaving_out([100, 400], [120, 180], 2, 900);
-    assert!(subject.store.advance(&[advance]).await.remove(0).unwrap());
+    assert!(subject.advances(&advance).await);
     // Two workers, of which one has read the job before and the other one after that.
     let mut update = counting(&before.recently_counted, 60, marked(Mark::Ok));
     let after = counting(&before.recently_counted, 240, marked(Mark::Failed));
-    update.join(CounterUpdate { counters: read(subject).await.counters, ..after }).unwrap();
+    update.join(CounterUpdate { counters: subject.snapshot().await.counters, ..after }).unwrap();
     assert!(count(subject, &update).await);
-    assert_eq!(read(subject).await.counters.results().letters(), "ssof");
+    assert_eq!(subject.snapshot().await.counters.results().letters(), "ssof");
     // One that has read the job before.
-    let late = counting(&read(subject).await.recently_counted, 300, marked(Mark::Late));
+    let late = counting(&subject.snapshot().await.recently_counted, 300, marked(Mark::Late));
     assert!(count(subject, &CounterUpdate { counters: before.counters, ..late }).await);
-    assert_eq!(read(subject).await.counters.results().letters(), "lss");
+    assert_eq!(subject.snapshot().await.counters.results().letters(), "lss");
 }
 
 async fn joined_updates_are_one_write(subject: &Subject) {
@@ -175,7 +169,7 @@ async fn joined_updates_are_one_write(subject: &Subject) {
     assert!(count(subject, &all).await);
     // The answer was lost.
     assert!(count(subject, &all).await);
-    let now = read(subject).await;
+    let now = subject.snapshot().await;
     assert_eq!((now.counters.executions, now.counters.skipped), (2, 1));
     for second in [60, 120, 180] {
         assert!(is_counted(&now, second), "{second}");
@@ -191,10 +185,10 @@ async fn an_attempt_that_is_no_longer_remembered_is_found_among_the_evicted(subj
         subject.store.is_evicted(JOB, &attempt, ended_at).await.unwrap()
     };
     for n in 0..200 {
-        let now = read(subject).await;
+        let now = subject.snapshot().await;
         assert!(count(subject, &counting(&now.recently_counted, 60 * n, one())).await);
     }
-    let now = read(subject).await;
+    let now = subject.snapshot().await;
     assert_eq!(now.counters.executions, 200);
     for n in 0..200 {
         let has = now.recently_counted.has(&scheduled(60 * n), Some(at(60 * n + 1)));
@@ -210,7 +204,7 @@ async fn an_attempt_that_is_no_longer_remembered_is_found_among_the_evicted(subj
     let full = counting(&now.recently_counted, 60 * 200, one());
     assert!(count(subject, &full).await);
     assert!(count(subject, &full).await);
-    assert_eq!(read(subject).await.counters.executions, 201);
+    assert_eq!(subject.snapshot().await.counters.executions, 201);
 }
 
 async fn an_update_of_a_deleted_job_counts_nothing(subject: &Subject) {

@@ -6,7 +6,7 @@ use minutehand_ports::store::{CollectionRecord, JobRecord, Saved};
 use super::Subject;
 use super::records::{collection, job, named, now, numbered};
 
-behaviours! { $ counts as conformance_of_counts:
+behaviours! { $ counts:
     a_create_counts_one_and_a_delete_counts_it_off,
     counting_is_no_change_of_the_collection,
     a_collection_is_full_at_its_limit_and_not_before,
@@ -68,10 +68,7 @@ async fn a_collection_is_full_at_its_limit_and_not_before(subject: &Subject) {
 }
 
 async fn a_limit_that_sank_below_the_count_is_full(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    for name in numbered("j", 3) {
-        subject.job(&jc, &name).await;
-    }
+    let jc = subject.collection_with(&numbered("j", 3)).await;
     assert_eq!(subject.create_job(&jc, &job("one-more"), Some(2)).await, Saved::Full);
     assert_eq!(subject.job_count(&jc).await, 3);
 }
@@ -85,8 +82,7 @@ async fn no_limit_is_never_full(subject: &Subject) {
 }
 
 async fn a_delete_makes_room_for_one(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let j = subject.job(&jc, "j").await;
+    let (jc, j) = subject.collection_and_job().await;
     assert_eq!(subject.create_job(&jc, &job("k"), Some(1)).await, Saved::Full);
     assert_eq!(subject.delete_job(&jc, &j).await, Saved::Kept);
     assert_eq!(subject.create_job(&jc, &job("k"), Some(1)).await, Saved::Kept);
@@ -95,15 +91,13 @@ async fn a_delete_makes_room_for_one(subject: &Subject) {
 }
 
 async fn a_job_that_is_there_is_stale_also_where_it_is_full(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    subject.job(&jc, "j").await;
+    let (jc, _) = subject.collection_and_job().await;
     // The caller reads again, and replaces it: there is nothing to refuse.
     assert_eq!(subject.create_job(&jc, &job("J"), Some(1)).await, Saved::Stale);
 }
 
 async fn a_create_that_fails_leaves_no_count(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    subject.job(&jc, "j").await;
+    let (jc, _) = subject.collection_and_job().await;
     for _ in 0..3 {
         let again = JobRecord { uid: "another".to_owned(), ..job("j") };
         assert_eq!(subject.create_job(&jc, &again, Some(10)).await, Saved::Stale);
@@ -124,8 +118,7 @@ async fn a_create_is_stale_once_the_collection_changed(subject: &Subject) {
 }
 
 async fn a_collection_that_changed_is_stale_also_where_it_is_full(subject: &Subject) {
-    let read = subject.collection("jc").await;
-    subject.job(&read, "j").await;
+    let (read, _) = subject.collection_and_job().await;
     let now = subject.find_collection(&read).await.unwrap();
     assert_eq!(subject.replace_collection(&now).await, Saved::Kept);
     // Its new quota may have room.
@@ -133,8 +126,7 @@ async fn a_collection_that_changed_is_stale_also_where_it_is_full(subject: &Subj
 }
 
 async fn a_delete_counts_off_once(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let j = subject.job(&jc, "j").await;
+    let (jc, j) = subject.collection_and_job().await;
     subject.job(&jc, "k").await;
     assert_eq!(subject.delete_job(&jc, &j).await, Saved::Kept);
     for _ in 0..3 {
@@ -144,8 +136,7 @@ async fn a_delete_counts_off_once(subject: &Subject) {
 }
 
 async fn a_delete_is_kept_though_the_collection_changed(subject: &Subject) {
-    let read = subject.collection("jc").await;
-    let j = subject.job(&read, "j").await;
+    let (read, j) = subject.collection_and_job().await;
     let now = subject.find_collection(&read).await.unwrap();
     assert_eq!(subject.replace_collection(&now).await, Saved::Kept);
     assert_eq!(subject.delete_job(&read, &j).await, Saved::Kept);

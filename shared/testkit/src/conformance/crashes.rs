@@ -1,17 +1,18 @@
 //! Crashes: what was answered is there for the next process.
 
 use chrono::TimeDelta;
-use minutehand_domain::firing::{LeftOut, LeftOutReason, Pulse, SlotBook, TurnHolder, TurnOrder};
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Pulse, SlotBook};
 use minutehand_domain::limits::{Concurrent, PerSecond};
-use minutehand_ports::store::{
-    Advance, Claimed, LongRetry, PulseOf, Recorded, Saved, TimerKey, TurnsWrite,
-};
-use minutehand_ports::{History, RetryTimers};
+use minutehand_ports::RetryTimers;
+use minutehand_ports::store::{Claimed, LongRetry, PulseOf, Recorded, Saved};
 
 use super::Subject;
-use super::firing::{COLLECTION, JOB, at, claim, held, job_ref, record, retry, scheduled};
+use super::firing::{
+    COLLECTION, JOB, advance, at, claim, held, job_ref, job_timer, record, retry, scheduled,
+    turn_of, turns_write,
+};
 
-behaviours! { $ crashes as conformance_of_crashes:
+behaviours! { $ crashes:
     what_was_stored_is_there_for_the_next_process,
     what_was_deleted_is_gone_for_the_next_process,
     a_step_that_was_answered_is_not_done_again_by_the_next_process,
@@ -35,8 +36,7 @@ async fn what_was_stored_is_there_for_the_next_process(subject: &Subject) {
     let next = subject.next_process();
     assert_eq!(next.the_job().await, job);
     assert_eq!(RetryTimers::list(&*next.store, JOB, 10).await.unwrap().len(), 1);
-    let page = || minutehand_ports::store::PageRequest { from: None, items_max: 10 };
-    assert_eq!(History::list_left_out(&*next.store, JOB, page()).await.unwrap().items, [row]);
+    assert_eq!(next.left_out().await, [row]);
     assert_eq!(next.store.read_pulses().await.unwrap().workers.beat_at, Some(at(50)));
     assert_eq!(next.store.read_slots(COLLECTION).await.unwrap(), Some(book));
     assert_eq!(next.store.taken_seats(COLLECTION, at(60)).await.unwrap(), 1);
@@ -60,32 +60,19 @@ async fn a_step_that_was_answered_is_not_done_again_by_the_next_process(subject:
     let (running, ended) = (scheduled(60), scheduled(120));
     assert_eq!(subject.claim(claim(&running, "a")).await, Claimed::Won);
     subject.execute(&ended, record(120)).await;
-    let timer = TimerKey::Job {
-        job_uid: JOB.to_owned(),
-        generation: 1,
-        state: minutehand_domain::job::JobState::Enabled,
-        is_spent: false,
-        left_out: Vec::new(),
-    };
-    let advance = Advance { timer, from: at(60), to: at(900), at: at(60) };
-    let moved = subject.store.advance(std::slice::from_ref(&advance)).await.remove(0);
-    assert!(moved.unwrap());
-    let lease_until = at(200);
-    let holder = TurnHolder { attempt: running.clone(), claim_id: "a".to_owned(), lease_until };
-    let order = TurnOrder { holder: Some(holder), waiting: Vec::new() };
-    let turns = TurnsWrite { job_uid: JOB.to_owned(), as_read: 0, order, left_out: None };
-    assert!(subject.store.write_turns(&turns).await.unwrap());
+    let advance = advance(job_timer(false, Vec::new()), 60, 900);
+    assert!(subject.advances(&advance).await);
+    let turns = turns_write(0, turn_of(&running, "a"));
+    assert!(subject.stores(&turns).await);
 
     let next = subject.next_process();
-    assert_eq!(
-        next.claim(claim(&running, "b")).await,
-        Claimed::Held { left: TimeDelta::seconds(100) }
-    );
+    let held_by_a = Claimed::Held { left: TimeDelta::seconds(100) };
+    assert_eq!(next.claim(claim(&running, "b")).await, held_by_a);
     assert_eq!(next.claim(claim(&ended, "b")).await, Claimed::Ended(record(120)));
     let already = Recorded::Already(record(120));
     assert_eq!(next.record(&held(&ended, "b"), record(121)).await, already);
-    assert!(!next.store.advance(&[advance]).await.remove(0).unwrap());
-    assert!(!next.store.write_turns(&turns).await.unwrap());
-    let read = next.store.read_turns(JOB, &ended).await.unwrap();
+    assert!(!next.advances(&advance).await);
+    assert!(!next.stores(&turns).await);
+    let read = next.turns(&ended).await;
     assert_eq!((read.number, read.order), (1, turns.order));
 }

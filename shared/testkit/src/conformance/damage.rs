@@ -2,22 +2,18 @@
 //! Rows beside it are found. What may be wrong with a row is the matter of each back end.
 
 use minutehand_ports::StoreError;
-use minutehand_ports::store::{JobRecord, PageRequest};
 
 use super::Subject;
 use super::back_end::SpoiledRow;
 use super::firing::{JOB, held, record, scheduled};
 use super::records::{job_ref, segment};
+use super::subject::first_page;
 
-behaviours! { $ damage as conformance_of_damage:
+behaviours! { $ damage:
     a_damaged_collection_is_an_error,
     a_damaged_definition_is_an_error_and_jobs_beside_it_are_found,
     a_damaged_timer_is_an_error,
     a_damaged_attempt_is_neither_claimed_nor_recorded,
-}
-
-fn whole_list() -> PageRequest {
-    PageRequest { from: None, items_max: 100 }
 }
 
 /// Asserts that an answer is about a damaged row, which does not get better by asking again.
@@ -36,7 +32,7 @@ async fn a_damaged_collection_is_an_error(subject: &Subject) {
     subject.spoil(SpoiledRow::Collection(&jc)).await;
     let sub = segment("Sub");
     assert_corrupt(subject.try_find_collection(&jc).await);
-    assert_corrupt(subject.collections_page(&sub, None, whole_list()).await);
+    assert_corrupt(subject.collections_page(&sub, None, first_page(100)).await);
     assert_eq!(subject.find_collection(&other).await, Some(other));
 }
 
@@ -45,14 +41,14 @@ async fn a_damaged_definition_is_an_error_and_jobs_beside_it_are_found(subject: 
     let (j, k) = (subject.job(&jc, "j").await, subject.job(&jc, "k").await);
     subject.spoil(SpoiledRow::Definition(&j)).await;
     assert_corrupt(subject.try_find_job(&jc, &j.name).await);
-    assert_corrupt(subject.jobs_page(&jc, whole_list()).await);
+    assert_corrupt(subject.jobs_page(&jc, first_page(100)).await);
     assert_corrupt(subject.next_process().store.read(&job_ref(&jc, &j)).await);
     assert_eq!(subject.find_job(&jc, &k.name).await, Some(k));
 }
 
 async fn a_damaged_timer_is_an_error(subject: &Subject) {
     let jc = subject.collection("jc").await;
-    let (j, k): (JobRecord, JobRecord) = (subject.job(&jc, "j").await, subject.job(&jc, "k").await);
+    let (j, k) = (subject.job(&jc, "j").await, subject.job(&jc, "k").await);
     subject.spoil(SpoiledRow::Timer(&j)).await;
     assert_corrupt(subject.try_find_job(&jc, &j.name).await);
     assert_corrupt(subject.store.read(&job_ref(&jc, &j)).await);

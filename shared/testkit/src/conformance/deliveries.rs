@@ -6,11 +6,11 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use minutehand_domain::firing::limits::{EARLY, RECEIVES_MAX, VISIBILITY};
 use minutehand_ports::{ChosenLetters, HIDDEN_MAX};
-use tokio::task::JoinSet;
 
 use super::queues::{QueueSubject, at, message, name, receipts};
+use super::subject::at_once;
 
-behaviours! { $ deliveries of QueueSubject as conformance_of_deliveries:
+behaviours! { $ deliveries of QueueSubject by check_queue:
     a_delivery_says_when_its_message_was_sent_and_is_due,
     messages_arrive_by_due_time_then_by_send_order,
     no_message_arrives_more_than_two_seconds_early,
@@ -196,36 +196,28 @@ async fn a_message_that_is_set_aside_for_a_time_is_received_again_after_it(subje
 
 async fn many_receivers_get_each_message_once(subject: &QueueSubject) {
     const END: &str = "the end";
-    let mut senders = JoinSet::new();
-    for sender in 0..10 {
-        let subject = subject.clone();
-        senders.spawn(async move {
-            let messages: Vec<_> = (0..100).map(|n| message(format!("{sender}-{n}"), 0)).collect();
-            subject.queue().send(&messages, at(0)).await.unwrap();
-        });
-    }
-    senders.join_all().await;
+    at_once(10, subject.clone(), |subject, sender| async move {
+        let messages: Vec<_> = (0..100).map(|n| message(format!("{sender}-{n}"), 0)).collect();
+        subject.queue().send(&messages, at(0)).await.unwrap();
+    })
+    .await;
     // One for each receiver, due after all others.
     subject.queue().send(&vec![message(END, 1); 8], at(0)).await.unwrap();
-    let mut receivers = JoinSet::new();
-    for _ in 0..8 {
-        let subject = subject.clone();
-        receivers.spawn(async move {
-            let mut names: Vec<String> = Vec::new();
-            while !names.iter().any(|name| name == END) {
-                let received = subject.deliveries().receive(37).await.unwrap();
-                names.extend(received.iter().map(name));
-                subject.deliveries().finish(&receipts(&received)).await.unwrap();
-            }
-            // The others wait for theirs.
-            let all = names.len();
-            names.retain(|name| name != END);
-            let of_others = vec![message(END, 1); all - names.len() - 1];
-            subject.queue().send(&of_others, at(0)).await.unwrap();
-            names
-        });
-    }
-    let names: Vec<String> = receivers.join_all().await.into_iter().flatten().collect();
+    let received = at_once(8, subject.clone(), |subject, _| async move {
+        let mut names: Vec<String> = Vec::new();
+        while !names.iter().any(|name| name == END) {
+            let received = subject.deliveries().receive(37).await.unwrap();
+            names.extend(received.iter().map(name));
+            subject.deliveries().finish(&receipts(&received)).await.unwrap();
+        }
+        // The others wait for theirs.
+        let all = names.len();
+        names.retain(|name| name != END);
+        let of_others = vec![message(END, 1); all - names.len() - 1];
+        subject.queue().send(&of_others, at(0)).await.unwrap();
+        names
+    });
+    let names: Vec<String> = received.await.into_iter().flatten().collect();
     let different: BTreeSet<_> = names.iter().collect();
     assert_eq!((names.len(), different.len()), (1_000, 1_000));
     assert!(subject.is_quiet().await);

@@ -10,7 +10,7 @@ use super::firing::{JOB, at};
 use super::records::segment;
 use super::subject::whole_list;
 
-behaviours! { $ failures as conformance_of_failures:
+behaviours! { $ failures:
     a_failure_is_listed_once_however_often_it_is_added,
     failures_come_by_day_the_newest_first_in_pages,
     a_failure_that_is_mended_leaves_the_list,

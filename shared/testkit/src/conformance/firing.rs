@@ -1,21 +1,26 @@
 //! One job that is due and its attempts, as sweepers and workers use them.
 
+use std::slice;
+use std::sync::Arc;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use minutehand_domain::collection::{Collection, CollectionState};
-use minutehand_domain::document::accept_collection;
-use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage};
-use minutehand_domain::job::{JobCounters, JobState};
+use minutehand_domain::collection::Collection;
+use minutehand_domain::document::{accept_collection, load_collection_shown};
+use minutehand_domain::firing::{LeftOut, LeftOutReason, Outage, TurnHolder, TurnOrder};
+use minutehand_domain::job::JobState;
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{
-    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, Due, DueTimer, HistoryEntry,
-    JobRecord, Page, PageRequest, Recorded, Saved, TimerKey, TimerRecord,
+    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, Due, DueTimer, Finish, HistoryEntry,
+    JobRecord, JobSnapshot, Page, PageRequest, Recorded, Saved, TimerKey, TimerRecord, TurnsRead,
+    TurnsWrite,
 };
-use minutehand_ports::{History, Jobs};
+use minutehand_ports::{History, Jobs, StoreError};
 
-use super::Subject;
-use super::records::{named, place};
+use super::records::named;
+use super::subject::first_page;
+use super::{Subject, records, whole_list};
 
 /// As long as an identity is.
 pub(crate) const JOB: &str = "01hzzzzzzzzzzzzzzzzzzzzzzj";
@@ -45,6 +50,20 @@ impl Subject {
         self.any_job().await.unwrap()
     }
 
+    /// The job as workers read it.
+    pub(crate) async fn snapshot(&self) -> Arc<JobSnapshot> {
+        self.store.read(&job_ref()).await.unwrap().unwrap()
+    }
+
+    /// Gives the collection of the job this failure action, or none.
+    pub(crate) async fn set_failure_action(&self, action: &str) {
+        let document = format!(r#"{{"properties":{{"minutehand":{{"onFailure":{action}}}}}}}"#);
+        let document = serde_json::from_str(&document).unwrap();
+        let mut now = self.read_collection(COLLECTION).await.unwrap();
+        now.collection.definition = load_collection_shown(&document).unwrap();
+        assert_eq!(self.replace_collection(&now).await, Saved::Kept);
+    }
+
     pub(crate) async fn claim(&self, request: ClaimRequest) -> Claimed {
         self.store.claim(&request).await.unwrap()
     }
@@ -60,44 +79,51 @@ impl Subject {
     }
 
     pub(crate) async fn history(&self) -> Vec<HistoryEntry> {
-        let page = PageRequest { from: None, items_max: 1_000 };
-        let page = History::list(&*self.store, JOB, page).await.unwrap();
+        let page = History::list(&*self.store, JOB, first_page(1_000)).await.unwrap();
         assert_eq!(page.next, None);
         page.items
     }
 
+    /// The occurrences of the job that were left out.
+    pub(crate) async fn left_out(&self) -> Vec<LeftOut> {
+        self.store.list_left_out(JOB, first_page(10)).await.unwrap().items
+    }
+
+    /// Whether a timer moves.
+    pub(crate) async fn advances(&self, advance: &Advance) -> bool {
+        self.store.advance(slice::from_ref(advance)).await.remove(0).unwrap()
+    }
+
+    pub(crate) async fn turns(&self, attempt: &Attempt) -> TurnsRead {
+        self.store.read_turns(JOB, attempt).await.unwrap()
+    }
+
+    /// Whether an order of turns is stored.
+    pub(crate) async fn stores(&self, write: &TurnsWrite) -> bool {
+        self.store.write_turns(write).await.unwrap()
+    }
+
     /// The timers of a job or a deleted collection that are due by then.
     pub(crate) async fn due(&self, uid: &str, until: i64) -> Vec<Due> {
-        let mut found = Vec::new();
-        let mut from = None;
-        loop {
-            let page = self.due_page(uid, until, from, 100).await;
-            found.extend(page.items);
-            from = page.next;
-            if from.is_none() {
-                return found;
-            }
-        }
+        whole_list(100, async |page| self.due_page(uid, until, page).await).await
     }
 
     pub(crate) async fn due_page(
         &self,
         uid: &str,
         until: i64,
-        from: Option<String>,
-        items_max: u32,
-    ) -> Page<Due> {
+        page: PageRequest,
+    ) -> Result<Page<Due>, StoreError> {
         // The shards are the store's own affair: what is due is in one of them.
         let mut found = Vec::new();
         for shard in 0..self.store.shards() {
-            let page = PageRequest { from: from.clone(), items_max };
-            let page = self.store.due(shard, at(until), page).await.unwrap();
+            let page = self.store.due(shard, at(until), page.clone()).await?;
             if page.items.iter().any(|due| uid_of(due) == uid) {
                 found.push(page);
             }
         }
         assert!(found.len() <= 1);
-        found.pop().unwrap_or(Page { items: Vec::new(), next: None })
+        Ok(found.pop().unwrap_or(Page { items: Vec::new(), next: None }))
     }
 }
 
@@ -126,14 +152,33 @@ pub(crate) fn leaving_out(
     let reason = LeftOutReason::Outage(Outage { from, until });
     let noted_at = until + TimeDelta::seconds(10);
     let left_out = LeftOut { generation: 1, first, last, occurrences, reason, at: noted_at };
-    let timer = TimerKey::Job {
-        job_uid: JOB.to_owned(),
-        generation: 1,
-        state: JobState::Enabled,
-        is_spent: false,
-        left_out: vec![left_out],
-    };
-    Advance { timer, from: at(60), to: at(to), at: at(60) }
+    advance(job_timer(false, vec![left_out]), 60, to)
+}
+
+/// The job's timer, with its state and its generation as they are at first.
+pub(crate) fn job_timer(is_spent: bool, left_out: Vec<LeftOut>) -> TimerKey {
+    let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
+    TimerKey::Job { job_uid, generation: 1, state, is_spent, left_out }
+}
+
+/// The move of a timer from where it was due.
+pub(crate) fn advance(timer: TimerKey, from: i64, to: i64) -> Advance {
+    Advance { timer, from: at(from), to: at(to), at: at(from) }
+}
+
+/// The end of the job as it is at first.
+pub(crate) fn finish(state: JobState, expires_at: DateTime<Utc>) -> Finish {
+    Finish { job: job_ref(), version: 1, generation: 1, state, expires_at }
+}
+
+/// An order in which the claim of an attempt has the turn.
+pub(crate) fn turn_of(attempt: &Attempt, claim_id: &str) -> TurnOrder {
+    let Claim { attempt, claim_id, lease_until, .. } = held(attempt, claim_id);
+    TurnOrder { holder: Some(TurnHolder { attempt, claim_id, lease_until }), waiting: Vec::new() }
+}
+
+pub(crate) fn turns_write(as_read: u64, order: TurnOrder) -> TurnsWrite {
+    TurnsWrite { job_uid: JOB.to_owned(), as_read, order, left_out: None }
 }
 
 pub(crate) fn scheduled(second: i64) -> Attempt {
@@ -190,48 +235,32 @@ pub(crate) fn job_ref() -> JobRef {
 pub(crate) fn collection() -> CollectionRecord {
     let document = serde_json::json!({"properties": {"sku": {"name": "Standard"}}});
     CollectionRecord {
-        place: place("Sub", "Group"),
         collection: Collection {
             uid: COLLECTION.to_owned(),
             name: named("Jc"),
             definition: accept_collection(&document).unwrap(),
         },
-        job_count: 0,
         on_since: at(-1_000),
-        sealed: None,
         state_since: None,
-        label: None,
-        version: 1,
+        ..records::collection("Jc")
     }
-}
-
-pub(crate) fn switched_off(collection: CollectionRecord) -> CollectionRecord {
-    let Collection { uid, name, mut definition } = collection.collection;
-    definition.state = CollectionState::Disabled;
-    let collection =
-        CollectionRecord { collection: Collection { uid, name, definition }, ..collection };
-    CollectionRecord { job_count: 1, ..collection }
 }
 
 /// A job that is due at second 60.
 pub(crate) fn job(name: &str) -> JobRecord {
+    let job = records::job(name);
     JobRecord {
         uid: JOB.to_owned(),
-        name: named(name),
         document: "{}".to_owned(),
         sealed: Some(vec![1, 2, 3]),
-        version: 1,
-        expires_at: None,
-        earlier: Vec::new(),
         timer: TimerRecord {
-            state: JobState::Enabled,
             timing: Timing { generation: 1, anchor: Some(at(0)), since: at(0), used: 0 },
             timetable: Some(
                 "1 every=1minute anchor=2027-01-15T08:00:00Z since=1800000000".to_owned(),
             ),
-            counters: JobCounters::default(),
             due_at: Some(at(60)),
-            is_spent: false,
+            ..job.timer
         },
+        ..job
     }
 }

@@ -1,24 +1,25 @@
 //! Steps of a firing at once: of those that exclude each other one is done, and no other is half done.
 
 use chrono::TimeDelta;
-use minutehand_domain::firing::{SlotBook, TurnHolder, TurnOrder};
+use minutehand_domain::firing::{SlotBook, TurnOrder};
 use minutehand_domain::job::{JobCounters, JobState};
 use minutehand_domain::limits::{Concurrent, PerSecond};
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_ports::store::{
-    Advance, Claimed, CloudServiceRecord, Counted, CounterUpdate, CountersAdd, Finish, JobRecord,
-    OwnAttempt, Recorded, Saved, TimerKey, TurnsWrite,
+    Advance, Claimed, CloudServiceRecord, CollectionRecord, Counted, CounterUpdate, CountersAdd,
+    JobRecord, OwnAttempt, Recorded, Saved,
 };
 
 use super::Subject;
 use super::browse::pause_of;
 use super::firing::{
-    COLLECTION, JOB, at, claim, claim_at, collection, held, job_ref, record, scheduled,
+    COLLECTION, JOB, advance, at, claim, claim_at, collection, finish, held, job_timer, record,
+    scheduled, turn_of, turns_write,
 };
-use super::records::{place, with_document, with_timing};
+use super::records::{cloud_service, with_document, with_timing};
 use super::subject::at_once;
 
-behaviours! { $ firing_races as conformance_of_firing_races:
+behaviours! { $ firing_races:
     one_of_sixty_four_workers_claims_an_attempt,
     one_of_many_workers_takes_over_a_claim_whose_lease_is_over,
     a_record_and_a_takeover_do_not_both_win,
@@ -44,11 +45,11 @@ fn is_done(done: &[bool]) -> usize {
 async fn one_of_sixty_four_workers_claims_an_attempt(subject: &Subject) {
     for callers in [2, 64] {
         let attempt = scheduled(60 * i64::from(callers));
-        let claims = at_once(callers, |n| {
-            let (subject, attempt) = (subject.clone(), attempt.clone());
-            async move { subject.claim(claim(&attempt, &format!("w{n}"))).await }
-        });
-        let claims = claims.await;
+        let with = (subject.clone(), attempt);
+        let claims = at_once(callers, with, |(subject, attempt), n| async move {
+            subject.claim(claim(&attempt, &format!("w{n}"))).await
+        })
+        .await;
         let won = claims.iter().filter(|it| **it == Claimed::Won).count();
         let held = Claimed::Held { left: TimeDelta::seconds(100) };
         let lost = claims.iter().filter(|it| **it == held).count();
@@ -60,11 +61,11 @@ async fn one_of_many_workers_takes_over_a_claim_whose_lease_is_over(subject: &Su
     for round in 0..10 {
         let attempt = scheduled(60 * round);
         assert_eq!(subject.claim(claim(&attempt, "dead")).await, Claimed::Won);
-        let claims = at_once(16, |n| {
-            let (subject, attempt) = (subject.clone(), attempt.clone());
-            async move { subject.claim(claim_at(201, &attempt, &format!("w{n}"))).await }
-        });
-        let claims = claims.await;
+        let with = (subject.clone(), attempt);
+        let claims = at_once(16, with, |(subject, attempt), n| async move {
+            subject.claim(claim_at(201, &attempt, &format!("w{n}"))).await
+        })
+        .await;
         assert_eq!(claims.iter().filter(|it| **it == Claimed::Won).count(), 1, "{claims:?}");
     }
 }
@@ -73,15 +74,12 @@ async fn a_record_and_a_takeover_do_not_both_win(subject: &Subject) {
     for round in 0..10 {
         let attempt = scheduled(60 * round);
         assert_eq!(subject.claim(claim(&attempt, "late")).await, Claimed::Won);
-        let done = at_once(2, |n| {
-            let (subject, attempt) = (subject.clone(), attempt.clone());
-            async move {
-                if n == 0 {
-                    let recorded = subject.record(&held(&attempt, "late"), record(60)).await;
-                    recorded == Recorded::Kept
-                } else {
-                    subject.claim(claim_at(201, &attempt, "next")).await == Claimed::Won
-                }
+        let done = at_once(2, (subject.clone(), attempt), |(subject, attempt), n| async move {
+            if n == 0 {
+                let recorded = subject.record(&held(&attempt, "late"), record(60)).await;
+                recorded == Recorded::Kept
+            } else {
+                subject.claim(claim_at(201, &attempt, "next")).await == Claimed::Won
             }
         });
         assert_eq!(is_done(&done.await), 1);
@@ -92,15 +90,13 @@ async fn a_release_and_a_record_do_not_both_win(subject: &Subject) {
     for round in 0..10 {
         let attempt = scheduled(60 * round);
         assert_eq!(subject.claim(claim(&attempt, "c")).await, Claimed::Won);
-        let done = at_once(2, |n| {
-            let (subject, mine) = (subject.clone(), held(&attempt, "c"));
-            async move {
-                if n == 0 {
-                    return Some(subject.record(&mine, record(60)).await);
-                }
-                subject.store.release(&mine).await.unwrap();
-                None
+        let with = (subject.clone(), held(&attempt, "c"));
+        let done = at_once(2, with, |(subject, mine), n| async move {
+            if n == 0 {
+                return Some(subject.record(&mine, record(60)).await);
             }
+            subject.store.release(&mine).await.unwrap();
+            None
         });
         let recorded = done.await.into_iter().flatten().next().unwrap();
         let next = subject.claim(claim(&attempt, "next")).await;
@@ -114,8 +110,7 @@ async fn a_release_and_a_record_do_not_both_win(subject: &Subject) {
 
 async fn one_of_many_counts_on_the_same_reading(subject: &Subject) {
     subject.and_job().await;
-    let counted = at_once(16, |n| {
-        let subject = subject.clone();
+    let counted = at_once(16, subject.clone(), |subject, n| {
         let second = 60 * i64::from(n);
         let add = CountersAdd { executions: 1, ..CountersAdd::default() };
         let attempt = Counted { attempt: scheduled(second), ended_at: Some(at(second + 1)), add };
@@ -132,21 +127,14 @@ async fn one_of_many_counts_on_the_same_reading(subject: &Subject) {
 }
 
 fn to(second: i64) -> Advance {
-    let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
-    let timer =
-        TimerKey::Job { job_uid, generation: 1, state, is_spent: false, left_out: Vec::new() };
-    Advance { timer, from: at(60), to: at(second), at: at(60) }
-}
-
-async fn moves(subject: &Subject, advance: Advance) -> bool {
-    subject.store.advance(&[advance]).await.remove(0).unwrap()
+    advance(job_timer(false, Vec::new()), 60, second)
 }
 
 async fn one_of_many_moves_a_timer(subject: &Subject) {
     subject.and_job().await;
-    let moved = at_once(16, |n| {
-        let (subject, second) = (subject.clone(), 900 + i64::from(n));
-        async move { moves(&subject, to(second)).await.then_some(second) }
+    let moved = at_once(16, subject.clone(), |subject, n| async move {
+        let second = 900 + i64::from(n);
+        subject.advances(&to(second)).await.then_some(second)
     });
     let moved: Vec<i64> = moved.await.into_iter().flatten().collect();
     let [second] = moved.as_slice() else { panic!("one moves it: {moved:?}") };
@@ -154,7 +142,7 @@ async fn one_of_many_moves_a_timer(subject: &Subject) {
 }
 
 /// The collection of the job, as it is now.
-async fn home(subject: &Subject) -> minutehand_ports::store::CollectionRecord {
+async fn home(subject: &Subject) -> CollectionRecord {
     subject.find_collection(&collection()).await.unwrap()
 }
 
@@ -162,15 +150,13 @@ async fn a_move_and_a_new_timing_leave_the_new_timing(subject: &Subject) {
     subject.and_job().await;
     let (home, job) = (home(subject).await, subject.the_job().await);
     let changed = with_timing(&job, Some(at(5_000)));
-    let done = at_once(2, |n| {
-        let (subject, home, changed) = (subject.clone(), home.clone(), changed.clone());
-        async move {
-            if n == 0 {
-                moves(&subject, to(900)).await;
-                return true;
-            }
-            subject.replace_timing(&home, &changed).await == Saved::Kept
+    let with = (subject.clone(), home, changed);
+    let done = at_once(2, with, |(subject, home, changed), n| async move {
+        if n == 0 {
+            subject.advances(&to(900)).await;
+            return true;
         }
+        subject.replace_timing(&home, &changed).await == Saved::Kept
     });
     assert_eq!(is_done(&done.await), 2, "a move takes no change away");
     let timer = subject.the_job().await.timer;
@@ -180,15 +166,12 @@ async fn a_move_and_a_new_timing_leave_the_new_timing(subject: &Subject) {
 async fn a_move_and_a_delete_leave_no_timer(subject: &Subject) {
     subject.and_job().await;
     let (home, job) = (home(subject).await, subject.the_job().await);
-    let done = at_once(2, |n| {
-        let (subject, home, job) = (subject.clone(), home.clone(), job.clone());
-        async move {
-            if n == 0 {
-                moves(&subject, to(900)).await;
-                return true;
-            }
-            subject.delete_job(&home, &job).await == Saved::Kept
+    let done = at_once(2, (subject.clone(), home, job), |(subject, home, job), n| async move {
+        if n == 0 {
+            subject.advances(&to(900)).await;
+            return true;
         }
+        subject.delete_job(&home, &job).await == Saved::Kept
     });
     assert_eq!(is_done(&done.await), 2, "a move takes no delete away");
     assert_eq!(subject.any_job().await, None);
@@ -202,8 +185,8 @@ async fn with_a_change<F: Future<Output = bool> + Send + 'static>(
 ) -> (bool, bool) {
     let (home, job) = (home(subject).await, subject.the_job().await);
     let changed = JobRecord { expires_at: None, ..with_document(&job, r#"{"changed":1}"#) };
-    let mut done = at_once(2, |n| {
-        let (subject, home, changed) = (subject.clone(), home.clone(), changed.clone());
+    let with = (subject.clone(), home, changed);
+    let mut done = at_once(2, with, |(subject, home, changed), n| {
         let step = (n == 0).then(|| step(subject.clone()));
         async move {
             match step {
@@ -219,8 +202,7 @@ async fn with_a_change<F: Future<Output = bool> + Send + 'static>(
 
 async fn a_job_does_not_finish_and_change_at_once(subject: &Subject) {
     subject.and_job().await;
-    let (state, expires_at) = (JobState::Completed, at(100_000));
-    let finish = Finish { job: job_ref(), version: 1, generation: 1, state, expires_at };
+    let finish = finish(JobState::Completed, at(100_000));
     assert!(subject.store.expire_definition(&finish).await.unwrap());
     let finishes = |subject: Subject| {
         let finish = finish.clone();
@@ -256,58 +238,41 @@ async fn a_job_does_not_pause_and_change_at_once(subject: &Subject) {
     assert!(!subject.store.pause(&pause).await.unwrap());
 }
 
-fn order(holder: &str) -> TurnOrder {
-    let (attempt, claim_id) = (scheduled(60), holder.to_owned());
-    let holder = TurnHolder { attempt, claim_id, lease_until: at(200) };
-    TurnOrder { holder: Some(holder), waiting: Vec::new() }
-}
-
 async fn one_order_of_turns_wins(subject: &Subject) {
     for as_read in [0, 1] {
-        let stored = at_once(16, |n| {
-            let subject = subject.clone();
-            let order = order(&format!("w{n}"));
-            async move {
-                let (job_uid, left_out) = (JOB.to_owned(), None);
-                let write = TurnsWrite { job_uid, as_read, order: order.clone(), left_out };
-                subject.store.write_turns(&write).await.unwrap().then_some(order)
-            }
+        let stored = at_once(16, subject.clone(), |subject, n| async move {
+            let order = turn_of(&scheduled(60), &format!("w{n}"));
+            subject.stores(&turns_write(as_read, order.clone())).await.then_some(order)
         });
         let stored: Vec<TurnOrder> = stored.await.into_iter().flatten().collect();
-        let read = subject.store.read_turns(JOB, &scheduled(120)).await.unwrap();
+        let read = subject.turns(&scheduled(120)).await;
         assert_eq!((read.number, vec![read.order]), (as_read + 1, stored));
         assert_eq!(read.own, OwnAttempt::New);
     }
 }
 
 async fn a_turn_is_given_back_or_passed_on_and_not_both(subject: &Subject) {
-    let write = |as_read, holder| {
-        let (job_uid, left_out) = (JOB.to_owned(), None);
-        TurnsWrite { job_uid, as_read, order: order(holder), left_out }
-    };
-    assert!(subject.store.write_turns(&write(0, "first")).await.unwrap());
-    let passed_on = at_once(2, |n| {
-        let subject = subject.clone();
-        let write = write(1, "second");
-        async move {
-            if n == 0 {
-                subject.store.give_back_turn(&held(&scheduled(60), "first")).await.unwrap();
-                return false;
-            }
-            subject.store.write_turns(&write).await.unwrap()
+    let first = scheduled(60);
+    assert!(subject.stores(&turns_write(0, turn_of(&first, "first"))).await);
+    let passed_on = at_once(2, (subject.clone(), first), |(subject, first), n| async move {
+        if n == 0 {
+            subject.store.give_back_turn(&held(&first, "first")).await.unwrap();
+            return false;
         }
+        subject.stores(&turns_write(1, turn_of(&first, "second"))).await
     });
     let is_passed_on = is_done(&passed_on.await) == 1;
-    let read = subject.store.read_turns(JOB, &scheduled(120)).await.unwrap();
-    let expected = if is_passed_on { order("second") } else { TurnOrder::default() };
+    let read = subject.turns(&scheduled(120)).await;
+    let expected =
+        if is_passed_on { turn_of(&scheduled(60), "second") } else { TurnOrder::default() };
     assert_eq!((read.number, read.order), (2, expected));
 }
 
 async fn as_many_seats_are_taken_as_there_are(subject: &Subject) {
     let limit = Concurrent::new(5).unwrap();
-    let taken = at_once(64, |n| {
-        let (subject, claim) = (subject.clone(), held(&scheduled(60), &format!("w{n}")));
-        async move { subject.store.take_seat(&claim, limit, at(60)).await }
+    let taken = at_once(64, subject.clone(), |subject, n| async move {
+        let claim = held(&scheduled(60), &format!("w{n}"));
+        subject.store.take_seat(&claim, limit, at(60)).await
     });
     // A store that is too busy says so, and has taken no seat.
     let taken: Vec<bool> = taken.await.into_iter().map(|it| it.unwrap_or(false)).collect();
@@ -321,8 +286,8 @@ async fn one_book_of_slots_wins(subject: &Subject) {
         |number| SlotBook { number, per_second: PerSecond::new(4).unwrap(), next_at: at(60) };
     let mut as_read = None;
     for round in 1..4 {
-        let opened = at_once(16, |n| {
-            let (subject, book) = (subject.clone(), book(100 * round + n));
+        let opened = at_once(16, subject.clone(), |subject, n| {
+            let book = book(100 * round + n);
             async move {
                 let opened = subject.store.open_slots(COLLECTION, as_read, book).await;
                 opened.unwrap().then_some(book)
@@ -337,23 +302,14 @@ async fn one_book_of_slots_wins(subject: &Subject) {
 
 async fn one_version_of_a_cloud_service_wins(subject: &Subject) {
     for version in 1..4 {
-        let saved = at_once(16, |n| {
-            let subject = subject.clone();
-            async move {
-                let service = CloudServiceRecord {
-                    place: place("Sub", "Group"),
-                    uid: "uid".to_owned(),
-                    label: format!("{n}"),
-                    description: String::new(),
-                    region: "West US".to_owned(),
-                    version,
-                };
-                let saved = subject.cloud_services().save(&service).await.unwrap();
-                (saved == Saved::Kept).then_some(service)
-            }
+        let saved = at_once(16, subject.clone(), |subject, n| async move {
+            let label = format!("{n}");
+            let service = CloudServiceRecord { label, version, ..cloud_service("Group") };
+            let saved = subject.cloud_services().save(&service).await.unwrap();
+            (saved == Saved::Kept).then_some(service)
         });
         let saved: Vec<_> = saved.await.into_iter().flatten().collect();
-        let found = subject.cloud_services().find(&place("Sub", "Group")).await.unwrap();
+        let found = subject.cloud_services().find(&cloud_service("Group").place).await.unwrap();
         assert_eq!(found.as_slice(), saved);
     }
 }
@@ -363,15 +319,13 @@ async fn a_count_is_corrected_or_a_job_is_created_and_the_number_is_right(subjec
         let jc = subject.collection(&format!("jc{round}")).await;
         subject.job(&jc, &format!("a{round}")).await;
         let recount = subject.count(&jc).await.unwrap();
-        let saved = at_once(4, |n| {
-            let (subject, jc) = (subject.clone(), jc.clone());
-            async move {
-                if n % 2 == 0 {
-                    return subject.correct_count(&jc, recount).await;
-                }
-                let job = super::records::job(&format!("b{round}-{n}"));
-                subject.create_job(&jc, &job, None).await
+        let with = (subject.clone(), jc.clone());
+        let saved = at_once(4, with, |(subject, jc), n| async move {
+            if n % 2 == 0 {
+                return subject.correct_count(&jc, recount).await;
             }
+            let job = super::records::job(&format!("b{round}-{n}"));
+            subject.create_job(&jc, &job, None).await
         });
         let _ = saved.await;
         assert_eq!(subject.job_count(&jc).await, 3);

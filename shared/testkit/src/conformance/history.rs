@@ -2,12 +2,13 @@
 
 use minutehand_domain::attempt::{Attempt, Occurrence};
 use minutehand_ports::History;
-use minutehand_ports::store::{HistoryEntry, PageRequest};
+use minutehand_ports::store::HistoryEntry;
 
 use super::Subject;
 use super::firing::{JOB, at, claim, error_action, record, retry, scheduled};
+use super::subject::first_page;
 
-behaviours! { $ history as conformance_of_history:
+behaviours! { $ history:
     history_lists_the_newest_occurrence_first_and_its_newest_attempt_first,
     a_claim_is_an_entry_without_a_record,
     attempts_between_two_instants_are_those_at_both_and_between,
@@ -44,10 +45,8 @@ async fn history_lists_the_newest_occurrence_first_and_its_newest_attempt_first(
 async fn a_claim_is_an_entry_without_a_record(subject: &Subject) {
     let due_later = retry(1, 95, &scheduled(60));
     subject.claim(claim(&due_later, "a")).await;
-    assert_eq!(
-        subject.history().await,
-        [HistoryEntry { attempt: due_later, record: None, waits: false }]
-    );
+    let entry = HistoryEntry { attempt: due_later, record: None, waits: false };
+    assert_eq!(subject.history().await, [entry]);
 }
 
 async fn attempts_between_two_instants_are_those_at_both_and_between(subject: &Subject) {
@@ -62,15 +61,13 @@ async fn attempts_between_two_instants_are_those_at_both_and_between(subject: &S
 
 async fn the_history_of_a_job_contains_no_other_job(subject: &Subject) {
     subject.execute(&scheduled(60), record(60)).await;
-    let page = PageRequest { from: None, items_max: 10 };
-    let other = History::list(&*subject.store, "other", page).await.unwrap();
+    let other = History::list(&*subject.store, "other", first_page(10)).await.unwrap();
     assert!(other.items.is_empty() && other.next.is_none());
 }
 
 async fn a_store_without_an_archive_lists_nothing_of_it(subject: &Subject) {
     subject.execute(&scheduled(60), record(60)).await;
-    let page = PageRequest { from: None, items_max: 10 };
-    let archived = subject.store.list_archived(JOB, page, at(1_000)).await.unwrap();
+    let archived = subject.store.list_archived(JOB, first_page(10), at(1_000)).await.unwrap();
     assert!(subject.store.has_archive() || archived.items.is_empty());
     assert_eq!(archived.next, None);
 }

@@ -9,10 +9,12 @@ use minutehand_ports::store::{
 
 use super::back_end::SpoiledRow;
 use super::firing::{retry, scheduled};
-use super::records::{at, collection, collection_in, job, job_ref, named, now, place, segment};
+use super::records::{
+    at, cloud_service, collection, collection_in, job, job_ref, named, now, segment,
+};
 use super::{Subject, whole_list};
 
-behaviours! { $ installation as conformance_of_installation:
+behaviours! { $ installation:
     subscriptions_that_have_had_a_collection_are_listed_by_name,
     what_was_brought_is_listed_as_it_was,
     parts_are_listed_in_pages_of_any_size,
@@ -26,12 +28,11 @@ behaviours! { $ installation as conformance_of_installation:
 
 fn service(uid: &str) -> CloudServiceRecord {
     CloudServiceRecord {
-        place: place("Sub", "Group"),
         uid: uid.to_owned(),
         label: "bGFiZWw=".to_owned(),
         description: "some text".to_owned(),
-        region: "West US".to_owned(),
         version: 5,
+        ..cloud_service("Group")
     }
 }
 

@@ -10,7 +10,7 @@ use minutehand_ports::store::{AskedRun, JobRecord, Saved, TimerRecord};
 use super::Subject;
 use super::records::{at, job, job_ref, latest, named, now, with_document, with_timing};
 
-behaviours! { $ jobs as conformance_of_jobs:
+behaviours! { $ jobs:
     what_was_never_created_is_not_found,
     a_job_is_kept_as_it_was_given,
     a_name_matches_in_any_case_and_is_answered_as_first_given,
@@ -70,8 +70,7 @@ async fn the_same_name_in_another_collection_is_another_job(subject: &Subject) {
 }
 
 async fn a_second_create_is_stale_and_changes_nothing(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let j = subject.job(&jc, "j").await;
+    let (jc, j) = subject.collection_and_job().await;
     let other = with_timing(&with_document(&j, "{}"), None);
     for second in [j.clone(), other.clone(), namesake(&other)] {
         assert_eq!(subject.create_job(&jc, &second, None).await, Saved::Stale);
@@ -80,8 +79,7 @@ async fn a_second_create_is_stale_and_changes_nothing(subject: &Subject) {
 }
 
 async fn a_replace_is_kept_as_the_next_version(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let mut j = subject.job(&jc, "j").await;
+    let (jc, mut j) = subject.collection_and_job().await;
     for n in 0..3_u8 {
         j.document = format!(r#"{{"n":{n}}}"#);
         j.sealed = (n != 1).then(|| vec![n]);
@@ -92,8 +90,7 @@ async fn a_replace_is_kept_as_the_next_version(subject: &Subject) {
 }
 
 async fn a_replace_of_a_definition_leaves_the_timer(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let j = subject.job(&jc, "j").await;
+    let (jc, j) = subject.collection_and_job().await;
     // What is in the record of it does not matter then.
     let changed = with_timing(&with_document(&j, "{}"), None);
     assert_eq!(subject.replace_definition(&jc, &changed).await, Saved::Kept);
@@ -102,8 +99,7 @@ async fn a_replace_of_a_definition_leaves_the_timer(subject: &Subject) {
 }
 
 async fn a_replace_of_a_timing_changes_both(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let mut j = subject.job(&jc, "j").await;
+    let (jc, mut j) = subject.collection_and_job().await;
     let due_at = at("2031-01-01T00:00:00Z");
     for (state, due_at, anchor) in [
         (JobState::Disabled, None, None),
@@ -122,8 +118,7 @@ async fn a_replace_of_a_timing_changes_both(subject: &Subject) {
 }
 
 async fn a_replace_of_an_older_version_is_stale_and_changes_nothing(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let first = subject.job(&jc, "j").await;
+    let (jc, first) = subject.collection_and_job().await;
     assert_eq!(subject.replace_definition(&jc, &first).await, Saved::Kept);
     let second = subject.find_job(&jc, &first.name).await;
     let mut late = with_timing(&with_document(&first, "{}"), None);
@@ -136,8 +131,7 @@ async fn a_replace_of_an_older_version_is_stale_and_changes_nothing(subject: &Su
 }
 
 async fn a_timing_of_another_generation_is_stale_and_changes_nothing(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let mut j = subject.job(&jc, "j").await;
+    let (jc, mut j) = subject.collection_and_job().await;
     for _ in 0..2 {
         assert_eq!(subject.replace_timing(&jc, &with_timing(&j, None)).await, Saved::Kept);
         j = subject.find_job(&jc, &j.name).await.unwrap();
@@ -175,8 +169,7 @@ async fn a_replace_of_what_is_missing_is_stale_and_creates_nothing(subject: &Sub
 }
 
 async fn a_replace_of_a_namesake_is_stale_and_changes_nothing(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let before = subject.job(&jc, "j").await;
+    let (jc, before) = subject.collection_and_job().await;
     assert_eq!(subject.delete_job(&jc, &before).await, Saved::Kept);
     let after = subject.with_job(&jc, &namesake(&before)).await;
     assert_eq!(before.version, after.version);
@@ -211,8 +204,7 @@ async fn counters_survive_a_change_of_the_timing(subject: &Subject) {
 }
 
 async fn a_delete_takes_definition_and_timer(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let j = subject.job(&jc, "j").await;
+    let (jc, j) = subject.collection_and_job().await;
     assert_eq!(subject.delete_job(&jc, &j).await, Saved::Kept);
     assert_eq!(subject.find_job(&jc, &j.name).await, None);
     assert_eq!(subject.store.read(&job_ref(&jc, &j)).await.unwrap(), None);
@@ -220,8 +212,7 @@ async fn a_delete_takes_definition_and_timer(subject: &Subject) {
 }
 
 async fn a_delete_of_an_older_version_is_stale_and_changes_nothing(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let first = subject.job(&jc, "j").await;
+    let (jc, first) = subject.collection_and_job().await;
     assert_eq!(subject.replace_definition(&jc, &first).await, Saved::Kept);
     assert_eq!(subject.delete_job(&jc, &first).await, Saved::Stale);
     let second = JobRecord { version: 2, ..first };
@@ -238,8 +229,7 @@ async fn a_delete_of_what_is_missing_is_stale(subject: &Subject) {
 }
 
 async fn a_delete_of_a_namesake_is_stale_and_changes_nothing(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let j = subject.job(&jc, "j").await;
+    let (jc, j) = subject.collection_and_job().await;
     assert_eq!(subject.delete_job(&jc, &namesake(&j)).await, Saved::Stale);
     assert_eq!(subject.find_job(&jc, &j.name).await, Some(j));
     assert_eq!(subject.job_count(&jc).await, 1);

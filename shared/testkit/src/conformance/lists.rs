@@ -6,9 +6,9 @@ use minutehand_ports::store::{CollectionRecord, PageRequest, Saved};
 
 use super::Subject;
 use super::records::{collection_in, job, long_document, numbered, segment};
-use super::subject::whole_list;
+use super::subject::{first_page, whole_list};
 
-behaviours! { $ lists as conformance_of_lists:
+behaviours! { $ lists:
     what_is_empty_is_one_empty_page,
     jobs_are_in_the_order_of_their_names_without_regard_to_case,
     collections_are_in_the_order_of_their_names_without_regard_to_case,
@@ -24,10 +24,6 @@ behaviours! { $ lists as conformance_of_lists:
     a_made_up_position_does_not_lead_out_of_the_list,
 }
 
-fn first(items_max: u32) -> PageRequest {
-    PageRequest { from: None, items_max }
-}
-
 /// A subscription with these collections, all in one group.
 async fn subscription_of(subject: &Subject, names: &[&str]) {
     for name in names {
@@ -35,23 +31,15 @@ async fn subscription_of(subject: &Subject, names: &[&str]) {
     }
 }
 
-async fn with_jobs(subject: &Subject, names: &[String]) -> CollectionRecord {
-    let jc = subject.collection("jc").await;
-    for name in names {
-        subject.job(&jc, name).await;
-    }
-    jc
-}
-
 async fn what_is_empty_is_one_empty_page(subject: &Subject) {
     let jc = subject.collection("jc").await;
-    let jobs = subject.jobs_page(&jc, first(10)).await.unwrap();
+    let jobs = subject.jobs_page(&jc, first_page(10)).await.unwrap();
     assert_eq!((jobs.items.len(), jobs.next), (0, None));
     let nowhere = segment("Nowhere");
-    let listed = subject.collections_page(&nowhere, None, first(10)).await.unwrap();
+    let listed = subject.collections_page(&nowhere, None, first_page(10)).await.unwrap();
     assert_eq!((listed.items.len(), listed.next), (0, None));
     let sub = segment("Sub");
-    let listed = subject.collections_page(&sub, Some(&nowhere), first(10)).await.unwrap();
+    let listed = subject.collections_page(&sub, Some(&nowhere), first_page(10)).await.unwrap();
     assert_eq!((listed.items.len(), listed.next), (0, None));
 }
 
@@ -71,10 +59,7 @@ fn sorted() -> Vec<&'static str> {
 }
 
 async fn jobs_are_in_the_order_of_their_names_without_regard_to_case(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    for name in created() {
-        subject.job(&jc, name).await;
-    }
+    let jc = subject.collection_with(&created()).await;
     for items_max in [5, 100] {
         assert_eq!(subject.job_names(&jc, items_max).await, sorted());
     }
@@ -94,7 +79,7 @@ async fn a_list_has_what_was_just_changed(subject: &Subject) {
         let mut j = subject.job(&jc, "j").await;
         j.sealed = Some(vec![n]);
         assert_eq!(subject.replace_definition(&jc, &j).await, Saved::Kept);
-        let listed = subject.jobs_page(&jc, first(10)).await.unwrap().items;
+        let listed = subject.jobs_page(&jc, first_page(10)).await.unwrap().items;
         j.version += 1;
         assert_eq!(listed.as_slice(), std::slice::from_ref(&j));
         assert_eq!(subject.delete_job(&jc, &j).await, Saved::Kept);
@@ -104,7 +89,7 @@ async fn a_list_has_what_was_just_changed(subject: &Subject) {
 
 async fn pages_of_any_size_make_the_whole_list(subject: &Subject) {
     let names = numbered("j", 23);
-    let jc = with_jobs(subject, &names).await;
+    let jc = subject.collection_with(&names).await;
     for items_max in [1, 2, 7, 22, 23, 24, 1_000, u32::MAX] {
         assert_eq!(subject.job_names(&jc, items_max).await, names, "{items_max}");
     }
@@ -131,7 +116,7 @@ async fn pages_of_long_items_make_the_whole_list(subject: &Subject) {
 async fn a_page_holds_as_many_long_items_as_were_asked_for(subject: &Subject) {
     let (jc, _) = with_long_jobs(subject).await;
     for items_max in [70, 80, 500] {
-        let page = subject.jobs_page(&jc, first(items_max)).await.unwrap();
+        let page = subject.jobs_page(&jc, first_page(items_max)).await.unwrap();
         assert_eq!(page.items.len(), 80.min(usize::try_from(items_max).unwrap()));
         assert!(page.items.iter().all(|job| job.document == long_document('x')));
     }
@@ -139,7 +124,7 @@ async fn a_page_holds_as_many_long_items_as_were_asked_for(subject: &Subject) {
 
 async fn what_was_there_all_the_time_is_listed_whatever_comes_and_goes(subject: &Subject) {
     let (lasting, passing) = (numbered("j", 20), numbered("k", 40));
-    let jc = with_jobs(subject, &lasting).await;
+    let jc = subject.collection_with(&lasting).await;
     let mut listed = Vec::new();
     let (mut from, mut passing) = (None, passing.into_iter());
     loop {
@@ -168,22 +153,16 @@ async fn what_was_there_all_the_time_is_listed_whatever_comes_and_goes(subject: 
 
 async fn a_page_goes_on_though_the_last_item_is_gone(subject: &Subject) {
     let names = numbered("j", 6);
-    let jc = with_jobs(subject, &names).await;
-    let mut listed = Vec::new();
-    let mut from = None;
-    loop {
-        let page = PageRequest { from, items_max: 2 };
-        let page = subject.jobs_page(&jc, page).await.unwrap();
+    let jc = subject.collection_with(&names).await;
+    let listed = whole_list(2, async |page| {
+        let page = subject.jobs_page(&jc, page).await?;
         if let Some(last) = page.items.last() {
             assert_eq!(subject.delete_job(&jc, last).await, Saved::Kept);
         }
-        listed.extend(page.items.into_iter().map(|job| job.name.as_str().to_owned()));
-        from = page.next;
-        if from.is_none() {
-            break;
-        }
-    }
-    assert_eq!(listed, names);
+        Ok(page)
+    })
+    .await;
+    assert_eq!(listed.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(), names);
 }
 
 async fn a_group_lists_its_own_and_a_subscription_all(subject: &Subject) {
@@ -215,32 +194,32 @@ async fn pages_of_a_group_make_its_whole_list(subject: &Subject) {
         let names = subject.collection_names(&segment("Sub"), Some(&group), items_max).await;
         assert_eq!(names, own, "{items_max}");
         // What a page holds does not depend on what lies between.
-        let page = PageRequest { from: None, items_max };
+        let page = first_page(items_max);
         let page = subject.collections_page(&segment("Sub"), Some(&group), page).await.unwrap();
         assert_eq!(page.items.len(), 5.min(usize::try_from(items_max).unwrap()));
     }
 }
 
 async fn a_list_has_nothing_of_its_neighbours(subject: &Subject) {
-    for (subscription, uid) in [("s", "u"), ("s1", "u1"), ("s-", "u-"), ("t", "v")] {
+    let lists = [("s", "u"), ("s1", "u1"), ("s-", "u-"), ("t", "v")].map(|(subscription, uid)| {
         let mut jc = collection_in(subscription, "g", &format!("in-{uid}"));
-        jc.collection.uid = uid.to_owned();
-        let jc = subject.with_collection(&jc).await;
-        subject.job(&jc, &format!("of-{uid}")).await;
+        uid.clone_into(&mut jc.collection.uid);
+        (jc, format!("of-{uid}"))
+    });
+    for (jc, job) in &lists {
+        let jc = subject.with_collection(jc).await;
+        subject.job(&jc, job).await;
     }
-    for (subscription, uid) in [("s", "u"), ("s1", "u1"), ("s-", "u-"), ("t", "v")] {
-        let names = subject.collection_names(&segment(subscription), None, 10).await;
-        let own = format!("in-{uid}");
-        assert_eq!(names, [own.as_str()]);
-        let mut jc = collection_in(subscription, "g", &own);
-        jc.collection.uid = uid.to_owned();
-        assert_eq!(subject.job_names(&jc, 10).await, [format!("of-{uid}")]);
+    for (jc, job) in lists {
+        let names = subject.collection_names(&jc.place.subscription, None, 10).await;
+        assert_eq!(names, [jc.collection.name.as_str()]);
+        assert_eq!(subject.job_names(&jc, 10).await, [job]);
     }
 }
 
 async fn a_made_up_position_does_not_lead_out_of_the_list(subject: &Subject) {
     let names = numbered("j", 5);
-    let jc = with_jobs(subject, &names).await;
+    let jc = subject.collection_with(&names).await;
     subject.with_collection(&collection_in("Sub", "Group", "other")).await;
     let long = "z".repeat(1_024);
     let longest_letters = "\u{10FFFF}".repeat(256);

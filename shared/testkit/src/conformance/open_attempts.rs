@@ -2,7 +2,7 @@
 
 use minutehand_domain::attempt::{Attempt, Outcome, Record};
 use minutehand_domain::completion::{EndedBy, Ending};
-use minutehand_domain::firing::{TurnHolder, TurnOrder, Waited};
+use minutehand_domain::firing::Waited;
 use minutehand_domain::limits::Concurrent;
 use minutehand_ports::RetryTimers;
 use minutehand_ports::store::{
@@ -12,11 +12,12 @@ use minutehand_ports::store::{
 
 use super::Subject;
 use super::firing::{
-    COLLECTION, JOB, at, claim, claim_at, held, job_ref, record, retry, scheduled,
+    COLLECTION, JOB, at, claim, claim_at, held, job_ref, record, retry, scheduled, turn_of,
+    turns_write,
 };
 use super::subject::at_once;
 
-behaviours! { $ open_attempts as conformance_of_open_attempts:
+behaviours! { $ open_attempts:
     an_open_attempt_is_not_claimed_and_has_the_timer_of_its_deadline,
     an_attempt_is_left_open_under_its_claim_alone,
     a_deadline_takes_the_timer_in_which_a_retry_waited,
@@ -212,36 +213,32 @@ async fn an_ending_that_was_said_is_recorded_once(subject: &Subject) {
 }
 
 fn turn(attempt: &Attempt, as_read: u64, claim_id: &str) -> TurnsWrite {
-    let claim = held(attempt, claim_id);
-    let (attempt, claim_id) = (attempt.clone(), claim.claim_id);
-    let holder = TurnHolder { attempt, claim_id, lease_until: claim.lease_until };
-    let order = TurnOrder { holder: Some(holder), waiting: Vec::new() };
-    TurnsWrite { job_uid: JOB.to_owned(), as_read, order, left_out: None }
+    turns_write(as_read, turn_of(attempt, claim_id))
 }
 
 async fn an_open_attempt_keeps_its_turn(subject: &Subject) {
     let (first, second) = (scheduled(60), scheduled(120));
-    assert!(subject.store.write_turns(&turn(&first, 0, "a")).await.unwrap());
+    assert!(subject.stores(&turn(&first, 0, "a")).await);
     assert_eq!(subject.claim(claim(&first, "a")).await, Claimed::Won);
     let claim =
         Claim { attempt: Attempt { takes_turn: true, ..first.clone() }, ..held(&first, "a") };
     assert_eq!(subject.leaves_open(&claim, false).await, LeftOpen::Open);
-    let read = subject.store.read_turns(JOB, &second).await.unwrap();
+    let read = subject.turns(&second).await;
     let holder = read.order.holder.clone().unwrap();
     assert_eq!((read.number, holder.lease_until), (2, at(86_400)));
     // What was decided before is decided anew.
-    assert!(!subject.store.write_turns(&turn(&second, 1, "b")).await.unwrap());
+    assert!(!subject.stores(&turn(&second, 1, "b")).await);
     // Another process that stores who waits leaves it whose it is.
     let next = subject.next_process();
     let stored = TurnsWrite { order: read.order, ..turn(&second, 2, "b") };
-    assert!(next.store.write_turns(&stored).await.unwrap());
+    assert!(next.stores(&stored).await);
     let next = next.next_process();
-    let read = next.store.read_turns(JOB, &second).await.unwrap();
+    let read = next.turns(&second).await;
     assert_eq!(read.order.holder, Some(holder));
-    assert_eq!(next.store.read_turns(JOB, &first).await.unwrap().own, OwnAttempt::Begun);
+    assert_eq!(next.turns(&first).await.own, OwnAttempt::Begun);
     assert_eq!(next.says(&first, &ending(100, EndedBy::Success)).await, Said::First);
     assert_eq!(next.ends(&claim, record(60)).await, Recorded::Kept);
-    let read = next.store.read_turns(JOB, &second).await.unwrap();
+    let read = next.turns(&second).await;
     assert_eq!(read.order.holder, None);
 }
 
@@ -296,14 +293,11 @@ async fn of_endings_that_come_at_once_one_counts(subject: &Subject) {
     for round in 0..5 {
         let attempt = retry(round, 60, &scheduled(60));
         subject.is_open(&attempt).await;
-        let say = |n: u32| {
-            let (store, attempt) = (subject.store.clone(), attempt.clone());
-            async move {
-                let by = EndedBy::ALL[n as usize % EndedBy::ALL.len()];
-                store.say(JOB, &attempt, &ending(100, by)).await.unwrap()
-            }
-        };
-        let said = at_once(8, say).await;
+        let said = at_once(8, (subject.clone(), attempt), |(subject, attempt), n| async move {
+            let by = EndedBy::ALL[n as usize % EndedBy::ALL.len()];
+            subject.says(&attempt, &ending(100, by)).await
+        })
+        .await;
         assert_eq!(said.iter().filter(|it| **it == Said::First).count(), 1, "{said:?}");
     }
 }

@@ -7,7 +7,7 @@ use super::Subject;
 use super::firing::at;
 use super::subject::at_once;
 
-behaviours! { $ pulses as conformance_of_pulses:
+behaviours! { $ pulses:
     there_is_no_pulse_at_first,
     a_beat_is_stored_only_on_the_one_that_was_read,
     one_beat_of_many_wins,
@@ -41,14 +41,11 @@ async fn a_beat_is_stored_only_on_the_one_that_was_read(subject: &Subject) {
 
 async fn one_beat_of_many_wins(subject: &Subject) {
     for (before, now) in [(None, 10), (Some(10), 20)] {
-        let beats = at_once(16, |n| {
-            let subject = subject.clone();
-            async move {
-                // Each is another one, so that the winner can be told.
-                let pulse = Pulse { beat_at: Some(at(now)), ..pulse(now + i64::from(n)) };
-                let beat = subject.store.beat(PulseOf::Workers, before.map(at), &pulse);
-                (beat.await.unwrap(), pulse)
-            }
+        let beats = at_once(16, subject.clone(), |subject, n| async move {
+            // Each is another one, so that the winner can be told.
+            let pulse = Pulse { beat_at: Some(at(now)), ..pulse(now + i64::from(n)) };
+            let beat = subject.store.beat(PulseOf::Workers, before.map(at), &pulse);
+            (beat.await.unwrap(), pulse)
         });
         let mut beats = beats.await;
         beats.retain(|(is_stored, _)| *is_stored);

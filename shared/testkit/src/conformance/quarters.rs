@@ -7,9 +7,9 @@ use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_ports::store::{Advance, Counted, CountedQuarters, CounterUpdate, CountersAdd};
 
 use super::Subject;
-use super::firing::{COLLECTION, JOB, at, job_ref, leaving_out, scheduled};
+use super::firing::{COLLECTION, JOB, at, leaving_out, scheduled};
 
-behaviours! { $ quarters as conformance_of_quarters:
+behaviours! { $ quarters:
     an_occurrence_counts_in_its_quarter_once,
     a_count_that_comes_too_late_adds_nothing,
     what_a_sweeper_leaves_out_counts_if_its_timer_moves,
@@ -29,7 +29,7 @@ async fn all(subject: &Subject) -> Vec<(i64, QuarterCounts)> {
 }
 
 async fn update(subject: &Subject, all: &[(i64, Mark)]) -> CounterUpdate {
-    let now = subject.store.read(&job_ref()).await.unwrap().unwrap();
+    let now = subject.snapshot().await;
     let counted = all.iter().map(|(second, mark)| Counted {
         attempt: scheduled(*second),
         ended_at: Some(at(second + 1)),
@@ -100,15 +100,14 @@ async fn what_a_sweeper_leaves_out_counts_if_its_timer_moves(subject: &Subject) 
     subject.and_job().await;
     let advance = leaving_out([100, 3_000], [60, 2_760], 46, 3_600);
     let stale = Advance { from: at(120), ..advance.clone() };
-    assert!(!subject.store.advance(&[stale]).await.remove(0).unwrap());
+    assert!(!subject.advances(&stale).await);
     assert_eq!(all(subject).await, []);
-    assert!(subject.store.advance(std::slice::from_ref(&advance)).await.remove(0).unwrap());
+    assert!(subject.advances(&advance).await);
     // Another sweeper has seen the timer where it was.
-    assert!(!subject.store.advance(&[advance]).await.remove(0).unwrap());
+    assert!(!subject.advances(&advance).await);
     let found: Vec<_> = all(subject).await.iter().map(|(at, it)| (*at, it.skipped)).collect();
     assert_eq!(found, [(0, 11), (900, 12), (1_800, 11), (2_700, 12)]);
-    let counters = subject.store.read(&job_ref()).await.unwrap().unwrap().counters;
-    assert_eq!(counters.skipped, 46);
+    assert_eq!(subject.snapshot().await.counters.skipped, 46);
 }
 
 async fn quarters_are_kept_for_eight_days(subject: &Subject) {

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use minutehand_domain::collection::{Collection, CollectionDefinition};
 use minutehand_domain::plan::Quota;
-use minutehand_ports::store::{CollectionRecord, JobRecord, Saved};
+use minutehand_ports::store::{JobRecord, Saved};
 
 use super::Subject;
 use super::records::{at, collection, job, located, named, with_document, with_timing};
 use super::subject::at_once;
 
-behaviours! { $ races as conformance_of_races:
+behaviours! { $ races:
     fifty_creates_against_a_limit_of_ten_leave_exactly_ten,
     creates_and_deletes_leave_the_count_that_is_there,
     one_create_of_a_collection_wins,
@@ -30,11 +29,10 @@ fn kept(saved: &[Saved]) -> usize {
 
 async fn fifty_creates_against_a_limit_of_ten_leave_exactly_ten(subject: &Subject) {
     let jc = subject.collection("jc").await;
-    let created = at_once(50, |n| {
-        let (subject, jc) = (subject.clone(), jc.clone());
-        async move { subject.create_job(&jc, &job(&format!("j{n}")), Some(10)).await }
-    });
-    let created = created.await;
+    let created = at_once(50, (subject.clone(), jc.clone()), |(subject, jc), n| async move {
+        subject.create_job(&jc, &job(&format!("j{n}")), Some(10)).await
+    })
+    .await;
     assert_eq!(kept(&created), 10);
     // None was told to read again: nothing but the count changed.
     assert_eq!(created.iter().filter(|saved| **saved == Saved::Full).count(), 40);
@@ -44,49 +42,35 @@ async fn fifty_creates_against_a_limit_of_ten_leave_exactly_ten(subject: &Subjec
 
 async fn creates_and_deletes_leave_the_count_that_is_there(subject: &Subject) {
     let jc = subject.collection("jc").await;
-    let deleted = at_once(20, |n| {
-        let (subject, jc) = (subject.clone(), jc.clone());
-        async move {
-            let j = subject.job(&jc, &format!("j{n}")).await;
-            // Every other one goes again.
-            if n % 2 == 0 { subject.delete_job(&jc, &j).await } else { Saved::Stale }
-        }
+    let deleted = at_once(20, (subject.clone(), jc.clone()), |(subject, jc), n| async move {
+        let j = subject.job(&jc, &format!("j{n}")).await;
+        // Every other one goes again.
+        if n % 2 == 0 { subject.delete_job(&jc, &j).await } else { Saved::Stale }
     });
     assert_eq!(kept(&deleted.await), 10);
     assert_eq!(subject.job_count(&jc).await, 10);
 }
 
 async fn one_create_of_a_collection_wins(subject: &Subject) {
-    let created = at_once(20, |n| {
-        let subject = subject.clone();
-        async move {
-            let mut jc = collection("jc");
-            jc.collection.uid = format!("uid-{n}");
-            (subject.create_collection(&jc).await, jc)
-        }
+    let created = at_once(20, subject.clone(), |subject, n| async move {
+        let mut jc = collection("jc");
+        jc.collection.uid = format!("uid-{n}");
+        (subject.create_collection(&jc).await, jc)
     });
-    let mut created = created.await;
-    created.retain(|(saved, _)| *saved == Saved::Kept);
-    assert_eq!(created.len(), 1);
-    let found = subject.find_collection(&collection("jc")).await;
-    assert_eq!(found, created.pop().map(|(_, jc)| jc));
+    let created = winner(created.await);
+    assert_eq!(subject.find_collection(&collection("jc")).await, Some(created));
 }
 
 async fn one_create_of_a_job_wins(subject: &Subject) {
     let jc = subject.collection("jc").await;
-    let created = at_once(20, |n| {
-        let (subject, jc) = (subject.clone(), jc.clone());
-        async move {
-            let j = JobRecord { uid: format!("uid-{n}"), ..job("j") };
-            // With room for one, a loser is not told that it is full.
-            (subject.create_job(&jc, &j, Some(1)).await, j)
-        }
-    });
-    let mut created = created.await;
+    let created = at_once(20, (subject.clone(), jc.clone()), |(subject, jc), n| async move {
+        let j = JobRecord { uid: format!("uid-{n}"), ..job("j") };
+        // With room for one, a loser is not told that it is full.
+        (subject.create_job(&jc, &j, Some(1)).await, j)
+    })
+    .await;
     assert!(created.iter().all(|(saved, _)| *saved != Saved::Full));
-    created.retain(|(saved, _)| *saved == Saved::Kept);
-    assert_eq!(created.len(), 1);
-    assert_eq!(subject.find_job(&jc, &named("j")).await, created.pop().map(|(_, j)| j));
+    assert_eq!(subject.find_job(&jc, &named("j")).await, Some(winner(created)));
     assert_eq!(subject.job_count(&jc).await, 1);
     assert_eq!(subject.due_index().await.len(), 1);
 }
@@ -94,10 +78,9 @@ async fn one_create_of_a_job_wins(subject: &Subject) {
 async fn one_replace_of_a_collection_wins_each_version(subject: &Subject) {
     let mut jc = subject.collection("jc").await;
     for round in 0..5 {
-        let replaced = at_once(10, |n| {
-            let (subject, mut jc) = (subject.clone(), jc.clone());
+        let replaced = at_once(10, (subject.clone(), jc), |(subject, mut jc), n| async move {
             jc.collection.definition = located(&format!("{round}-{n}"));
-            async move { (subject.replace_collection(&jc).await, jc) }
+            (subject.replace_collection(&jc).await, jc)
         });
         jc = winner(replaced.await);
         jc.version += 1;
@@ -105,21 +88,20 @@ async fn one_replace_of_a_collection_wins_each_version(subject: &Subject) {
     }
 }
 
-/// The only one of those that replaced something at once that was kept.
-fn winner<T>(mut replaced: Vec<(Saved, T)>) -> T {
-    replaced.retain(|(saved, _)| *saved == Saved::Kept);
-    assert_eq!(replaced.len(), 1);
-    replaced.remove(0).1
+/// The only one of the changes at once that was kept.
+fn winner<T>(mut changes: Vec<(Saved, T)>) -> T {
+    changes.retain(|(saved, _)| *saved == Saved::Kept);
+    assert_eq!(changes.len(), 1);
+    changes.remove(0).1
 }
 
 async fn one_replace_of_a_job_wins_each_version(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let mut j = subject.job(&jc, "j").await;
+    let (jc, mut j) = subject.collection_and_job().await;
     for round in 0..5 {
-        let replaced = at_once(10, |n| {
-            let (subject, jc) = (subject.clone(), jc.clone());
+        let with = (subject.clone(), jc.clone(), j);
+        let replaced = at_once(10, with, |(subject, jc, j), n| async move {
             let changed = with_document(&j, &format!(r#"{{"round":{round},"n":{n}}}"#));
-            async move { (subject.replace_definition(&jc, &changed).await, changed) }
+            (subject.replace_definition(&jc, &changed).await, changed)
         });
         j = winner(replaced.await);
         j.version += 1;
@@ -128,14 +110,13 @@ async fn one_replace_of_a_job_wins_each_version(subject: &Subject) {
 }
 
 async fn one_timing_wins_each_generation(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let mut j = subject.job(&jc, "j").await;
+    let (jc, mut j) = subject.collection_and_job().await;
     for _ in 0..5 {
-        let replaced = at_once(10, |n| {
-            let (subject, jc) = (subject.clone(), jc.clone());
+        let with = (subject.clone(), jc.clone(), j);
+        let replaced = at_once(10, with, |(subject, jc, j), n| async move {
             let due_at = at(&format!("2030-01-01T00:00:0{n}Z"));
             let changed = with_timing(&with_document(&j, &n.to_string()), Some(due_at));
-            async move { (subject.replace_timing(&jc, &changed).await, changed) }
+            (subject.replace_timing(&jc, &changed).await, changed)
         });
         // Definition and timing are of the same one.
         j = winner(replaced.await);
@@ -145,24 +126,21 @@ async fn one_timing_wins_each_generation(subject: &Subject) {
 }
 
 async fn one_delete_of_a_job_counts_it_off(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let j = subject.job(&jc, "j").await;
+    let (jc, j) = subject.collection_and_job().await;
     for name in ["k", "l"] {
         subject.job(&jc, name).await;
     }
-    let deleted = at_once(20, |_| {
-        let (subject, jc, j) = (subject.clone(), jc.clone(), j.clone());
-        async move { subject.delete_job(&jc, &j).await }
-    });
+    let with = (subject.clone(), jc.clone(), j);
+    let deleted =
+        at_once(20, with, |(subject, jc, j), _| async move { subject.delete_job(&jc, &j).await });
     assert_eq!(kept(&deleted.await), 1);
     assert_eq!(subject.job_count(&jc).await, 2);
 }
 
 async fn one_delete_of_a_collection_wins(subject: &Subject) {
     let jc = subject.collection("jc").await;
-    let deleted = at_once(20, |_| {
-        let (subject, jc) = (subject.clone(), jc.clone());
-        async move { subject.delete_collection(&jc).await }
+    let deleted = at_once(20, (subject.clone(), jc.clone()), |(subject, jc), _| async move {
+        subject.delete_collection(&jc).await
     });
     assert_eq!(kept(&deleted.await), 1);
     assert_eq!(subject.find_collection(&jc).await, None);
@@ -174,18 +152,12 @@ async fn a_job_and_a_smaller_quota_do_not_both_win(subject: &Subject) {
     let quota = Quota { max_job_count: Some(1), ..Quota::default() };
     for round in 0..10 {
         let jc = subject.collection(&format!("jc{round}")).await;
-        let saved = at_once(6, |n| {
-            let (subject, jc) = (subject.clone(), jc.clone());
-            let definition =
-                CollectionDefinition { quota: Some(quota), ..jc.collection.definition.clone() };
-            let collection = Collection { definition, ..jc.collection.clone() };
-            let limited = CollectionRecord { collection, ..jc.clone() };
-            async move {
-                match n % 2 {
-                    0 => subject.create_job(&jc, &job(&format!("{round}-{n}")), Some(50)).await,
-                    _ => subject.replace_collection(&limited).await,
-                }
+        let saved = at_once(6, (subject.clone(), jc.clone()), |(subject, mut jc), n| async move {
+            if n % 2 == 0 {
+                return subject.create_job(&jc, &job(&format!("{round}-{n}")), Some(50)).await;
             }
+            jc.collection.definition.quota = Some(quota);
+            subject.replace_collection(&jc).await
         });
         assert!(kept(&saved.await) >= 1);
         let now = subject.find_collection(&jc).await.unwrap();
@@ -197,14 +169,11 @@ async fn a_job_and_a_smaller_quota_do_not_both_win(subject: &Subject) {
 async fn no_job_outlives_the_delete_of_its_collection_uncounted(subject: &Subject) {
     for round in 0..10 {
         let jc = subject.collection(&format!("jc{round}")).await;
-        let saved = at_once(6, |n| {
-            let (subject, jc) = (subject.clone(), jc.clone());
-            async move {
-                let name = format!("{round}-{n}");
-                match n {
-                    3 => (None, subject.delete_collection(&jc).await),
-                    _ => (Some(name.clone()), subject.create_job(&jc, &job(&name), None).await),
-                }
+        let saved = at_once(6, (subject.clone(), jc.clone()), |(subject, jc), n| async move {
+            let name = format!("{round}-{n}");
+            match n {
+                3 => (None, subject.delete_collection(&jc).await),
+                _ => (Some(name.clone()), subject.create_job(&jc, &job(&name), None).await),
             }
         });
         let saved = saved.await;

@@ -7,7 +7,7 @@ use minutehand_ports::store::{Claimed, Recorded};
 use super::Subject;
 use super::firing::{claim, claim_at, held, record, scheduled};
 
-behaviours! { $ recording as conformance_of_recording:
+behaviours! { $ recording:
     a_record_is_kept_once,
     a_worker_that_lost_its_claim_records_nothing,
     a_message_of_any_length_reads_back,

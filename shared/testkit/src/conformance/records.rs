@@ -10,7 +10,9 @@ use minutehand_domain::name::{Name, PathSegment};
 use minutehand_domain::recent::Mark;
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
-use minutehand_ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
+use minutehand_ports::store::{
+    CloudServiceRecord, CollectionRecord, JobRecord, ResourceGroup, TimerRecord,
+};
 
 /// The most bytes of a document.
 pub const DOCUMENT_BYTES_MAX: usize = 16 * 1_024;
@@ -65,6 +67,18 @@ pub fn collection_in(subscription: &str, group: &str, name: &str) -> CollectionR
         sealed: None,
         state_since: Some(now()),
         label: None,
+        version: 1,
+    }
+}
+
+/// A cloud service that was never kept.
+pub(crate) fn cloud_service(group: &str) -> CloudServiceRecord {
+    CloudServiceRecord {
+        place: place("Sub", group),
+        uid: format!("uid-{group}"),
+        label: "a label".to_owned(),
+        description: String::new(),
+        region: "West US".to_owned(),
         version: 1,
     }
 }

@@ -5,7 +5,7 @@ use minutehand_ports::store::{CollectionRecord, Saved};
 use super::Subject;
 use super::records::{job_ref, numbered};
 
-behaviours! { $ removal as conformance_of_removal:
+behaviours! { $ removal:
     a_purge_takes_all_jobs_of_a_deleted_collection_and_its_timer,
     a_purge_can_be_repeated,
     a_purge_leaves_the_jobs_of_other_collections,

@@ -2,10 +2,10 @@
 
 use minutehand_domain::attempt::{Attempt, Occurrence, Role};
 use minutehand_ports::RetryTimers;
-use minutehand_ports::store::{Advance, Due, DueTimer, LongRetry, TimerKey};
+use minutehand_ports::store::{Due, DueTimer, LongRetry, TimerKey};
 
 use super::Subject;
-use super::firing::{JOB, at, job_ref, retry, scheduled};
+use super::firing::{JOB, advance, at, job_ref, retry, scheduled};
 
 fn long(attempt: Attempt) -> LongRetry {
     LongRetry { job: job_ref(), attempt: Attempt { is_long: true, ..attempt } }
@@ -30,7 +30,7 @@ async fn keep(subject: &Subject, retries: &[LongRetry]) {
     }
 }
 
-behaviours! { $ retries as conformance_of_retries:
+behaviours! { $ retries:
     a_retry_timer_is_due_with_its_attempt_and_reads_back_whole,
     a_stored_retry_timer_stays_as_it_is,
     a_job_has_retry_timers_until_each_is_removed,
@@ -54,11 +54,9 @@ async fn a_stored_retry_timer_stays_as_it_is(subject: &Subject) {
     keep(subject, &retries).await;
     let LongRetry { attempt, .. } = retries[0].clone();
     let timer = TimerKey::Retry { job_uid: JOB.to_owned(), attempt: attempt.clone() };
-    let advance = Advance { timer, from: at(5_000), to: at(6_200), at: at(5_000) };
-    let moved = subject.store.advance(std::slice::from_ref(&advance)).await;
-    assert!(moved[0].as_ref().unwrap());
-    let again = subject.store.advance(&[advance]).await;
-    assert!(!again[0].as_ref().unwrap());
+    let advance = advance(timer, 5_000, 6_200);
+    assert!(subject.advances(&advance).await);
+    assert!(!subject.advances(&advance).await);
     keep(subject, &retries).await;
     keep(subject, &[retries.clone(), retries.clone()].concat()).await;
     let due = subject.due(JOB, 6_200).await;

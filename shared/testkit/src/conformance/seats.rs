@@ -7,7 +7,7 @@ use super::Subject;
 use super::firing::{COLLECTION, at, held, scheduled};
 use super::subject::at_once;
 
-behaviours! { $ seats as conformance_of_seats:
+behaviours! { $ seats:
     so_many_seats_are_taken_and_given_back,
     to_give_back_the_first_seat_that_nobody_took_does_nothing,
     a_seat_is_free_again_when_its_lease_is_over,
@@ -91,9 +91,8 @@ async fn claims_that_ask_at_once_get_no_more_seats_than_there_are(subject: &Subj
     for n in 0..3 {
         assert!(takes(subject, &until(&format!("dead{n}"), 100), 5, 60).await);
     }
-    let asked = at_once(40, |n| {
-        let subject = subject.clone();
-        async move { takes(&subject, &until(&format!("c{n}"), 260), 5, 161).await }
+    let asked = at_once(40, subject.clone(), |subject, n| async move {
+        takes(&subject, &until(&format!("c{n}"), 260), 5, 161).await
     });
     let seats = asked.await.into_iter().filter(|got| *got).count();
     assert_eq!(taken(subject, 161).await as usize, seats);

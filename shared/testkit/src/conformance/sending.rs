@@ -8,26 +8,23 @@ use minutehand_ports::QueueMessage;
 
 use super::queues::{QueueSubject, at, message};
 
-behaviours! { $ sending of QueueSubject as conformance_of_sending:
+behaviours! { $ sending of QueueSubject by check_queue:
     what_was_sent_arrives_as_it_was_sent,
     more_messages_than_a_request_takes_arrive_once_each,
     a_send_of_nothing_sends_nothing,
     a_send_whose_answer_was_lost_can_be_repeated,
 }
 
-fn attempt(job: &str) -> WorkItem {
-    let job =
-        JobRef { uid: job.to_owned(), collection_uid: "c".to_owned(), key: "Grüße".to_owned() };
+fn job(uid: &str) -> JobRef {
+    JobRef { uid: uid.to_owned(), collection_uid: "c".to_owned(), key: "Grüße".to_owned() }
+}
+
+fn attempt(uid: &str) -> WorkItem {
     let attempt = Attempt::first(7, Occurrence::Scheduled { nominal_at: at(-60) });
-    WorkItem::Attempt { job, attempt }
+    WorkItem::Attempt { job: job(uid), attempt }
 }
 
 async fn what_was_sent_arrives_as_it_was_sent(subject: &QueueSubject) {
-    let job = |uid: &str| JobRef {
-        uid: uid.to_owned(),
-        collection_uid: "c".to_owned(),
-        key: "k".to_owned(),
-    };
     // Two attempts of one second may share a message.
     let work_items = [
         attempt("one"),

@@ -36,6 +36,12 @@ impl Subject {
         self.store.take_slot(request).await.unwrap()
     }
 
+    /// Lets an attempt wait, for a claim at second 100.
+    async fn postpones(&self, attempt: &Attempt, claim_id: &str) {
+        let (claim, hold) = (held(attempt, claim_id), TimeDelta::seconds(500));
+        self.store.postpone(&claim, hold, at(100)).await.unwrap();
+    }
+
     async fn book(&self) -> Option<SlotBook> {
         self.store.read_slots(COLLECTION).await.unwrap()
     }
@@ -45,7 +51,7 @@ fn slot(at: DateTime<Utc>, book: u32) -> Slot {
     Slot { at, book }
 }
 
-behaviours! { $ slots as conformance_of_slots:
+behaviours! { $ slots:
     a_book_reads_back_and_is_stored_only_in_place_of_the_one_that_was_read,
     a_slot_at_either_end_of_the_time_that_is_asked_for_is_taken,
     slots_follow_each_other_within_the_time_that_is_asked_for,
@@ -98,10 +104,12 @@ async fn slots_follow_each_other_within_the_time_that_is_asked_for(subject: &Sub
 
 async fn attempts_that_ask_at_once_get_slots_of_their_own(subject: &Subject) {
     assert!(subject.opens(None, book(0, 60, 10)).await);
-    let asked = at_once(40, |_| {
-        let subject = subject.clone();
-        async move { subject.takes(request(10, 60)).await }
-    });
+    let asked =
+        at_once(
+            40,
+            subject.clone(),
+            |subject, _| async move { subject.takes(request(10, 60)).await },
+        );
     let mut taken = asked.await;
     taken.sort_by_key(|slot| slot.unwrap().at);
     for (n, slot) in (0..).zip(taken) {
@@ -116,23 +124,15 @@ fn with_slot(attempt: &Attempt) -> Attempt {
 async fn an_attempt_that_is_postponed_waits_for_who_has_its_slot(subject: &Subject) {
     let first = scheduled(60);
     assert_eq!(subject.claim(claim(&first, "one")).await, Claimed::Won);
-    subject
-        .store
-        .postpone(&held(&first, "another"), TimeDelta::seconds(500), at(100))
-        .await
-        .unwrap();
+    subject.postpones(&first, "another").await;
     assert!(!subject.history().await[0].waits);
     for _ in 0..2 {
-        subject
-            .store
-            .postpone(&held(&first, "one"), TimeDelta::seconds(500), at(100))
-            .await
-            .unwrap();
+        subject.postpones(&first, "one").await;
     }
     // It has left a trace, and no worker has it.
     let entry = &subject.history().await[0];
     assert!(entry.waits && entry.record.is_none());
-    assert_eq!(subject.store.read_turns(JOB, &first).await.unwrap().own, OwnAttempt::New);
+    assert_eq!(subject.turns(&first).await.own, OwnAttempt::New);
     let seen = subject.store.attempts_between(JOB, at(60), at(60)).await.unwrap();
     assert_eq!(seen.len(), 1);
     // A copy of its first message waits as for a lease.
@@ -147,7 +147,7 @@ async fn an_attempt_that_is_postponed_waits_for_who_has_its_slot(subject: &Subje
     subject.record(&held(&slot, "two"), record(60)).await;
     assert!(matches!(subject.claim(claim(&slot, "four")).await, Claimed::Ended(_)));
     // What has ended stays so.
-    subject.store.postpone(&held(&first, "two"), TimeDelta::seconds(500), at(100)).await.unwrap();
+    subject.postpones(&first, "two").await;
     assert!(!subject.history().await[0].waits);
 }
 
@@ -158,10 +158,6 @@ async fn however_often_it_is_postponed_an_attempt_is_not_taken_for_one_whose_wor
     for n in 0..30 {
         let (attempt, id) = (with_slot(&first), format!("claim{n}"));
         assert_eq!(subject.claim(claim(&attempt, &id)).await, Claimed::Won, "{n}");
-        subject
-            .store
-            .postpone(&held(&attempt, &id), TimeDelta::seconds(500), at(100))
-            .await
-            .unwrap();
+        subject.postpones(&attempt, &id).await;
     }
 }

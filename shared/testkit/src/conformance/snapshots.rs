@@ -1,16 +1,15 @@
 //! The last look before an attempt starts.
 
-use minutehand_domain::document::load_collection_shown;
+use minutehand_domain::collection::CollectionState;
 use minutehand_domain::plan::Plan;
 use minutehand_domain::recently_counted::RecentlyCounted;
 use minutehand_domain::work_item::JobRef;
 use minutehand_ports::store::{Claimed, JobRecord, Saved};
-use minutehand_ports::{Collections, Jobs};
 
 use super::Subject;
-use super::firing::{at, claim, collection, held, job, job_ref, scheduled, switched_off};
+use super::firing::{at, claim, collection, held, job, job_ref, scheduled};
 
-behaviours! { $ snapshots as conformance_of_snapshots:
+behaviours! { $ snapshots:
     a_snapshot_has_everything_that_decides_on_a_start,
     a_snapshot_shows_that_its_collection_is_off,
     a_snapshot_shows_whether_its_collection_has_a_failure_action,
@@ -20,52 +19,41 @@ behaviours! { $ snapshots as conformance_of_snapshots:
 
 async fn a_snapshot_has_everything_that_decides_on_a_start(subject: &Subject) {
     subject.and_job().await;
-    let snapshot = subject.store.read(&job_ref()).await.unwrap().unwrap();
+    let snapshot = subject.snapshot().await;
     let job = job("Job");
     assert_eq!(snapshot.name, job.name);
     assert_eq!((&snapshot.document, &snapshot.sealed), (&job.document, &job.sealed));
     assert_eq!((snapshot.state, snapshot.timing), (job.timer.state, job.timer.timing));
-    assert_eq!(
-        (&snapshot.timetable, snapshot.counters),
-        (&job.timer.timetable, job.timer.counters)
-    );
-    assert_eq!(
-        (&snapshot.recently_counted, snapshot.is_spent),
-        (&RecentlyCounted::default(), false)
-    );
+    assert_eq!(snapshot.timetable, job.timer.timetable);
+    assert_eq!(snapshot.counters, job.timer.counters);
+    assert_eq!(snapshot.recently_counted, RecentlyCounted::default());
+    assert!(!snapshot.is_spent);
     assert_eq!(snapshot.plan, Plan::Standard);
     assert_eq!(snapshot.collection_on_since, Some(at(-1_000)));
 }
 
 async fn a_snapshot_shows_that_its_collection_is_off(subject: &Subject) {
     subject.and_job().await;
-    let off = switched_off(collection());
-    assert_eq!(Collections::replace(&*subject.store, &off, None).await.unwrap(), Saved::Kept);
-    let snapshot = subject.store.read(&job_ref()).await.unwrap().unwrap();
-    assert_eq!(snapshot.collection_on_since, None);
+    let mut off = subject.find_collection(&collection()).await.unwrap();
+    off.collection.definition.state = CollectionState::Disabled;
+    assert_eq!(subject.replace_collection(&off).await, Saved::Kept);
+    assert_eq!(subject.snapshot().await.collection_on_since, None);
 }
 
 async fn a_snapshot_shows_whether_its_collection_has_a_failure_action(subject: &Subject) {
     subject.and_job().await;
-    let has = async || subject.store.read(&job_ref()).await.unwrap().unwrap().has_failure_action;
-    assert!(!has().await);
+    assert!(!subject.snapshot().await.has_failure_action);
     let action = r#"{"type":"Http","request":{"uri":"https://example.org/","method":"POST"}}"#;
     for (action, expected) in [(action, true), ("null", false)] {
-        let document = format!(r#"{{"properties":{{"minutehand":{{"onFailure":{action}}}}}}}"#);
-        let document = serde_json::from_str(&document).unwrap();
-        let mut now =
-            subject.store.read_collection(&job_ref().collection_uid).await.unwrap().unwrap();
-        now.collection.definition = load_collection_shown(&document).unwrap();
-        assert_eq!(Collections::replace(&*subject.store, &now, None).await.unwrap(), Saved::Kept);
-        assert_eq!(has().await, expected);
+        subject.set_failure_action(action).await;
+        assert_eq!(subject.snapshot().await.has_failure_action, expected);
     }
 }
 
 async fn a_deleted_job_has_no_snapshot_even_if_its_name_is_taken(subject: &Subject) {
     subject.and_job().await;
     let at_home = collection();
-    let deleted = Jobs::delete(&*subject.store, &at_home, &job("Job"), None).await.unwrap();
-    assert_eq!(deleted, Saved::Kept);
+    assert_eq!(subject.delete_job(&at_home, &job("Job")).await, Saved::Kept);
     let other = JobRecord { uid: "other".to_owned(), ..job("Job") };
     subject.put_job(&at_home, &other).await;
     let refs = [
@@ -81,8 +69,7 @@ async fn a_deleted_job_has_no_snapshot_even_if_its_name_is_taken(subject: &Subje
 
     let mut now = collection();
     now.job_count = 1;
-    let deleted = Collections::delete(&*subject.store, &now, at(5), None).await.unwrap();
-    assert_eq!(deleted, Saved::Kept);
+    assert_eq!(subject.delete_collection(&now).await, Saved::Kept);
     assert_eq!(subject.store.read(&refs[1]).await.unwrap(), None);
 }
 
@@ -100,8 +87,7 @@ async fn what_was_read_ahead_is_not_used_after_a_change(subject: &Subject) {
         if changes {
             let document = r#"{"a":1}"#.to_owned();
             let changed = JobRecord { document, ..job("Job") };
-            let saved = subject.replace_definition(&collection(), &changed).await;
-            assert_eq!(saved, Saved::Kept);
+            assert_eq!(subject.replace_definition(&collection(), &changed).await, Saved::Kept);
         }
         let read = subject.store.read_for_start(&held).await.unwrap().unwrap();
         assert_eq!(read.version, if changes { 2 } else { 1 });

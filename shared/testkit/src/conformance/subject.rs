@@ -69,7 +69,7 @@ impl Subject {
 
     /// The pings of jobs.
     pub(crate) fn pings(&self) -> Arc<dyn Pings> {
-        self.ports.pings.clone().unwrap()
+        self.ports.pings.clone()
     }
 
     /// The signs of those who take pings.
@@ -112,6 +112,22 @@ impl Subject {
     pub async fn with_job(&self, inside: &CollectionRecord, record: &JobRecord) -> JobRecord {
         assert_eq!(self.create_job(inside, record, None).await, Saved::Kept);
         self.find_job(inside, &record.name).await.unwrap()
+    }
+
+    /// A collection with a job, which are there.
+    pub(crate) async fn collection_and_job(&self) -> (CollectionRecord, JobRecord) {
+        let inside = self.collection("jc").await;
+        let job = self.job(&inside, "j").await;
+        (inside, job)
+    }
+
+    /// A collection with jobs of these names, which are there.
+    pub(crate) async fn collection_with(&self, names: &[impl AsRef<str>]) -> CollectionRecord {
+        let inside = self.collection("jc").await;
+        for name in names {
+            self.job(&inside, name.as_ref()).await;
+        }
+        inside
     }
 
     /// Creates a collection.
@@ -299,11 +315,18 @@ pub async fn whole_list<T>(
     }
 }
 
-/// Does the same many times at once, and gives what came out in no particular order.
-pub async fn at_once<T, F>(count: u32, each: impl Fn(u32) -> F) -> Vec<T>
+/// Does the same many times at once, each with a clone of what is given, and gives what came out in no
+/// particular order.
+pub async fn at_once<S, T, F>(count: u32, with: S, each: impl Fn(S, u32) -> F) -> Vec<T>
 where
+    S: Clone,
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,
 {
-    (0..count).map(each).collect::<JoinSet<_>>().join_all().await
+    (0..count).map(|n| each(with.clone(), n)).collect::<JoinSet<_>>().join_all().await
+}
+
+/// The first page of a list.
+pub(crate) const fn first_page(items_max: u32) -> PageRequest {
+    PageRequest { from: None, items_max }
 }

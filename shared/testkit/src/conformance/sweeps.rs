@@ -6,30 +6,19 @@ use minutehand_domain::job::JobState;
 use minutehand_domain::recent::LastSkip;
 use minutehand_domain::timing::Timing;
 use minutehand_domain::work_item::JobRef;
+use minutehand_ports::Collections;
 use minutehand_ports::store::{
-    Advance, Due, DueTimer, Finish, JobRecord, JobTimer, LongRetry, PageRequest, Pause, SaveJob,
-    Saved, TimerKey, TimerRecord,
+    Due, DueTimer, Finish, JobRecord, JobTimer, LongRetry, Pause, Saved, TimerKey, TimerRecord,
 };
-use minutehand_ports::{Collections, Jobs};
 
 use super::Subject;
 use super::browse::pause_of;
-use super::firing::{COLLECTION, JOB, at, collection, job, job_ref, retry, scheduled};
+use super::firing::{
+    COLLECTION, JOB, advance, at, collection, finish, job, job_ref, job_timer, retry, scheduled,
+};
+use super::whole_list;
 
-fn key(is_spent: bool) -> TimerKey {
-    let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
-    TimerKey::Job { job_uid, generation: 1, state, is_spent, left_out: Vec::new() }
-}
-
-fn advance(timer: TimerKey, from: i64, to: i64) -> Advance {
-    Advance { timer, from: at(from), to: at(to), at: at(from) }
-}
-
-async fn advanced(subject: &Subject, advance: Advance) -> bool {
-    subject.store.advance(&[advance]).await.remove(0).unwrap()
-}
-
-behaviours! { $ sweeps as conformance_of_sweeps:
+behaviours! { $ sweeps:
     the_index_shows_everything_a_sweep_needs,
     a_disabled_job_is_not_due,
     a_timer_moves_only_from_where_it_was_seen,
@@ -71,33 +60,32 @@ async fn a_disabled_job_is_not_due(subject: &Subject) {
 
 async fn a_timer_moves_only_from_where_it_was_seen(subject: &Subject) {
     subject.and_job().await;
-    assert!(advanced(subject, advance(key(false), 60, 900)).await);
-    assert!(!advanced(subject, advance(key(false), 60, 900)).await, "it was there before");
-    let other = |generation, state| TimerKey::Job {
-        job_uid: JOB.to_owned(),
+    assert!(subject.advances(&advance(job_timer(false, Vec::new()), 60, 900)).await);
+    assert!(
+        !subject.advances(&advance(job_timer(false, Vec::new()), 60, 900)).await,
+        "it was there before"
+    );
+    let other = |job_uid: &str, generation, state| TimerKey::Job {
+        job_uid: job_uid.to_owned(),
         generation,
         state,
         is_spent: false,
         left_out: Vec::new(),
     };
     for another in [0, 2] {
-        assert!(!advanced(subject, advance(other(another, JobState::Enabled), 900, 901)).await);
+        assert!(
+            !subject.advances(&advance(other(JOB, another, JobState::Enabled), 900, 901)).await
+        );
     }
-    assert!(!advanced(subject, advance(other(1, JobState::Completed), 900, 901)).await);
+    assert!(!subject.advances(&advance(other(JOB, 1, JobState::Completed), 900, 901)).await);
     assert_eq!(subject.the_job().await.timer.due_at, Some(at(900)));
-    assert!(advanced(subject, advance(key(true), 900, 2_100)).await);
+    assert!(subject.advances(&advance(job_timer(true, Vec::new()), 900, 2_100)).await);
     let [Due { due_at, what: DueTimer::Job(timer) }] = &subject.due(JOB, 2_100).await[..] else {
         panic!("one timer of a job is due");
     };
     assert_eq!((*due_at, timer.is_spent), (at(2_100), true));
-    let gone = TimerKey::Job {
-        job_uid: "gone".to_owned(),
-        generation: 1,
-        state: JobState::Enabled,
-        is_spent: false,
-        left_out: Vec::new(),
-    };
-    assert!(!advanced(subject, advance(gone, 60, 900)).await);
+    let gone = other("gone", 1, JobState::Enabled);
+    assert!(!subject.advances(&advance(gone, 60, 900)).await);
     let left_out = |occurrences| LeftOut {
         generation: 1,
         first: at(1_200),
@@ -106,36 +94,27 @@ async fn a_timer_moves_only_from_where_it_was_seen(subject: &Subject) {
         reason: LeftOutReason::Outage(Outage { from: at(1_190), until: at(2_000) }),
         at: at(2_050),
     };
-    let overtaken = |occurrences| TimerKey::Job {
-        job_uid: JOB.to_owned(),
-        generation: 1,
-        state: JobState::Enabled,
-        is_spent: true,
-        left_out: vec![left_out(occurrences)],
-    };
-    assert!(advanced(subject, advance(overtaken(3), 2_100, 3_000)).await);
-    assert!(!advanced(subject, advance(overtaken(2), 2_100, 3_000)).await);
+    let overtaken = |occurrences| job_timer(true, vec![left_out(occurrences)]);
+    assert!(subject.advances(&advance(overtaken(3), 2_100, 3_000)).await);
+    assert!(!subject.advances(&advance(overtaken(2), 2_100, 3_000)).await);
     let counters = subject.the_job().await.timer.counters;
     assert_eq!(counters.skipped, 3, "counted with the move alone");
     assert_eq!(counters.results().letters(), "sss");
     assert_eq!(counters.last_skip, Some(LastSkip::from(&left_out(3))));
     // What goes further is kept.
-    let page = PageRequest { from: None, items_max: 10 };
-    let kept = subject.store.list_left_out(JOB, page).await.unwrap().items;
-    assert_eq!(kept, [left_out(3)]);
+    assert_eq!(subject.left_out().await, [left_out(3)]);
     assert_eq!(subject.due("gone", 10_000).await, [], "nothing comes to life again");
 }
 
 async fn a_new_timing_resets_the_timer(subject: &Subject) {
     subject.and_job().await;
-    assert!(advanced(subject, advance(key(true), 60, 900)).await);
+    assert!(subject.advances(&advance(job_timer(true, Vec::new()), 60, 900)).await);
     assert!(subject.the_job().await.timer.is_spent);
     let old = subject.the_job().await;
     let mut timer = TimerRecord { due_at: Some(at(3_600)), is_spent: false, ..old.timer.clone() };
     timer.timing.generation = 2;
     let job = JobRecord { timer, ..old };
-    let save = SaveJob { collection: &collection(), job: &job, timer_changes: true, entry: None };
-    assert_eq!(Jobs::replace(&*subject.store, save).await.unwrap(), Saved::Kept);
+    assert_eq!(subject.replace_timing(&collection(), &job).await, Saved::Kept);
     let now = subject.the_job().await.timer;
     assert_eq!((now.is_spent, now.due_at), (false, Some(at(3_600))));
 }
@@ -143,8 +122,7 @@ async fn a_new_timing_resets_the_timer(subject: &Subject) {
 async fn a_job_finishes_once(subject: &Subject) {
     subject.and_job().await;
     let expires_at = at(61) + TimeDelta::days(60);
-    let state = JobState::Faulted;
-    let finish = Finish { job: job_ref(), version: 1, generation: 1, state, expires_at };
+    let finish = finish(JobState::Faulted, expires_at);
     let older = Finish { version: 0, ..finish.clone() };
     assert!(!subject.store.expire_definition(&older).await.unwrap(), "another definition");
     assert!(!subject.store.finish(&older).await.unwrap(), "another definition");
@@ -159,8 +137,7 @@ async fn a_job_finishes_once(subject: &Subject) {
     assert!(!subject.store.finish(&other).await.unwrap(), "it is over");
     // A change that was decided before would take the expiry from the definition for ever.
     let job = JobRecord { expires_at: None, ..subject.the_job().await };
-    let save = SaveJob { collection: &collection(), job: &job, timer_changes: false, entry: None };
-    assert_eq!(Jobs::replace(&*subject.store, save).await.unwrap(), Saved::Stale);
+    assert_eq!(subject.replace_definition(&collection(), &job).await, Saved::Stale);
     assert_eq!(subject.the_job().await.expires_at, Some(expires_at));
     let timer = subject.the_job().await.timer;
     assert_eq!((timer.state, timer.due_at), (JobState::Faulted, None));
@@ -177,13 +154,11 @@ async fn a_job_finishes_once(subject: &Subject) {
 
 async fn a_change_takes_the_expiry_of_a_job_away(subject: &Subject) {
     subject.and_job().await;
-    let (state, expires_at) = (JobState::Completed, at(61));
-    let finish = Finish { job: job_ref(), version: 1, generation: 1, state, expires_at };
+    let finish = finish(JobState::Completed, at(61));
     assert!(subject.store.expire_definition(&finish).await.unwrap());
     // The process died before it finished the job, and the user changes the job.
     let job = JobRecord { expires_at: None, ..subject.the_job().await };
-    let save = SaveJob { collection: &collection(), job: &job, timer_changes: false, entry: None };
-    assert_eq!(Jobs::replace(&*subject.store, save).await.unwrap(), Saved::Kept);
+    assert_eq!(subject.replace_definition(&collection(), &job).await, Saved::Kept);
     assert_eq!(subject.the_job().await.expires_at, None);
     assert!(!subject.store.finish(&finish).await.unwrap(), "it is another version");
     subject.remove_expired(at(1_000)).await;
@@ -226,8 +201,7 @@ async fn a_job_that_an_earlier_version_finished_leaves_the_index(subject: &Subje
         panic!("it is due to be deleted");
     };
     assert_eq!(timer.state, JobState::Faulted);
-    let state = JobState::Faulted;
-    let finish = Finish { job: job_ref(), version: 1, generation: 1, state, expires_at: at(60) };
+    let finish = finish(JobState::Faulted, at(60));
     assert!(subject.store.expire_definition(&finish).await.unwrap());
     assert!(subject.store.finish(&finish).await.unwrap());
     assert!(subject.due(JOB, 60).await.is_empty());
@@ -243,14 +217,14 @@ async fn a_collection_that_is_there_keeps_its_jobs_whatever_a_message_says(subje
 
 async fn a_deleted_collection_is_due_until_it_is_purged(subject: &Subject) {
     let collection = collection();
-    assert_eq!(Collections::create(&*subject.store, &collection, None).await.unwrap(), Saved::Kept);
+    assert_eq!(subject.create_collection(&collection).await, Saved::Kept);
     let deleted = Collections::delete(&*subject.store, &collection, at(5), None).await.unwrap();
     assert_eq!(deleted, Saved::Kept);
     let purge = || DueTimer::Purge { collection_uid: COLLECTION.to_owned() };
     assert_eq!(subject.due(COLLECTION, 5).await, [Due { due_at: at(5), what: purge() }]);
     let timer = TimerKey::Purge { collection_uid: COLLECTION.to_owned() };
-    assert!(advanced(subject, advance(timer.clone(), 5, 1_205)).await);
-    assert!(!advanced(subject, advance(timer, 5, 1_205)).await);
+    assert!(subject.advances(&advance(timer.clone(), 5, 1_205)).await);
+    assert!(!subject.advances(&advance(timer, 5, 1_205)).await);
     assert_eq!(subject.due(COLLECTION, 1_204).await, []);
     assert_eq!(subject.due(COLLECTION, 1_205).await, [Due { due_at: at(1_205), what: purge() }]);
 }
@@ -266,16 +240,8 @@ async fn due_timers_are_read_in_pages_the_oldest_first(subject: &Subject) {
     for retry in &retries {
         subject.store.keep(retry).await.unwrap();
     }
-    let (mut seen, mut from) = (Vec::new(), None);
-    loop {
-        let page = subject.due_page(JOB, 2_000, from, 3).await;
-        assert!(page.items.len() <= 3);
-        seen.extend(page.items.iter().map(|due| due.due_at));
-        from = page.next;
-        if from.is_none() {
-            break;
-        }
-    }
+    let seen = whole_list(3, async |page| subject.due_page(JOB, 2_000, page).await).await;
+    let seen: Vec<_> = seen.iter().map(|due| due.due_at).collect();
     let expected: Vec<_> = [60].into_iter().chain(994..=1_000).map(at).collect();
     assert_eq!(seen, expected);
 }

@@ -7,7 +7,7 @@ use minutehand_ports::store::{CollectionRecord, Due, DueTimer, JobRecord, Saved}
 use super::Subject;
 use super::records::{at, job, now, numbered, with_document, with_timing};
 
-behaviours! { $ timers as conformance_of_timers:
+behaviours! { $ timers:
     a_job_is_in_the_index_exactly_while_it_is_due,
     the_index_is_in_the_order_of_the_instants,
     a_job_keeps_its_shard,
@@ -84,8 +84,7 @@ fn key_of(due: &Due) -> String {
 }
 
 async fn a_job_keeps_its_shard(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    let mut j = subject.job(&jc, "j").await;
+    let (jc, mut j) = subject.collection_and_job().await;
     let shard = subject.in_index(&j).await.unwrap().0;
     j = becomes(subject, &jc, &j, None).await;
     j = becomes(subject, &jc, &j, Some("2030-01-01T00:00:00Z")).await;
@@ -93,10 +92,7 @@ async fn a_job_keeps_its_shard(subject: &Subject) {
 }
 
 async fn jobs_are_spread_over_the_shards(subject: &Subject) {
-    let jc = subject.collection("jc").await;
-    for name in numbered("j", 100) {
-        subject.job(&jc, &name).await;
-    }
+    subject.collection_with(&numbered("j", 100)).await;
     let due = subject.due_index().await;
     let shards: BTreeSet<u32> = due.iter().map(|(shard, _)| *shard).collect();
     assert_eq!(due.len(), 100);

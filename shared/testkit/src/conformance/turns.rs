@@ -2,12 +2,12 @@
 
 use chrono::DateTime;
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome};
-use minutehand_domain::firing::{LeftOut, LeftOutReason, TurnHolder, TurnOrder, Waiter};
+use minutehand_domain::firing::{LeftOut, LeftOutReason, TurnOrder, Waiter};
 use minutehand_ports::RetryTimers;
-use minutehand_ports::store::{Claimed, LongRetry, OwnAttempt, PageRequest, TurnsRead, TurnsWrite};
+use minutehand_ports::store::{Claimed, LongRetry, OwnAttempt, TurnsRead, TurnsWrite};
 
 use super::Subject;
-use super::firing::{JOB, at, claim, held, job_ref, record, scheduled};
+use super::firing::{JOB, at, claim, held, job_ref, record, scheduled, turn_of, turns_write};
 
 /// The longest attempt: a retry of a run that repeats an occurrence.
 fn long(n: u32) -> Attempt {
@@ -17,30 +17,12 @@ fn long(n: u32) -> Attempt {
     Attempt { number: 12, ..Attempt::first(u64::MAX, run) }
 }
 
-fn holder(attempt: &Attempt, claim_id: &str) -> TurnHolder {
-    let lease_until = held(attempt, claim_id).lease_until;
-    TurnHolder { attempt: attempt.clone(), claim_id: claim_id.to_owned(), lease_until }
+fn order(holder: Option<(&Attempt, &str)>, waiting: &[Waiter]) -> TurnOrder {
+    let order = holder.map(|(attempt, claim_id)| turn_of(attempt, claim_id));
+    TurnOrder { waiting: waiting.to_vec(), ..order.unwrap_or_default() }
 }
 
-fn order(holder: Option<TurnHolder>, waiting: &[Waiter]) -> TurnOrder {
-    TurnOrder { holder, waiting: waiting.to_vec() }
-}
-
-fn write(as_read: u64, order: TurnOrder) -> TurnsWrite {
-    TurnsWrite { job_uid: JOB.to_owned(), as_read, order, left_out: None }
-}
-
-impl Subject {
-    async fn turns(&self, attempt: &Attempt) -> TurnsRead {
-        self.store.read_turns(JOB, attempt).await.unwrap()
-    }
-
-    async fn stores(&self, write: &TurnsWrite) -> bool {
-        self.store.write_turns(write).await.unwrap()
-    }
-}
-
-behaviours! { $ turns as conformance_of_turns:
+behaviours! { $ turns:
     an_order_reads_back_and_is_stored_only_on_the_one_that_was_read,
     an_attempt_that_has_ended_no_longer_has_the_turn,
     an_occurrence_is_left_out_together_with_the_order,
@@ -54,26 +36,26 @@ async fn an_order_reads_back_and_is_stored_only_on_the_one_that_was_read(subject
     let nothing = TurnsRead { number: 0, order: TurnOrder::default(), own: OwnAttempt::New };
     assert_eq!(subject.turns(&first).await, nothing);
     let waits = [Waiter { attempt: long(1), until: at(900) }];
-    let one = order(Some(holder(&first, "one")), &waits);
-    assert!(subject.stores(&write(0, one.clone())).await);
+    let one = order(Some((&first, "one")), &waits);
+    assert!(subject.stores(&turns_write(0, one.clone())).await);
     // It was there before, and what is written again was.
-    assert!(!subject.stores(&write(0, one.clone())).await);
+    assert!(!subject.stores(&turns_write(0, one.clone())).await);
     let read = TurnsRead { number: 1, order: one, own: OwnAttempt::New };
     assert_eq!(subject.turns(&second).await, read);
     let free = order(None, &[]);
-    assert!(!subject.stores(&write(2, free.clone())).await);
-    assert!(subject.stores(&write(1, free.clone())).await);
-    assert!(!subject.stores(&write(1, order(Some(holder(&second, "two")), &[]))).await);
+    assert!(!subject.stores(&turns_write(2, free.clone())).await);
+    assert!(subject.stores(&turns_write(1, free.clone())).await);
+    assert!(!subject.stores(&turns_write(1, order(Some((&second, "two")), &[]))).await);
     let read = TurnsRead { number: 2, order: free, own: OwnAttempt::New };
     assert_eq!(subject.turns(&second).await, read);
 }
 
 async fn an_attempt_that_has_ended_no_longer_has_the_turn(subject: &Subject) {
     let (first, second) = (scheduled(60), scheduled(120));
-    assert!(subject.stores(&write(0, order(Some(holder(&first, "one")), &[]))).await);
+    assert!(subject.stores(&turns_write(0, order(Some((&first, "one")), &[]))).await);
     assert_eq!(subject.claim(claim(&first, "one")).await, Claimed::Won);
     let while_it_runs = subject.turns(&second).await;
-    assert_eq!(while_it_runs.order.holder, Some(holder(&first, "one")));
+    assert_eq!(while_it_runs.order.holder, turn_of(&first, "one").holder);
     assert_eq!(subject.turns(&first).await.own, OwnAttempt::Begun);
     let ended = record(60);
     subject.record(&held(&first, "one"), ended.clone()).await;
@@ -86,21 +68,20 @@ async fn an_attempt_that_has_ended_no_longer_has_the_turn(subject: &Subject) {
 
 async fn an_occurrence_is_left_out_together_with_the_order(subject: &Subject) {
     let (first, second) = (scheduled(60), scheduled(120));
-    let order = order(Some(holder(&first, "one")), &[]);
-    assert!(subject.stores(&write(0, order.clone())).await);
+    let order = order(Some((&first, "one")), &[]);
+    assert!(subject.stores(&turns_write(0, order.clone())).await);
     let row = LeftOut::one(1, at(120), LeftOutReason::Overlap, at(121));
     let leaves_out =
-        |as_read| TurnsWrite { left_out: Some(row.clone()), ..write(as_read, order.clone()) };
-    let all = || PageRequest { from: None, items_max: 10 };
+        |as_read| TurnsWrite { left_out: Some(row.clone()), ..turns_write(as_read, order.clone()) };
     assert!(!subject.stores(&leaves_out(0)).await);
     assert_eq!(subject.turns(&second).await.own, OwnAttempt::New);
-    assert_eq!(subject.store.list_left_out(JOB, all()).await.unwrap().items, []);
+    assert_eq!(subject.left_out().await, []);
     assert!(subject.stores(&leaves_out(1)).await);
     assert_eq!(subject.turns(&second).await.own, OwnAttempt::LeftOut);
     // Others are as they were.
     assert_eq!(subject.turns(&scheduled(180)).await.own, OwnAttempt::New);
     assert_eq!(subject.turns(&first).await.number, 2);
-    assert_eq!(subject.store.list_left_out(JOB, all()).await.unwrap().items, [row]);
+    assert_eq!(subject.left_out().await, [row]);
 }
 
 async fn a_row_keeps_its_reason_beside_that_of_an_outage(subject: &Subject) {
@@ -117,16 +98,15 @@ async fn a_row_keeps_its_reason_beside_that_of_an_outage(subject: &Subject) {
     for row in &rows {
         subject.store.leave_out(JOB, row).await.unwrap();
     }
-    let all = PageRequest { from: None, items_max: 10 };
-    assert_eq!(subject.store.list_left_out(JOB, all).await.unwrap().items, rows);
+    assert_eq!(subject.left_out().await, rows);
 }
 
 async fn a_turn_is_given_back_by_the_claim_that_has_it(subject: &Subject) {
     let first = scheduled(60);
     let waits = [Waiter { attempt: scheduled(30), until: at(900) }];
-    assert!(subject.stores(&write(0, order(Some(holder(&first, "one")), &waits))).await);
+    assert!(subject.stores(&turns_write(0, order(Some((&first, "one")), &waits))).await);
     subject.store.give_back_turn(&held(&first, "another")).await.unwrap();
-    assert_eq!(subject.turns(&first).await.order.holder, Some(holder(&first, "one")));
+    assert_eq!(subject.turns(&first).await.order.holder, turn_of(&first, "one").holder);
     for _ in 0..2 {
         subject.store.give_back_turn(&held(&first, "one")).await.unwrap();
         let read = subject.turns(&first).await;

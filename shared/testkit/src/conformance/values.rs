@@ -14,8 +14,9 @@ use minutehand_recurrence::Frequency;
 
 use super::Subject;
 use super::records::{DOCUMENT_BYTES_MAX, at, collection, job, latest, long_document, now};
+use super::subject::first_page;
 
-behaviours! { $ values as conformance_of_values:
+behaviours! { $ values:
     everything_said_of_a_collection_comes_back,
     what_is_not_said_of_a_collection_stays_unsaid,
     every_plan_and_state_of_a_collection_comes_back,
@@ -32,8 +33,7 @@ behaviours! { $ values as conformance_of_values:
 async fn comes_back(subject: &Subject, job: &JobRecord) {
     let jc = subject.collection(&format!("with-{}", job.name)).await;
     assert_eq!(&subject.with_job(&jc, job).await, job);
-    let whole_list = minutehand_ports::store::PageRequest { from: None, items_max: 10 };
-    let listed = subject.jobs_page(&jc, whole_list).await.unwrap();
+    let listed = subject.jobs_page(&jc, first_page(10)).await.unwrap();
     assert_eq!(listed.items.as_slice(), std::slice::from_ref(job));
 }
 
