@@ -53,7 +53,8 @@ pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
             "'prefix' is longer than {PREFIX_CHARS_MAX} characters, and so than any name."
         )));
     }
-    let state = parameters.one_of("state", JobState::read_name, &JobState::ALL.map(JobState::name))?;
+    let state =
+        parameters.one_of("state", JobState::read_name, &JobState::ALL.map(JobState::name))?;
     let limit = parameters.number("limit", 1..=ROWS_MAX, ROWS)?;
     let mut from = parameters.position()?;
     let (place, collection) = (call.path.place()?, call.path.collection()?);
