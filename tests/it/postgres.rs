@@ -30,7 +30,8 @@ fn managing_does_the_same_on_postgres() {
 
 /// Runs the tests of a module on a server of their own.
 fn run(module: &str, at_least: usize) {
-    let Some(server) = PostgresServer::start() else { return };
+    let Some(mut server) = PostgresServer::start() else { return };
+    server.serves_many_tests();
     let tests = std::env::current_exe().unwrap();
     let ran = Command::new(tests)
         .args([module, "--test-threads=4"])

@@ -12,6 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a test may take: as in `.config/nextest.toml`, for runs without nextest.
 const TEST_MAX: Duration = Duration::from_mins(5);
+/// The same for a test that runs hundreds of others.
+const TESTS_MAX: Duration = Duration::from_mins(10);
 /// How long a process of a test may run. It is less, so that the test still says what it was for.
 const PROCESS_MAX: Duration = Duration::from_mins(4);
 
@@ -26,6 +28,12 @@ impl TimeLimit {
     #[must_use]
     pub fn start() -> Self {
         Self::of_test(TEST_MAX)
+    }
+
+    /// The same for a test that runs hundreds of others.
+    #[must_use]
+    pub fn of_many_tests() -> Self {
+        Self::of_test(TESTS_MAX)
     }
 
     fn of_test(limit: Duration) -> Self {

@@ -67,7 +67,7 @@ pub struct PostgresServer {
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
     settings: Vec<String>,
-    _limit: TimeLimit,
+    limit: TimeLimit,
 }
 
 /// How programs of the server are started.
@@ -114,13 +114,18 @@ impl PostgresServer {
         let log = Arc::new(Mutex::new(Vec::new()));
         let child = serve(&programs, &data, port, (&settings, &log));
         let limit = TimeLimit::start();
-        let server = Self { programs, dir, port, child, settings, log, _limit: limit };
+        let server = Self { programs, dir, port, child, log, settings, limit };
         // Version 14, and a server that was built without ICU, know one order of texts only.
         let of_a_language =
             ["--locale-provider=icu", "--icu-locale=en-US", "-T", "template0", DATABASE];
         let created = server.create_database(&of_a_language);
         created.or_else(|_| server.create_database(&[DATABASE])).unwrap();
         Some(server)
+    }
+
+    /// Gives it the time of hundreds of tests.
+    pub fn serves_many_tests(&mut self) {
+        self.limit = TimeLimit::of_many_tests();
     }
 
     /// The address of its database, as a host of this name.
