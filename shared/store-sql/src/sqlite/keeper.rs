@@ -22,10 +22,11 @@ const MOVED_AT_ONCE: u64 = 16 * MIB;
 /// that writes moves. Commits wait for it, for some milliseconds.
 const LARGE: u64 = 64 * MIB;
 const LAST_STEP: u64 = MIB;
-/// The keeper did not get so far: commits come as fast as it moves them. From here on, the last step is larger.
+/// The keeper did not get so far: commits come as fast as it moves them. From here on, the last step is larger,
+/// which takes some ten milliseconds. A larger one would keep claims waiting for longer, even where it is in vain
+/// because a reader is in the way.
 const TOO_LARGE: u64 = 112 * MIB;
-/// More is left only after a reader was in the way: the keeper moves it, however large the log is.
-const LONGEST_STEP: u64 = 24 * MIB;
+const LONGEST_STEP: u64 = 4 * MIB;
 /// How long it waits before it tries again, because a reader was in the way.
 const TRIED_EVERY: Duration = Duration::from_millis(100);
 const MIB: u64 = 1024 * 1024;
