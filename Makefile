@@ -30,7 +30,7 @@ TOOLS := $(CURDIR)/target/clients/aws/bin
 FUNCTIONS := api sweeper executor archiver
 
 # What `make dist` builds, and the targets after it take.
-BINARY := $(TARGET_DIR)/release/minutehand
+BINARY := $(TARGET_DIR)/dist/minutehand
 
 .PHONY: help tools run fmt check style test test-rust test-others test-console docs mutants convert archive e2e monitoring ci nightly simulate judge exhaustive prove endurance chaos vacuum copies bench soak peers bench-recurrence bench-aws bench-console wall-watch build console screenshots size dist install uninstall packages packages-test packages-join sbom release-notes publish image image-test deploy deploy-cdk doctor functions local-lambda rewind smoke gameday
 
@@ -225,9 +225,9 @@ else
 	$(LAMBDA_BUILD) --profile api-function -p minutehand-api
 endif
 
-dist: ## the binary as it is released: optimised, stripped
-	@echo 'building the optimised server: four to eight minutes on two cores'
-	cargo build --release -p minutehand --locked
+dist: ## the binary, optimised and stripped; that of `make packages` is a third smaller
+	@echo 'building the optimised server: three to six minutes on two cores'
+	cargo build --profile dist -p minutehand --locked
 	@wc -c $(BINARY) | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
 
 # Where bash, zsh and fish look for what completes a command.
