@@ -14,6 +14,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::copies::{CopyProblem, OpenRecord, check};
 use super::error::SqlError;
@@ -28,6 +29,8 @@ const NEW_OPEN: &str = "open.new";
 const REFUSED_LOG: &str = "minutehand.db-wal.refused";
 /// Only the user that runs the server may read the files.
 const PRIVATE: u32 = 0o600;
+/// How long a reader is thought to be in the way after it was. Readers of lists come again and again.
+pub(super) const READER_STAYS: Duration = Duration::from_secs(1);
 
 /// The paths of a database.
 #[derive(Debug, Clone)]
@@ -131,6 +134,8 @@ pub(super) struct LogState {
     /// What the record says.
     synced: Mutex<OpenRecord>,
     has_failed: AtomicBool,
+    /// When a reader was in the way of the log beginning anew, if it was the last time.
+    read_at: Mutex<Option<Instant>>,
     /// Held during a checkpoint: SQLite refuses a second one instead of waiting.
     checkpoint: Mutex<()>,
 }
@@ -151,8 +156,8 @@ impl LogState {
         let open = private().open(&paths.open)?;
         sync_dir(&paths.dir)?;
         let frame_bytes = page_bytes + FRAME_BYTES as u64;
-        let (written, synced, has_failed, checkpoint) = Default::default();
-        Ok(Self { paths, log, open, frame_bytes, written, synced, has_failed, checkpoint })
+        let (written, synced, has_failed, read_at, checkpoint) = Default::default();
+        Ok(Self { paths, log, open, frame_bytes, written, synced, has_failed, read_at, checkpoint })
     }
 
     /// After a commit: how many pages the log has, and the number of the commit.
@@ -226,6 +231,16 @@ impl LogState {
 
     pub(super) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// After the log was to begin anew: when a reader was in the way, if one was.
+    pub(super) fn found_reader(&self, at: Option<Instant>) {
+        *lock(&self.read_at) = at;
+    }
+
+    /// Whether a reader was in the way the last time, less than [`READER_STAYS`] ago.
+    pub(super) fn is_read(&self, now: Instant) -> bool {
+        lock(&self.read_at).is_some_and(|at| now.duration_since(at) < READER_STAYS)
     }
 
     /// Replaces the log by a device that accepts writes and cannot be synced.

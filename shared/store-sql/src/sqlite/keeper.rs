@@ -23,10 +23,10 @@ const MOVED_AT_ONCE: u64 = 16 * MIB;
 const LARGE: u64 = 64 * MIB;
 const LAST_STEP: u64 = MIB;
 /// The keeper did not get so far: commits come as fast as it moves them. From here on, the last step is larger,
-/// which takes some ten milliseconds. A larger one would keep claims waiting for longer, even where it is in vain
-/// because a reader is in the way.
+/// unless a reader was just in the way of one: then a large one would likely be in vain, too, and keep claims
+/// waiting.
 const TOO_LARGE: u64 = 112 * MIB;
-const LONGEST_STEP: u64 = 4 * MIB;
+const LONGEST_STEP: u64 = 8 * MIB;
 /// How long it waits before it tries again, because a reader was in the way.
 const TRIED_EVERY: Duration = Duration::from_millis(100);
 const MIB: u64 = 1024 * 1024;
@@ -50,7 +50,7 @@ pub(super) fn run(
             let (written, moved) = log.bytes();
             let now = Instant::now();
             let is_due = now >= checkpoint_at;
-            let is_moved = is_due || (now >= again_at && is_much(written, moved));
+            let is_moved = is_due || (now >= again_at && is_much(written, moved, log.is_read(now)));
             let no_other = is_moved.then(|| log.begin_checkpoint());
             if is_moved {
                 checkpoint_at = now + CHECKPOINT_EVERY;
@@ -87,14 +87,14 @@ fn sync_before_last_step(file: &DatabaseFile, log: &LogState) {
 }
 
 /// Whether so much of the log is not in the database that the keeper moves it at once.
-const fn is_much(written: u64, moved: u64) -> bool {
+const fn is_much(written: u64, moved: u64, is_read: bool) -> bool {
     let is_large = written > LARGE || written.saturating_sub(moved) > MOVED_AT_ONCE;
-    is_large && !is_for_last_step(written, moved)
+    is_large && !is_for_last_step(written, moved, is_read)
 }
 
 /// Whether the thread that writes moves what is left, and lets the log begin anew.
-const fn is_for_last_step(written: u64, moved: u64) -> bool {
-    let longest = if written > TOO_LARGE { LONGEST_STEP } else { LAST_STEP };
+const fn is_for_last_step(written: u64, moved: u64, is_read: bool) -> bool {
+    let longest = if written > TOO_LARGE && !is_read { LONGEST_STEP } else { LAST_STEP };
     written > LARGE && written.saturating_sub(moved) < longest
 }
 
@@ -155,12 +155,13 @@ impl Step {
         let (written, moved) = log.bytes();
         let now = Instant::now();
         let is_soon = self.tried_at.is_some_and(|at| now.duration_since(at) < TRIED_EVERY);
-        if is_soon || !is_for_last_step(written, moved) {
+        if is_soon || !is_for_last_step(written, moved, log.is_read(now)) {
             return;
         }
         if let Some(_no_other) = log.try_checkpoint() {
             self.tried_at = Some(now);
-            checkpoint(connection, log, Mode::Restart);
+            let is_whole = checkpoint(connection, log, Mode::Restart);
+            log.found_reader((!is_whole).then_some(now));
         }
     }
 }
@@ -169,7 +170,7 @@ impl Step {
 mod tests {
     use super::*;
 
-    use crate::sqlite::files::Paths;
+    use crate::sqlite::files::{Paths, READER_STAYS};
     use crate::sqlite::log_file::FRAME_BYTES;
 
     #[test]
@@ -188,10 +189,31 @@ mod tests {
             (TOO_LARGE + 1, LONGEST_STEP, keeper),
             (16 * TOO_LARGE, 15 * TOO_LARGE, keeper),
         ] {
-            let moved = written - left;
-            let found = (is_much(written, moved), is_for_last_step(written, moved));
-            assert_eq!(found, expected, "{left} of {written}");
+            let found = |is_read| {
+                let moved = written - left;
+                (is_much(written, moved, is_read), is_for_last_step(written, moved, is_read))
+            };
+            assert_eq!(found(false), expected, "{left} of {written}");
+            // Beside a reader, a step is never larger.
+            let expected = if left >= LAST_STEP && expected == writer { keeper } else { expected };
+            assert_eq!(found(true), expected, "{left} of {written}, read");
         }
+    }
+
+    #[test]
+    fn a_reader_that_was_in_the_way_is_thought_to_stay_for_a_while() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::in_dir(dir.path());
+        paths.make().unwrap();
+        let log = LogState::of(paths, 4_096).unwrap();
+        let at = Instant::now();
+        assert!(!log.is_read(at));
+        log.found_reader(Some(at));
+        assert!(log.is_read(at + READER_STAYS / 2));
+        // Commits that come as fast as the keeper moves them leave no other way for the log to begin anew.
+        assert!(!log.is_read(at + READER_STAYS));
+        log.found_reader(None);
+        assert!(!log.is_read(at));
     }
 
     #[test]
