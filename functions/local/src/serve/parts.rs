@@ -34,7 +34,6 @@ use super::peers::Peers;
 use super::places::SharedPlaces;
 use super::secrets::{self, KeyFound};
 use super::settings::{ClockSettings, ServeSettings, Storage};
-use super::starts::with_limited_starts;
 use super::state_count::StateCount;
 use super::under_way::UnderWay;
 use super::watcher::Watcher;
@@ -211,7 +210,7 @@ impl Parts {
         idle_max: usize,
     ) -> Result<(Worker, Arc<Heartbeat>)> {
         let ports = FirePorts {
-            store: telling(with_limited_starts(FireStore::new(self.jobs.clone())), &self.live),
+            store: telling(FireStore::new(self.jobs.clone()), &self.live),
             queue: Arc::new(self.queue.clone()),
             settle: self.jobs.clone(),
             sender: Arc::new(self.under_way.clone().around(actions(settings, idle_max)?)),

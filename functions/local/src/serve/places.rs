@@ -2,16 +2,17 @@
 //!
 //! `minutehand_domain::firing::Places` decides; here are the lock around it, and the place that gives itself back.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use minutehand_app::fire::{DeliveryPlace, Waiting};
 use minutehand_domain::firing::{Place, Places, Share};
 use minutehand_ports::{Clock, HangingOrigins, ReceiptHandle, StoreError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use super::alarm::Alarm;
+use super::starts::StartLimiter;
 use crate::lock;
 
 /// The places of the process, and the receipts of the messages that wait for one.
@@ -19,6 +20,7 @@ pub(super) struct SharedPlaces {
     places: Mutex<Places<ReceiptHandle>>,
     freed: Notify,
     alarm: Arc<Alarm>,
+    starts: StartLimiter,
 }
 
 /// A place of a message, which is given back when it is dropped.
@@ -26,15 +28,19 @@ pub(super) struct HeldPlace {
     places: Arc<SharedPlaces>,
     /// `None` after it was given back.
     place: Mutex<Option<Place>>,
+    /// Its turn to be recorded.
+    record: OnceLock<OwnedSemaphorePermit>,
     pub(super) receipt: ReceiptHandle,
 }
 
 impl SharedPlaces {
+    /// It must be made within a Tokio runtime.
     pub(super) fn new(places: usize, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
             alarm: Alarm::new(clock),
             places: Mutex::new(Places::new(places, Share::times_free(7))),
             freed: Notify::new(),
+            starts: StartLimiter::new(),
         })
     }
 
@@ -78,7 +84,12 @@ impl SharedPlaces {
     }
 
     fn hold(self: &Arc<Self>, place: Place, receipt: ReceiptHandle) -> HeldPlace {
-        HeldPlace { places: self.clone(), place: Mutex::new(Some(place)), receipt }
+        HeldPlace {
+            places: self.clone(),
+            place: Mutex::new(Some(place)),
+            record: OnceLock::new(),
+            receipt,
+        }
     }
 
     /// Gives a place back. The task that waits is woken only if there is something for it to do:
@@ -150,10 +161,27 @@ impl DeliveryPlace for HeldPlace {
             None => clock.wait_until(at),
         }
     }
+
+    fn may_start(&self) -> Waiting<'_> {
+        Box::pin(async {
+            if let Some(collection) = self.with(|_, place| place.collection()) {
+                self.places.starts.start(&collection, self.receipt).await;
+            }
+        })
+    }
+
+    fn may_record(&self) -> Waiting<'_> {
+        Box::pin(async {
+            if let Some(turn) = self.places.starts.record(self.receipt).await {
+                let _ = self.record.set(turn);
+            }
+        })
+    }
 }
 
 impl Drop for HeldPlace {
     fn drop(&mut self) {
+        self.places.starts.end(self.receipt);
         if let Some(place) = self.take() {
             self.places.give_back(|places| places.leave(place));
         }

@@ -1,31 +1,24 @@
-//! Limits how many attempts start at the same moment.
+//! Limits how many attempts start at the same moment, and how many are recorded.
 //!
 //! Thousands of attempts may be due at one instant. If all started at once, they would compete for
 //! connections and CPU, and each of them would end late. So an attempt needs a permit to start. It
-//! gets the permit when it reads its snapshot, and gives it back when it is recorded. A permit also
-//! expires by itself [`START_PERMIT_MAX`] after the snapshot was read, so that a slow target does not
-//! hold up the other attempts.
+//! gives the permit back when it has ended. A permit also expires by itself [`START_PERMIT_MAX`] after
+//! the start, so that a slow target does not hold up the other attempts.
 //!
 //! The collections take turns, and a permit is left for one that has none: the burst of one collection
 //! does not delay the attempts of another.
 //!
 //! Calls go before records: while attempts wait for their start, those that have ended wait with their
 //! records, for at most [`RECORD_WAITS_MAX`]. So the last of a burst starts in half the time. A crash
-//! meanwhile repeats the actions of these, as of any attempt without a record.
+//! meanwhile repeats the actions of these, as of any attempt without a record. Then so many are recorded
+//! and followed at a time as keep the store busy: more would only take memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use chrono::{DateTime, TimeDelta, Utc};
-use minutehand_app::fire::FireStore;
-use minutehand_domain::attempt::Record;
-use minutehand_ports::store::{
-    AttemptsLayer, Claim, JobSnapshot, Layer, Recorded, SnapshotsLayer, StoreError,
-};
-use minutehand_ports::{Attempts, Snapshots};
-use tokio::sync::{mpsc, watch};
+use minutehand_ports::ReceiptHandle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::permits::{Permit, Permits};
@@ -38,114 +31,62 @@ const STARTS_MAX: usize = 288;
 const START_PERMIT_MAX: Duration = Duration::from_millis(20);
 /// How long the record of an attempt waits at most, while others wait for their start.
 const RECORD_WAITS_MAX: Duration = Duration::from_millis(500);
+/// The most attempts that are recorded and followed at a time: several passes of the store.
+const RECORDED_MAX: usize = 1_000;
 
-/// The permits of attempts that have started, by the ids of their claims.
-type Started = Arc<Mutex<HashMap<String, Permit>>>;
+/// The permits of attempts that have started, by their messages.
+type Started = Arc<Mutex<HashMap<ReceiptHandle, Permit>>>;
 
-/// The same store, with a limit of how many attempts start at the same moment. It must be made within a Tokio
-/// runtime.
-pub(super) fn with_limited_starts(store: FireStore) -> FireStore {
-    let starts = Arc::new(StartLimiter::new());
-    FireStore {
-        attempts: Arc::new(LimitedStarts { store: store.attempts, starts: starts.clone() }),
-        snapshots: Arc::new(LimitedStarts { store: store.snapshots, starts }),
-        ..store
-    }
-}
-
-struct LimitedStarts<S: ?Sized> {
-    store: Arc<S>,
-    starts: Arc<StartLimiter>,
-}
-
-impl<S: ?Sized + Send + Sync + 'static> Layer for LimitedStarts<S> {
-    type Inner = S;
-
-    fn inner(&self) -> Arc<S> {
-        self.store.clone()
-    }
-}
-
-#[async_trait]
-impl SnapshotsLayer for LimitedStarts<dyn Snapshots> {
-    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        let permit = self.starts.permit(&claim.job.collection_uid).await;
-        let snapshot = self.store.read_for_start(claim).await?;
-        if snapshot.is_some() {
-            self.starts.begin(&claim.claim_id, permit);
-        }
-        Ok(snapshot)
-    }
-}
-
-#[async_trait]
-impl AttemptsLayer for LimitedStarts<dyn Attempts> {
-    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
-        self.starts.end(&claim.claim_id);
-        self.store.release(claim).await
-    }
-
-    async fn postpone(
-        &self,
-        claim: &Claim,
-        hold: TimeDelta,
-        now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
-        self.starts.end(&claim.claim_id);
-        self.store.postpone(claim, hold, now).await
-    }
-
-    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
-        self.starts.end(&claim.claim_id);
-        self.starts.all_started().await;
-        self.store.record(claim, record).await
-    }
-}
-
-struct StartLimiter {
+/// Who may start, and who may be recorded.
+pub(super) struct StartLimiter {
     permits: Arc<Permits>,
     started: Started,
     waiting: Waiting,
+    recorded: Arc<Semaphore>,
     /// When permits expire, and whose.
-    expiries: mpsc::UnboundedSender<(Instant, String)>,
+    expiries: mpsc::UnboundedSender<(Instant, ReceiptHandle)>,
 }
 
 impl StartLimiter {
-    /// Its task ends when it is dropped.
-    fn new() -> Self {
+    /// It must be made within a Tokio runtime. Its task ends when it is dropped.
+    pub(super) fn new() -> Self {
         let (expiries, expiring) = mpsc::unbounded_channel();
         let started = Started::default();
         tokio::spawn(expire(started.clone(), expiring));
-        Self { permits: Permits::new(STARTS_MAX), started, waiting: Waiting::default(), expiries }
+        Self {
+            permits: Permits::new(STARTS_MAX),
+            started,
+            waiting: Waiting::default(),
+            recorded: Arc::new(Semaphore::new(RECORDED_MAX)),
+            expiries,
+        }
     }
 
-    /// Waits for a permit for an attempt of a collection. `None` if the limiter is gone: then nothing
-    /// limits starts.
-    async fn permit(&self, collection_uid: &str) -> Option<Permit> {
-        let _waits = self.waiting.one_more();
-        self.permits.permit(collection_uid).await
-    }
-
-    /// Waits until no attempt waits for a permit, or for [`RECORD_WAITS_MAX`].
-    async fn all_started(&self) {
-        let none = self.waiting.none();
-        // Whether it was too long or not: the record is due.
-        let _ = timeout(RECORD_WAITS_MAX, none).await;
-    }
-
-    /// Keeps the permit of an attempt that starts now, until the attempt ends or the permit expires.
-    fn begin(&self, claim_id: &str, permit: Option<Permit>) {
-        let Some(permit) = permit else { return };
-        let replaced = lock(&self.started).insert(claim_id.to_owned(), permit);
+    /// Waits until an attempt of a collection may start. It keeps its permit until it ends, or the permit expires.
+    pub(super) async fn start(&self, collection_uid: &str, message: ReceiptHandle) {
+        let waits = self.waiting.one_more();
+        // If the limiter is gone, nothing limits starts.
+        let Some(permit) = self.permits.permit(collection_uid).await else { return };
+        drop(waits);
+        let replaced = lock(&self.started).insert(message, permit);
         drop(replaced);
         // If the task is gone, the permit goes with the limiter.
-        let _ = self.expiries.send((Instant::now() + START_PERMIT_MAX, claim_id.to_owned()));
+        let _ = self.expiries.send((Instant::now() + START_PERMIT_MAX, message));
     }
 
     /// Gives back the permit of an attempt that has ended.
-    fn end(&self, claim_id: &str) {
-        let permit = lock(&self.started).remove(claim_id);
+    pub(super) fn end(&self, message: ReceiptHandle) {
+        let permit = lock(&self.started).remove(&message);
         drop(permit);
+    }
+
+    /// Waits until an attempt that has ended may be recorded: until none waits for its start, or for
+    /// [`RECORD_WAITS_MAX`], and then for its turn, which lasts until the returned permit is dropped.
+    pub(super) async fn record(&self, message: ReceiptHandle) -> Option<OwnedSemaphorePermit> {
+        self.end(message);
+        // Whether it was too long or not: the record is due.
+        let _ = timeout(RECORD_WAITS_MAX, self.waiting.none()).await;
+        self.recorded.clone().acquire_owned().await.ok()
     }
 }
 
@@ -184,11 +125,11 @@ impl Drop for Waits<'_> {
 
 /// Gives back permits that expire. All last equally long, so they expire in the order in which they
 /// were granted.
-async fn expire(started: Started, mut expiring: mpsc::UnboundedReceiver<(Instant, String)>) {
-    while let Some((expires_at, claim_id)) = expiring.recv().await {
-        if lock(&started).contains_key(&claim_id) {
+async fn expire(started: Started, mut expiring: mpsc::UnboundedReceiver<(Instant, ReceiptHandle)>) {
+    while let Some((expires_at, message)) = expiring.recv().await {
+        if lock(&started).contains_key(&message) {
             sleep_until(expires_at).await;
-            let permit = lock(&started).remove(&claim_id);
+            let permit = lock(&started).remove(&message);
             drop(permit);
         }
     }
@@ -198,79 +139,81 @@ async fn expire(started: Started, mut expiring: mpsc::UnboundedReceiver<(Instant
 mod tests {
     use std::pin::pin;
 
+    use futures_util::FutureExt as _;
+
     use super::*;
 
-    /// Starts attempts of a collection until one has to wait. Returns how many have started.
-    async fn start(limiter: &StartLimiter, collection: &str) -> usize {
-        for number in 0.. {
-            let permit = Box::pin(limiter.permit(collection));
-            match futures_util::future::select(permit, std::future::ready(())).await {
-                futures_util::future::Either::Left((permit, _)) => {
-                    limiter.begin(&format!("{collection}{number}"), permit);
-                }
-                futures_util::future::Either::Right(_) => return number,
-            }
-        }
-        0
+    const fn message(id: i64) -> ReceiptHandle {
+        ReceiptHandle { id, delivery: 1 }
+    }
+
+    /// Starts attempts of a collection until one has to wait. Returns how many have started: messages from 0.
+    fn start(limiter: &StartLimiter, collection: &str) -> i64 {
+        (0..1_000)
+            .find(|id| limiter.start(collection, message(*id)).now_or_never().is_none())
+            .unwrap_or_default()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_permit_is_given_back_when_its_attempt_ends_or_after_its_time() {
         let limiter = StartLimiter::new();
-        assert_eq!(start(&limiter, "a").await, 252);
+        assert_eq!(start(&limiter, "a"), 252);
         let since = Instant::now();
-        limiter.end("a7");
-        let permit = limiter.permit("a").await;
+        limiter.end(message(7));
+        limiter.start("a", message(1_000)).await;
         assert_eq!(since.elapsed(), Duration::ZERO, "the attempt has ended");
-        limiter.begin("more", permit);
         // On the paused clock, this takes no time.
-        let permit = timeout(Duration::from_secs(10), limiter.permit("a")).await;
-        let permit = permit.expect("a permit expires");
+        let started = timeout(Duration::from_secs(10), limiter.start("a", message(1_001))).await;
+        assert!(started.is_ok(), "a permit expires");
         let waited = since.elapsed();
         assert!(
             (START_PERMIT_MAX..2 * START_PERMIT_MAX).contains(&waited),
             "the other attempts have not ended: {waited:?}"
         );
-        drop(permit);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_record_waits_until_the_others_have_started_or_for_its_time() {
         let limiter = StartLimiter::new();
         let since = Instant::now();
-        limiter.all_started().await;
-        assert_eq!(since.elapsed(), Duration::ZERO, "no attempt waits");
-        start(&limiter, "a").await;
-        let waits = limiter.permit("a");
-        let mut record = pin!(limiter.all_started());
-        let mut waits = pin!(waits);
-        tokio::select! {
-            biased;
-            _ = waits.as_mut() => panic!("no permit is free"),
-            () = record.as_mut() => panic!("an attempt waits for its start"),
-            () = std::future::ready(()) => {}
-        }
-        limiter.end("a7");
-        drop(waits.await);
+        let turn = limiter.record(message(-1)).await;
+        assert!(turn.is_some() && since.elapsed() == Duration::ZERO, "no attempt waits");
+        start(&limiter, "a");
+        let mut waits = pin!(limiter.start("a", message(1_000)));
+        assert!(waits.as_mut().now_or_never().is_none(), "no permit is free");
+        let mut record = pin!(limiter.record(message(-1)));
+        assert!(record.as_mut().now_or_never().is_none(), "an attempt waits for its start");
+        limiter.end(message(7));
+        waits.await;
         record.await;
         assert_eq!(since.elapsed(), Duration::ZERO, "all have started");
         // As of a target that takes long: no permit becomes free.
         let stuck = limiter.waiting.one_more();
-        limiter.all_started().await;
+        limiter.record(message(-1)).await;
         assert!((RECORD_WAITS_MAX..2 * RECORD_WAITS_MAX).contains(&since.elapsed()));
         drop(stuck);
     }
 
     #[tokio::test(start_paused = true)]
+    async fn so_many_are_recorded_at_a_time_and_the_next_when_one_of_them_is_over() {
+        let limiter = StartLimiter::new();
+        let mut turns = Vec::new();
+        for _ in 0..RECORDED_MAX {
+            turns.push(limiter.record(message(-1)).await);
+        }
+        let mut next = pin!(limiter.record(message(-1)));
+        assert!(next.as_mut().now_or_never().is_none());
+        turns.pop();
+        assert!(next.await.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn the_burst_of_one_collection_leaves_permits_for_another() {
         let limiter = StartLimiter::new();
-        start(&limiter, "burst").await;
-        let since = Instant::now();
-        let permit = limiter.permit("other").await;
-        assert_eq!(since.elapsed(), Duration::ZERO);
-        drop(permit);
+        start(&limiter, "burst");
+        assert!(limiter.start("other", message(1_000)).now_or_never().is_some());
         // A caller that has gone, as the last one of the burst, holds up no other.
-        limiter.end("burst0");
-        assert!(limiter.permit("burst").await.is_some());
+        limiter.end(message(0));
+        assert!(limiter.start("burst", message(1_001)).now_or_never().is_some());
     }
 }

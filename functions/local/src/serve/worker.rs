@@ -151,7 +151,10 @@ impl<P: Performer + 'static> Host<P> {
         // Thousands of these tasks may wait: each holds its message once.
         tokio::spawn(async move {
             let bounds = Bounds { clock: clock.as_ref(), deadline, stop: &stop };
-            handle(queue.as_ref(), &worker, &message, place, bounds).await;
+            let waits_for = handle(queue.as_ref(), &worker, &message, &place, &bounds).await;
+            if let Some(origin) = waits_for {
+                place.wait(Some(&origin));
+            }
         });
     }
 }
@@ -162,7 +165,6 @@ fn collection_uid(message: &TakenMessage) -> &str {
 }
 
 /// Until when a message is handled.
-#[derive(Clone, Copy)]
 struct Bounds<'a> {
     clock: &'a dyn Clock,
     /// In work time.
@@ -170,31 +172,31 @@ struct Bounds<'a> {
     stop: &'a Stop,
 }
 
-/// Handles one message, and tells the queue what becomes of it.
+/// Handles one message, and tells the queue what becomes of it. Returns the origin for which it waits, if it does.
 async fn handle<P: Performer>(
     queue: &dyn Deliveries,
     worker: &Worker<P>,
     message: &TakenMessage,
-    place: HeldPlace,
-    bounds: Bounds<'_>,
-) {
+    place: &HeldPlace,
+    bounds: &Bounds<'_>,
+) -> Option<String> {
     let TakenMessage { receipt, work_item, receive_count, .. } = message;
     let delivery = Delivery {
         message_id: receipt,
         receives: *receive_count,
         work_item: work_item.as_ref(),
-        place: &place,
+        place,
     };
     let disposition = worker.handle(delivery, bounds.deadline, bounds.stop).await;
     match tell_until_heard(queue, *receipt, &disposition, bounds).await {
-        Ok(()) => {
-            if let Disposition::Wait(Wait::ForOrigin(origin)) = &disposition {
-                place.wait(Some(origin));
-            }
-        }
+        Ok(()) => match disposition {
+            Disposition::Wait(Wait::ForOrigin(origin)) => Some(origin),
+            _ => None,
+        },
         // The queue delivers the message again, and the store knows what is done.
         Err(error) => {
             tracing::warn!(error = chain(&error), "message could not be acknowledged");
+            None
         }
     }
 }
@@ -205,7 +207,7 @@ async fn tell_until_heard(
     queue: &dyn Deliveries,
     receipt: ReceiptHandle,
     disposition: &Disposition,
-    Bounds { clock, deadline, stop }: Bounds<'_>,
+    &Bounds { clock, deadline, stop }: &Bounds<'_>,
 ) -> Result<(), QueueError> {
     loop {
         let told = tell(queue, receipt, disposition).await;
@@ -322,7 +324,7 @@ mod tests {
                 .arrive("c", message.receipt)
                 .unwrap();
             let bounds = Bounds { clock: &self.clock, deadline, stop: &Stop::never() };
-            handle(way, &self.worker, &message, place, bounds).await;
+            handle(way, &self.worker, &message, &place, &bounds).await;
         }
 
         async fn standing(&self) -> QueueStanding {

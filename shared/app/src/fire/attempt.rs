@@ -182,6 +182,7 @@ impl Executor {
         place: &dyn DeliveryPlace,
     ) -> Result<Option<Performed>> {
         let mut held = Held::of(claim);
+        place.may_start().await;
         // Boxed, as all steps here are: one that is over then takes no memory, while thousands wait in
         // the next one.
         match Box::pin(self.begin(&mut held, prefetched, place)).await {
@@ -189,6 +190,7 @@ impl Executor {
                 Box::pin(self.accepted(held, result, loaded, place)).await.map(Some)
             }
             Ok((result, loaded)) => {
+                place.may_record().await;
                 let ended = self.record_and_follow(held, result, Some(loaded), place);
                 Box::pin(ended).await.map(Some)
             }

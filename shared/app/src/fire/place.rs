@@ -1,5 +1,6 @@
 //! The place of a delivery among the attempts under way.
 
+use std::future::ready;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -35,6 +36,17 @@ pub trait DeliveryPlace: Send + Sync {
     /// take turns.
     fn wait_until<'a>(&'a self, clock: &'a dyn Clock, at: DateTime<Utc>) -> Waiting<'a> {
         clock.wait_until(at)
+    }
+
+    /// Waits until the attempt may start. Its host may let only so many start at a time.
+    fn may_start(&self) -> Waiting<'_> {
+        Box::pin(ready(()))
+    }
+
+    /// Waits until the attempt, which has ended, may be recorded. Its host may let the starts of others go
+    /// first.
+    fn may_record(&self) -> Waiting<'_> {
+        Box::pin(ready(()))
     }
 }
 
