@@ -32,7 +32,7 @@ const START_PERMIT_MAX: Duration = Duration::from_millis(20);
 /// How long the record of an attempt waits at most, while others wait for their start.
 const RECORD_WAITS_MAX: Duration = Duration::from_millis(500);
 /// The most attempts that are recorded and followed at a time: several passes of the store.
-const RECORDED_MAX: usize = 1_000;
+const RECORDED_MAX: usize = 500;
 
 /// The permits of attempts that have started, by their messages.
 type Started = Arc<Mutex<HashMap<ReceiptHandle, Permit>>>;

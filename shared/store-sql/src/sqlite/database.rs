@@ -42,7 +42,7 @@ const READERS: usize = 2;
 /// Prepared statements that a connection keeps: about as many as there are.
 const STATEMENTS_MAX: usize = 128;
 /// The page cache of the connection that writes, in KiB.
-const CACHE_KIB: i32 = 16 * 1024;
+const CACHE_KIB: i32 = 8 * 1024;
 /// That of a connection that reads. Each commit of the other one empties it.
 const READ_CACHE_KIB: i32 = 2 * 1024;
 
