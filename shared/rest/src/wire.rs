@@ -16,14 +16,18 @@ use serde_json::{Map, Value, json};
 
 /// A collection: id, type, name, location, tags, properties.
 pub(crate) fn collection(view: CollectionView) -> Value {
-    let mut document = Map::new();
-    document.insert("id".to_owned(), collection_id(&view.place, &view.name).into());
-    document.insert("type".to_owned(), "Microsoft.Scheduler/jobCollections".into());
-    document.insert("name".to_owned(), view.name.as_str().into());
-    if let Value::Object(rest) = view.document {
-        document.extend(rest);
-    }
-    Value::Object(document)
+    let rest = if let Value::Object(rest) = view.document { rest } else { Map::new() };
+    let id = collection_id(&view.place, &view.name);
+    resource(id, "Microsoft.Scheduler/jobCollections", view.name.to_string(), rest)
+}
+
+/// A resource with what it has beside its id, type and name. That is moved: `json!` would copy it.
+fn resource(id: String, kind: &str, name: String, rest: Map<String, Value>) -> Value {
+    let begins =
+        [("id", Some(id.into())), ("type", Some(kind.into())), ("name", Some(name.into()))];
+    let mut resource = present(begins);
+    resource.extend(rest);
+    resource.into()
 }
 
 /// The action of an attempt, in a word of a job's document.
@@ -49,12 +53,9 @@ pub(crate) fn job(view: &JobView, durations: Durations) -> Value {
     if let Some(status) = &view.status {
         properties.insert("status".to_owned(), self::status(status));
     }
-    json!({
-        "id": job_id(view),
-        "type": "Microsoft.Scheduler/jobCollections/jobs",
-        "name": format!("{}/{}", view.collection, view.name),
-        "properties": properties,
-    })
+    let name = format!("{}/{}", view.collection, view.name);
+    let rest = present([("properties", Some(properties.into()))]);
+    resource(job_id(view), "Microsoft.Scheduler/jobCollections/jobs", name, rest)
 }
 
 /// The path of a job in Azure's API.
@@ -71,12 +72,10 @@ pub(crate) fn job_path(view: &JobView) -> String {
 pub(crate) fn history(view: &ExecutionView) -> Value {
     let ExecutionView { place, collection, job, attempt, record } = view;
     let own = HistoryName::new(attempt, record.started_at);
-    json!({
-        "id": format!("{}/jobs/{job}/history/{own}", collection_id(place, collection)),
-        "type": "Microsoft.Scheduler/jobCollections/jobs/history",
-        "name": format!("{collection}/{job}/{own}"),
-        "properties": history_properties(view),
-    })
+    let id = format!("{}/jobs/{job}/history/{own}", collection_id(place, collection));
+    let rest = present([("properties", Some(history_properties(view).into()))]);
+    let kind = "Microsoft.Scheduler/jobCollections/jobs/history";
+    resource(id, kind, format!("{collection}/{job}/{own}"), rest)
 }
 
 /// What the target said in its own words of an attempt that failed, unless the cause says it.

@@ -29,8 +29,12 @@ impl JobDefinition {
             .maybe("startTime", self.start_time.map(format_instant))
             .object("action", Some(self.action.write()));
         if let Some(kept) = self.recurrence.as_deref().and_then(write_recurrence) {
-            let answered = spell_occurrences_twice(kept.clone());
-            properties = properties.differs("recurrence", kept, answered);
+            properties = if kept.pointer("/schedule/monthlyOccurrences").is_none() {
+                properties.set("recurrence", kept)
+            } else {
+                let answered = spell_occurrences_twice(kept.clone());
+                properties.differs("recurrence", kept, answered)
+            };
         }
         let properties = properties
             .object(EXTENSIONS, self.extensions.as_ref().map(JobExtensions::write))

@@ -54,10 +54,14 @@ fn job_document(job: &JobDescription, durations: Durations) -> Value {
         "lastSkip": counters.last_skip.map(last_skip),
         "tookMs": counters.latest().took_ms(),
         "present": job.present.iter().map(present).collect::<Vec<_>>(),
-        "properties": view.properties(durations),
     });
-    if let (Some(start), Some(document)) = (job.next_starts_at, document.as_object_mut()) {
-        document.insert("nextStartsAt".to_owned(), format_instant(start).into());
+    if let Some(document) = document.as_object_mut() {
+        // Moved: the macro would copy them.
+        document.insert("properties".to_owned(), view.properties(durations).into());
+        let start = job
+            .next_starts_at
+            .map(|start| ("nextStartsAt".to_owned(), format_instant(start).into()));
+        document.extend(start);
     }
     document
 }
