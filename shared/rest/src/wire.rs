@@ -1,7 +1,7 @@
 //! Collections and jobs as they are answered.
 
 use chrono::{DateTime, Utc};
-use minutehand_app::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
+use minutehand_app::{CollectionView, ExecutionView, JobPlace, JobStatus, JobView, LeftOutView};
 use minutehand_domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use minutehand_domain::cause::Cause;
 use minutehand_domain::document::Durations;
@@ -22,7 +22,12 @@ pub(crate) fn collection(view: CollectionView) -> Value {
 }
 
 /// A resource with what it has beside its id, type and name. That is moved: `json!` would copy it.
-fn resource(id: String, kind: &str, name: String, rest: Map<String, Value>) -> Value {
+fn resource(
+    id: String,
+    kind: &str,
+    name: String,
+    rest: impl IntoIterator<Item = (String, Value)>,
+) -> Value {
     let begins =
         [("id", Some(id.into())), ("type", Some(kind.into())), ("name", Some(name.into()))];
     let mut resource = present(begins);
@@ -54,7 +59,7 @@ pub(crate) fn job(view: &JobView, durations: Durations) -> Value {
         properties.insert("status".to_owned(), self::status(status));
     }
     let name = format!("{}/{}", view.collection, view.name);
-    let rest = present([("properties", Some(properties.into()))]);
+    let rest = [("properties".to_owned(), properties.into())];
     resource(job_id(view), "Microsoft.Scheduler/jobCollections/jobs", name, rest)
 }
 
@@ -72,9 +77,14 @@ pub(crate) fn job_path(view: &JobView) -> String {
 pub(crate) fn history(view: &ExecutionView) -> Value {
     let ExecutionView { place, collection, job, attempt, record } = view;
     let own = HistoryName::new(attempt, record.started_at);
+    history_item((place, collection, job), &own, history_properties(view).into())
+}
+
+fn history_item(of: JobPlace<'_>, own: &HistoryName, properties: Value) -> Value {
+    let (place, collection, job) = of;
     let id = format!("{}/jobs/{job}/history/{own}", collection_id(place, collection));
-    let rest = present([("properties", Some(history_properties(view).into()))]);
     let kind = "Microsoft.Scheduler/jobCollections/jobs/history";
+    let rest = [("properties".to_owned(), properties)];
     resource(id, kind, format!("{collection}/{job}/{own}"), rest)
 }
 
@@ -148,25 +158,21 @@ pub(crate) fn left_out(view: &LeftOutView) -> Value {
             "At some moment of its window no process could take its ping.".to_owned()
         }
     };
-    json!({
-        "id": format!("{}/jobs/{job}/history/{own}", collection_id(place, collection)),
-        "type": "Microsoft.Scheduler/jobCollections/jobs/history",
-        "name": format!("{collection}/{job}/{own}"),
-        "properties": {
-            "startTime": format_instant(*at),
-            "endTime": format_instant(*at),
-            "expectedExecutionTime": format_instant(*first),
-            "status": "skipped",
-            "message": message,
-            "retryCount": 0,
-            "actionName": "MainAction",
-            EXTENSIONS: {
-                "skipped": occurrences,
-                "last": format_instant(*last),
-                "reason": reason.name(),
-            },
+    let properties = json!({
+        "startTime": format_instant(*at),
+        "endTime": format_instant(*at),
+        "expectedExecutionTime": format_instant(*first),
+        "status": "skipped",
+        "message": message,
+        "retryCount": 0,
+        "actionName": "MainAction",
+        EXTENSIONS: {
+            "skipped": occurrences,
+            "last": format_instant(*last),
+            "reason": reason.name(),
         },
-    })
+    });
+    history_item((place, collection, job), &own, properties)
 }
 
 /// The path of a collection. The fixed parts have the original's case, and the names the case in

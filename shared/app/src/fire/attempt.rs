@@ -182,6 +182,7 @@ impl Executor {
         place: &dyn DeliveryPlace,
     ) -> Result<Option<Performed>> {
         let mut held = Held::of(claim);
+        // Waits are outside of the steps: thousands wait, and the future of a step is large.
         place.may_start().await;
         // Boxed, as all steps here are: one that is over then takes no memory, while thousands wait in
         // the next one.

@@ -29,11 +29,9 @@ impl JobDefinition {
             .maybe("startTime", self.start_time.map(format_instant))
             .object("action", Some(self.action.write()));
         if let Some(kept) = self.recurrence.as_deref().and_then(write_recurrence) {
-            properties = if kept.pointer("/schedule/monthlyOccurrences").is_none() {
-                properties.set("recurrence", kept)
-            } else {
-                let answered = spell_occurrences_twice(kept.clone());
-                properties.differs("recurrence", kept, answered)
+            properties = match spell_occurrences_twice(&kept) {
+                Some(answered) => properties.differs("recurrence", kept, answered),
+                None => properties.set("recurrence", kept),
             };
         }
         let properties = properties
@@ -102,10 +100,12 @@ fn write_recurrence(recurrence: &Recurrence) -> Option<Value> {
     serde_json::from_str(&recurrence.to_string()).ok()
 }
 
-/// The original answered `occurrence`; its Python clients read `Occurrence` alone.
-fn spell_occurrences_twice(mut recurrence: Value) -> Value {
-    let occurrences = recurrence.pointer_mut("/schedule/monthlyOccurrences");
-    for day in occurrences.and_then(Value::as_array_mut).into_iter().flatten() {
+/// The original answered `occurrence`; its Python clients read `Occurrence` alone. `None` without any.
+fn spell_occurrences_twice(recurrence: &Value) -> Option<Value> {
+    let occurrences = "/schedule/monthlyOccurrences";
+    recurrence.pointer(occurrences)?;
+    let mut recurrence = recurrence.clone();
+    for day in recurrence.pointer_mut(occurrences)?.as_array_mut().into_iter().flatten() {
         let Value::Object(day) = day else {
             continue;
         };
@@ -113,7 +113,7 @@ fn spell_occurrences_twice(mut recurrence: Value) -> Value {
             day.insert("Occurrence".to_owned(), occurrence);
         }
     }
-    recurrence
+    Some(recurrence)
 }
 
 /// A collection without its id, type, name and secrets: as a client reads it, and as the store keeps

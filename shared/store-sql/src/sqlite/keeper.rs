@@ -173,6 +173,14 @@ mod tests {
     use crate::sqlite::files::{Paths, READER_STAYS};
     use crate::sqlite::log_file::FRAME_BYTES;
 
+    fn empty_log() -> (tempfile::TempDir, LogState) {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::in_dir(dir.path());
+        paths.make().unwrap();
+        let log = LogState::of(paths, 4_096).unwrap();
+        (dir, log)
+    }
+
     #[test]
     fn a_large_log_is_moved_until_the_last_step_is_small() {
         let (keeper, writer, nobody) = ((true, false), (false, true), (false, false));
@@ -202,10 +210,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_was_in_the_way_is_thought_to_stay_for_a_while() {
-        let dir = tempfile::tempdir().unwrap();
-        let paths = Paths::in_dir(dir.path());
-        paths.make().unwrap();
-        let log = LogState::of(paths, 4_096).unwrap();
+        let (_dir, log) = empty_log();
         let at = Instant::now();
         assert!(!log.is_read(at));
         log.found_reader(Some(at));
@@ -218,10 +223,7 @@ mod tests {
 
     #[test]
     fn a_database_that_cannot_be_synced_before_the_last_step_fails_as_a_log_does() {
-        let dir = tempfile::tempdir().unwrap();
-        let paths = Paths::in_dir(dir.path());
-        paths.make().unwrap();
-        let log = LogState::of(paths, 4_096).unwrap();
+        let (_dir, log) = empty_log();
         let pages = |bytes: u64| bytes.div_ceil(4_096 + FRAME_BYTES as u64);
         for (moved, is_synced) in [(LARGE - 2 * LAST_STEP, false), (LARGE, true)] {
             log.committed(pages(LARGE), 1);
