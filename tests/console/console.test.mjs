@@ -341,7 +341,7 @@ describe('flows', () => {
     await page.getByText(/The occurrence at .* failed for good. Resume it./).waitFor({ timeout: 20_000 });
     await page.getByRole('button', { name: /^What happened at/ }).first().click();
     await page.getByRole('button', { name: 'Run again for this occurrence' }).click();
-    await page.getByText(/again for/).waitFor({ timeout: 20_000 });
+    await page.getByRole('cell', { name: /; again for / }).waitFor({ timeout: 20_000 });
     const { properties } = await world.server.job('billing', 'pauses');
     assert.deepEqual(properties.minutehand.sign, { secrets: ['(withheld)'] });
     world.target.answers.set('/500/pauses', 200);

@@ -105,14 +105,17 @@ using('a mark of what is to come leads to what is due then', place('wall'), asyn
 });
 
 using('a browser tells when more needs someone, if it was asked to', place('wall'), async (page) => {
-  await page.getByRole('button', { name: 'Notify me' }).waitFor();
+  // Without a window, a browser denies it at once.
   await page.addInitScript(() => {
     globalThis.told = [];
     globalThis.Notification = class {
-      static permission = 'granted';
+      static get permission() { return sessionStorage.getItem('permission') ?? 'default'; }
+      static async requestPermission() { sessionStorage.setItem('permission', 'granted'); }
       constructor(title, { body }) { globalThis.told.push(`${title}: ${body}`); }
     };
   });
+  await page.reload();
+  await page.getByRole('button', { name: 'Notify me' }).click();
   let failures = 0;
   await instead(page, '/overview', async (route) => {
     const response = await whole(route);
