@@ -113,8 +113,9 @@ impl Twin {
 
     #[track_caller]
     fn are_same<T: Debug>(&self, simulated: &T, real: impl IntoIterator<Item = T>) {
+        let one = format!("{simulated:?}");
         for other in real {
-            let (one, other) = (format!("{simulated:?}"), format!("{other:?}"));
+            let other = format!("{other:?}");
             if one != other {
                 // A worker would survive a panic alone.
                 self.memory.differences.lock().unwrap().push(format!("{one}\nand {other}"));
