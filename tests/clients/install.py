@@ -25,12 +25,19 @@ def python(name, requirements):
     interpreter = folder / "bin" / "python"
 
     def install():
-        _run(sys.executable, "-m", "venv", folder)
-        pip = [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run(sys.executable, "-m", "venv", "--without-pip", folder)
+        pip = [_pip(), "--python", interpreter, "install", "--quiet", "--disable-pip-version-check"]
         _run(*pip, "--requirement", requirements)
 
     _once(folder, [sys.version, requirements.read_text()], install)
     return interpreter
+
+
+def _pip():
+    """The pip of all environments: to install one into each would take seconds."""
+    folder = FOLDER / "pip"
+    _once(folder, [sys.version], lambda: _run(sys.executable, "-m", "venv", folder))
+    return folder / "bin" / "pip"
 
 
 def node(name, package):
