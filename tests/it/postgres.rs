@@ -17,9 +17,7 @@ pub(crate) async fn shared_database() -> AnyDatabase {
         None => sqlite::Database::in_memory().unwrap().0.into(),
         Some(places) => {
             let settings = PgAddress::read(&places.place()).unwrap();
-            // The other way of asking is that of the suite of every store.
-            let options = PgOptions { has_named_statements: true, ..PgOptions::default() };
-            PgDatabase::connect(settings, options).await.unwrap().into()
+            PgDatabase::connect(settings, PgOptions::default()).await.unwrap().into()
         }
     }
 }
