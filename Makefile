@@ -18,6 +18,8 @@ PARAMETERS ?=
 TAGS ?= app=minutehand
 # Another template, such as a changed copy. Paths of packages in it are relative to its folder.
 TEMPLATE ?= infra/template.yaml
+# Where sam puts what it deploys: two deployments at a time need two places.
+SAM_BUILD ?= target/sam
 # `BUILD_PROFILE=e2e` builds all functions with that profile: much sooner, but larger and slower to start.
 BUILD_PROFILE ?=
 # `BUILT=target/debug` packs the functions that are there already; they have to be of this ARCHITECTURE.
@@ -103,8 +105,9 @@ FILTER ?=
 mutants: ## faults applied one by one, each of which a fast test has to find; FILTER='a name or file' for some
 	@tests/mutants/run $(if $(FILTER),'$(FILTER)')
 
+PARTS ?=
 e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired; with BUILT as `make build`
-	@BUILT='$(abspath $(BUILT))' .ci/timed e2e tests/e2e/run
+	@BUILT='$(abspath $(BUILT))' .ci/timed 'e2e $(PARTS)' tests/e2e/run $(PARTS)
 
 convert: ## crontabs of Debian's packages, schedules of boto3, a template of the CDK: converted to jobs
 	@.ci/timed convert tests/convert/run
@@ -215,7 +218,8 @@ build: ## the functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 ifneq ($(BUILT),)
 	@for function in $(FUNCTIONS); do \
 		mkdir -p "target/lambda/$$function" && \
-		strip -o "target/lambda/$$function/bootstrap" "$(BUILT)/$$function" || exit 1; \
+		strip -o "target/lambda/$$function.$$$$" "$(BUILT)/$$function" && \
+		mv "target/lambda/$$function.$$$$" "target/lambda/$$function/bootstrap" || exit 1; \
 	done
 else ifneq ($(BUILD_PROFILE),)
 	$(LAMBDA_BUILD) --profile $(BUILD_PROFILE) $(FUNCTIONS:%=-p minutehand-%)
@@ -286,8 +290,8 @@ image-test: ## the image, run in an empty root; of the newest binary there is
 deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; shared/docs/aws-parameters.md lists them
 	@'$(TOOLS)/python' infra/tools/check-account
 	'$(TOOLS)/sam' validate --lint --template '$(TEMPLATE)'
-	'$(TOOLS)/sam' build --template '$(TEMPLATE)' --build-dir target/sam
-	'$(TOOLS)/sam' deploy --template-file target/sam/template.yaml --stack-name '$(STACK)' --resolve-s3 \
+	'$(TOOLS)/sam' build --template '$(TEMPLATE)' --build-dir '$(SAM_BUILD)'
+	'$(TOOLS)/sam' deploy --template-file '$(SAM_BUILD)/template.yaml' --stack-name '$(STACK)' --resolve-s3 \
 		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset --tags $(TAGS) \
 		--parameter-overrides Architecture=$(ARCHITECTURE) Release=$(RELEASE) $(PARAMETERS)
 	@'$(TOOLS)/python' infra/tools/check-receiver '$(STACK)'

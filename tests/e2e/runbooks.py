@@ -17,7 +17,7 @@ import sys
 from datetime import datetime, timezone
 
 from api import Api
-from aws import COMMAND_SECONDS, PRIVATE, REGION, Emulator, Failed, Stack
+from aws import COMMAND_SECONDS, PRIVATE, REGION, Emulator, Failed, Stack, build
 from scenario import equal, eventually, in_seconds, text
 from start import HERE, ROOT, TOOLS, install
 from target import Target
@@ -174,6 +174,7 @@ def checks(folder):
     """Runs the chapters, and yields one line per result."""
     token = secrets.token_hex(16)
     with Emulator(folder, TOOLS, is_strict=False, is_slow=True) as emulator, Target() as target:
+        build(emulator)
         operator = Operator(emulator, target, token)
         private = " ".join(f"{name}={value}" for name, value in PRIVATE.items())
         hashes = operator.environment["TOKEN_HASHES"]
