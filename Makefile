@@ -229,8 +229,8 @@ else
 	$(LAMBDA_BUILD) --profile api-function -p minutehand-api
 endif
 
-dist: ## the binary, optimised and stripped; that of `make packages` is a third smaller
-	@echo 'building the optimised server: three to six minutes on two cores'
+dist: ## the binary, optimised and stripped; that of `make packages` is half as large
+	@echo 'building the optimised server: three to five minutes on two cores'
 	cargo build --profile dist -p minutehand --locked
 	@wc -c $(BINARY) | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
 
