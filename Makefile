@@ -42,7 +42,7 @@ help: ## print this list
 tools: ## install what `make check` and `make test` need: Rust's components, Debian's packages (with sudo)
 	@.ci/tools
 
-CLIENT := $(TARGET_DIR)/debug/minutehand
+CLIENT := $(TARGET_DIR)/quick/minutehand
 SERVER := $(if $(filter 127.0.0.1:7070,$(LISTEN)),, --server http://$(LISTEN))
 
 define CALLS
@@ -57,10 +57,10 @@ endef
 export CALLS
 
 run: ## build the binary and serve with it; prints commands to try; Ctrl-C ends it
-	@echo 'building the server: two to four minutes on two cores the first time, then seconds'
-	cargo build -p minutehand --locked
+	@echo 'building the server: under two minutes on two cores the first time, then what has changed'
+	cargo build --profile quick -p minutehand --locked
 	@echo "$$CALLS"
-	@exec $(TARGET_DIR)/debug/minutehand serve --listen $(LISTEN) --data '$(DATA)'
+	@exec $(CLIENT) serve --listen $(LISTEN) --data '$(DATA)'
 
 fmt: ## format the Rust code, and the console's sources if `make console` has run
 	cargo fmt --all
