@@ -106,8 +106,8 @@ mutants: ## faults applied one by one, each of which a fast test has to find; FI
 	@tests/mutants/run $(if $(FILTER),'$(FILTER)')
 
 PARTS ?=
-e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired; with BUILT as `make build`
-	@BUILT='$(abspath $(BUILT))' .ci/timed 'e2e $(PARTS)' tests/e2e/run $(PARTS)
+e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired; with BUILT as `make build`, PARTS=cdk for some
+	@BUILT='$(abspath $(BUILT))' .ci/timed '$(strip e2e $(PARTS))' tests/e2e/run $(PARTS)
 
 convert: ## crontabs of Debian's packages, schedules of boto3, a template of the CDK: converted to jobs
 	@.ci/timed convert tests/convert/run
